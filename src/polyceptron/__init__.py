@@ -1,0 +1,45 @@
+"""Learn a class as a polyhedron ``{x : Wx + b >= 0}``: a few inequalities that people can read.
+
+Names are loaded when they are first used, so ``import polyceptron`` costs next to nothing.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from polyceptron import datasets
+    from polyceptron.learners import BatchPolyceptron, OnlinePolyceptron
+    from polyceptron.polyhedron import Polyhedron
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "BatchPolyceptron",
+    "OnlinePolyceptron",
+    "Polyhedron",
+    "__version__",
+    "datasets",
+]
+
+# Public name -> the module that defines it, or that it is.
+_HOME = {
+    "BatchPolyceptron": "polyceptron.learners",
+    "OnlinePolyceptron": "polyceptron.learners",
+    "Polyhedron": "polyceptron.polyhedron",
+    "datasets": "polyceptron.datasets",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name on first use (PEP 562)."""
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    module = import_module(_HOME[name])
+    value = module if module.__name__ == f"{__name__}.{name}" else getattr(module, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,243 @@
+"""The paper's sets are what their descriptions say, and generators keep their promises."""
+
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polyceptron import Polyhedron, datasets
+
+LOADERS = [
+    datasets.make_dataset1,
+    datasets.make_dataset2,
+    datasets.load_ionosphere,
+    datasets.load_breast_cancer,
+]
+MAKERS = [datasets.make_dataset1, datasets.make_dataset2]
+
+
+@pytest.mark.parametrize("load", LOADERS)
+class TestEveryLoader:
+    def test_bunch(self, load):
+        bunch = load()
+        n, d = bunch.data.shape
+        assert bunch.data.dtype == np.float64
+        assert bunch.data.flags.c_contiguous
+        assert np.isfinite(bunch.data).all()
+        assert bunch.target.shape == (n,)
+        assert set(bunch.target.tolist()) == {-1, 1}
+        assert len(set(bunch.feature_names)) == d
+        assert bunch.target_names.shape == (2,)
+        assert str(d) in bunch.DESCR
+        assert bunch.n_hyperplanes >= 2
+
+    def test_data_and_target(self, load):
+        X, y = load(return_X_y=True)
+        bunch = load()
+        np.testing.assert_array_equal(X, bunch.data)
+        np.testing.assert_array_equal(y, bunch.target)
+
+    def test_as_frame(self, load):
+        bunch = load(as_frame=True)
+        assert isinstance(bunch.data, pd.DataFrame)
+        assert list(bunch.data.columns) == bunch.feature_names
+        assert bunch.target.name == "target"
+        pd.testing.assert_frame_equal(bunch.frame.drop(columns="target"), bunch.data)
+        np.testing.assert_array_equal(bunch.data.to_numpy(), load().data)
+
+    def test_copies_are_independent(self, load):
+        first = load()
+        first.data[:] = 0
+        first.feature_names.clear()
+        assert load().data.any()
+        assert load().feature_names
+
+    def test_frame_without_pandas_says_what_to_install(self, load, monkeypatch):
+        monkeypatch.setitem(sys.modules, "pandas", None)
+        with pytest.raises(ImportError, match=r"polyceptron\[pandas\]"):
+            load(as_frame=True)
+
+
+@pytest.mark.parametrize("make", MAKERS)
+class TestSynthetic:
+    def test_points_and_labels(self, make):
+        bunch = make()
+        assert bunch.data.shape == (1000, bunch.polyhedron.n_features)
+        assert bunch.n_hyperplanes == bunch.polyhedron.n_faces
+        assert np.abs(bunch.data).max() <= 1
+        inside = (bunch.data @ bunch.polyhedron.W.T + bunch.polyhedron.b).min(axis=1) >= 0
+        np.testing.assert_array_equal(bunch.target == 1, inside)
+        assert list(bunch.target_names) == ["outside", "inside"]
+
+    def test_seeded(self, make):
+        again = make(50, random_state=7).data
+        np.testing.assert_array_equal(make(50, random_state=7).data, again)
+        assert not np.array_equal(make(50, random_state=8).data, again)
+        assert not np.array_equal(
+            make(50, random_state=None).data, make(50, random_state=None).data
+        )
+        assert len(again) == 50
+
+    def test_generator_moves_on(self, make):
+        for source in (np.random.default_rng(0), np.random.RandomState(0)):
+            first, second = (make(50, random_state=source).data for _ in range(2))
+            assert not np.array_equal(first, second)
+
+    @pytest.mark.parametrize("bad", [0, -1, 1.5, True, "many", None])
+    def test_bad_n_samples(self, make, bad):
+        with pytest.raises(ValueError, match="n_samples must be a whole number"):
+            make(bad)
+
+    @pytest.mark.parametrize("bad", [-1, 1.5, "seed"])
+    def test_bad_random_state(self, make, bad):
+        with pytest.raises(ValueError, match="random_state must be"):
+            make(random_state=bad)
+
+
+def test_dataset1_faces_as_printed():
+    faces = str(datasets.make_dataset1(1).polyhedron).splitlines()
+    assert faces[0] == "x1 + x2 + x3 + x4 + x5 + x6 + x7 + x8 + x9 + x10 >= -1"
+    assert faces[1] == "x1 - x2 + x3 - x4 + x5 - x6 + x7 - x8 + x9 - x10 >= -1"
+    assert faces[2] == "x1 + x3 + x5 + x7 + x9 >= -0.5"
+
+
+def test_dataset2_faces_as_printed():
+    faces = str(datasets.make_dataset2(1).polyhedron).splitlines()
+    assert faces[0] == (
+        "x1 + 2*x2 + 3*x3 + 4*x4 + 5*x5 + 6*x6 + 7*x7 + 8*x8 + 8*x9 + 8*x10 + 20*x11 + 8*x12"
+        " + 7*x13 + 6*x14 + 5*x15 + 4*x16 + 3*x17 + 2*x18 + x19 + x20 >= -20"
+    )
+    assert faces[1] == (
+        "-x1 + 2*x2 - 3*x3 + 4*x4 - 5*x5 + 6*x6 - 7*x7 + 8*x8 - 9*x9 + 15*x10 - 11*x11 + 10*x12"
+        " - 9*x13 + 8*x14 - 7*x15 + 6*x16 - 5*x17 + 4*x18 - 3*x19 + 2*x20 >= -15"
+    )
+    assert faces[2] == (
+        "x1 + x3 + x5 + x7 + 2*x8 + 8*x10 + 2*x12 + 3*x13 + 3*x15 + 3*x16 + 4*x18 + 4*x20 >= -8"
+    )
+    assert faces[3] == (
+        "x1 - x2 + 2*x5 - 2*x6 + 6*x9 - 3*x10 + 4*x13 - 4*x14 + 5*x17 - 5*x18 >= -6"
+    )
+
+
+def test_ionosphere_facts():
+    bunch = datasets.load_ionosphere()
+    X, y = bunch.data, bunch.target
+    assert X.shape == (351, 34)
+    assert ((y == 1).sum(), (y == -1).sum()) == (225, 126)
+    assert list(bunch.target_names) == ["bad", "good"]
+    assert not X[:, bunch.feature_names.index("a02")].any()
+    assert len(np.unique(X, axis=0)) == 350
+    np.testing.assert_array_equal(X[102], X[248])
+    # The first two rows of the UCI file: good, then bad.
+    np.testing.assert_array_equal(X[0, :4], [1, 0, 0.99539, -0.05889])
+    assert y[:2].tolist() == [1, -1]
+    assert bunch.polyhedron is None
+
+
+def test_breast_cancer_facts():
+    bunch = datasets.load_breast_cancer()
+    X, y = bunch.data, bunch.target
+    assert X.shape == (683, 9)
+    assert ((y == 1).sum(), (y == -1).sum()) == (444, 239)
+    assert list(bunch.target_names) == ["malignant", "benign"]
+    assert len(np.unique(X, axis=0)) == 449
+    _, twin, count = np.unique(X, axis=0, return_inverse=True, return_counts=True)
+    assert (count[twin.ravel()] > 1).sum() == 280
+    assert (X.min(), X.max()) == (1, 10)
+    # Malignant cells are graded higher in every respect.
+    assert (X[y == -1].mean(axis=0) > X[y == 1].mean(axis=0)).all()
+
+
+def test_breast_cancer_with_id():
+    plain, with_id = datasets.load_breast_cancer(), datasets.load_breast_cancer(with_id=True)
+    assert with_id.data.shape == (683, 10)
+    assert with_id.feature_names == ["sample_code_number", *plain.feature_names]
+    assert with_id.data[0, 0] == 1000025
+    np.testing.assert_array_equal(with_id.data[:, 1:], plain.data)
+    np.testing.assert_array_equal(with_id.target, plain.target)
+
+
+def test_uci_sets_are_credited():
+    for load in (datasets.load_ionosphere, datasets.load_breast_cancer):
+        text = load().DESCR
+        assert "CC BY 4.0" in text
+        assert "https://doi.org/10.24432/" in text
+
+
+def test_paper_datasets():
+    sets = datasets.paper_datasets()
+    assert list(sets) == ["Dataset 1", "Dataset 2", "Ionosphere", "Breast-Cancer"]
+    assert [s.n_hyperplanes for s in sets.values()] == [3, 4, 2, 2]
+    assert [s.data.shape for s in sets.values()] == [(1000, 10), (1000, 20), (351, 34), (683, 9)]
+    other = datasets.paper_datasets(random_state=1)
+    assert not np.array_equal(sets["Dataset 1"].data, other["Dataset 1"].data)
+
+
+class TestMakePolyhedron:
+    @given(
+        n=st.integers(1, 300),
+        d=st.integers(1, 8),
+        K=st.integers(1, 6),
+        balance=st.floats(0.1, 0.9),
+        seed=st.integers(0, 2**32),
+    )
+    def test_separable_and_balanced(self, n, d, K, balance, seed):
+        X, y, truth = datasets.make_polyhedron(n, d, K, balance=balance, random_state=seed)
+        assert X.shape == (n, d)
+        assert isinstance(truth, Polyhedron)
+        assert truth.W.shape == (K, d)
+        assert (y == 1).sum() == round(balance * n)
+        np.testing.assert_array_equal(truth.contains(X), y == 1)
+
+    @given(margin=st.floats(0, 0.1), seed=st.integers(0, 1000))
+    def test_margin(self, margin, seed):
+        X, y, truth = datasets.make_polyhedron(200, 6, 3, margin=margin, random_state=seed)
+        assert (y * truth.decision(X) >= margin).all()
+        np.testing.assert_allclose(np.linalg.norm(truth.W, axis=1), 1)
+
+    def test_balance_is_the_share_of_the_cube(self):
+        _, _, truth = datasets.make_polyhedron(10, 5, 4, balance=0.3, random_state=0)
+        cube = np.random.default_rng(1).uniform(-1, 1, (20_000, 5))
+        assert truth.contains(cube).mean() == pytest.approx(0.3, abs=0.02)
+
+    def test_flip_turns_exactly_its_share(self):
+        clean = datasets.make_polyhedron(200, 4, 3, random_state=3)
+        noisy = datasets.make_polyhedron(200, 4, 3, flip=0.1, random_state=3)
+        np.testing.assert_array_equal(clean[0], noisy[0])
+        assert clean[2] == noisy[2]
+        assert (clean[1] != noisy[1]).sum() == 20
+
+    def test_rows_are_shuffled(self):
+        _, y, _ = datasets.make_polyhedron(1000, random_state=0)
+        assert (y[:500] == 1).sum() not in (0, 500)
+
+    def test_no_face_is_redundant(self):
+        _, _, truth = datasets.make_polyhedron(10, 3, 6, random_state=0)
+        assert truth.b[0] > 0
+        touching = -truth.b[:, None] * truth.W
+        distance = truth.distance(touching)
+        np.testing.assert_allclose(np.diag(distance), 0, atol=1e-12)
+        assert (distance[~np.eye(6, dtype=bool)] > 0).all()
+
+    @pytest.mark.parametrize(
+        ("bad", "message"),
+        [
+            ({"n_features": 0}, "n_features must be a whole number of at least 1; got 0"),
+            ({"n_hyperplanes": 2.0}, "n_hyperplanes must be a whole number of at least 1; got 2.0"),
+            ({"margin": -0.1}, "margin must be at least 0; got -0.1"),
+            ({"margin": np.inf}, "margin must be at least 0; got inf"),
+            ({"flip": 1.5}, "flip must be from 0 to 1; got 1.5"),
+            ({"balance": 0.0}, "balance must be between 0 and 1; got 0.0"),
+            ({"balance": np.nan}, "balance must be between 0 and 1; got nan"),
+        ],
+    )
+    def test_bad_arguments(self, bad, message):
+        with pytest.raises(ValueError, match=message):
+            datasets.make_polyhedron(**bad)
+
+    def test_margin_too_wide(self):
+        with pytest.raises(ValueError, match=r"margin=5.0 leaves too few points"):
+            datasets.make_polyhedron(100, margin=5.0, random_state=0)
