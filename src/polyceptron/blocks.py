@@ -1,0 +1,180 @@
+"""Rows as an ordered sequence of blocks, and the ordered reduce over them.
+
+Block boundaries belong to the data, and sums over blocks run in block order.
+So a reduce gives the same bits whatever the number of threads, and wherever the
+blocks live.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import lru_cache, reduce
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+BLOCK_ROWS = 16_384
+"""Rows of a block in memory."""
+ROWS_WORTH_THREADS = 32 * BLOCK_ROWS
+"""Below this, handing blocks to threads costs more than it saves."""
+
+Rows = NDArray[Any] | tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
+"""Dense rows, or the (data, indices, indptr) of CSR rows."""
+
+
+class Adds(Protocol):
+    """A statistic: something that adds up."""
+
+    def __add__(self: S, other: S, /) -> S: ...
+
+
+S = TypeVar("S", bound=Adds)
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Some rows with their labels (+1 inside, -1 outside) and weights.
+
+    ``weight`` is empty where every row weighs 1.
+    """
+
+    number: int
+    X: Rows
+    y: NDArray[np.int8]
+    weight: NDArray[np.float64]
+
+    @property
+    def n_samples(self) -> int:
+        return int(self.y.shape[0])
+
+
+class Blocks(Protocol):
+    """What learners see of their data: fixed boundaries, fixed order."""
+
+    @property
+    def n_samples(self) -> int: ...
+    @property
+    def n_features(self) -> int: ...
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[Block]: ...
+    def reduce(self, statistic: Callable[[Block], S]) -> S: ...
+
+
+def frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a read-only view: kernels then compile for one kind of array only."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def kernel_rows(X: Any) -> Rows:
+    """C-ordered dense rows or canonical CSR, as read-only arrays for the kernels."""
+    if sparse.issparse(X):
+        X = X.tocsr()
+        if not X.has_canonical_format:
+            X = X.copy()  # the caller's matrix stays as it is
+            X.sum_duplicates()
+        return frozen(X.data), frozen(X.indices), frozen(X.indptr)
+    return frozen(np.ascontiguousarray(X))
+
+
+def part(X: Rows, start: int, stop: int) -> Rows:
+    """Rows start..stop, without a copy."""
+    if isinstance(X, tuple):
+        data, indices, indptr = X
+        return data, indices, indptr[start : stop + 1]
+    return X[start:stop]
+
+
+def count_threads(n_jobs: int | None, n_samples: int) -> int:
+    """How many threads to use: one for few rows, else ``n_jobs`` as scikit-learn counts them."""
+    if n_samples < ROWS_WORTH_THREADS:
+        return 1
+    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+    if n_jobs is None:
+        return available
+    return max(1, available + 1 + n_jobs) if n_jobs < 0 else n_jobs
+
+
+@lru_cache(maxsize=4)
+def _pool(n_threads: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(n_threads, thread_name_prefix="polyceptron")
+
+
+if hasattr(os, "register_at_fork"):  # a forked child has the pool but not its threads
+    os.register_at_fork(after_in_child=_pool.cache_clear)
+
+
+def map_in_order(function: Callable[[T], S], items: Sequence[T], n_threads: int) -> list[S]:
+    """``[function(item) for item in items]``, by several threads if asked."""
+    if n_threads == 1 or len(items) == 1:
+        return [function(item) for item in items]
+    # A few runs per thread: little to hand over, and an unlucky thread is not waited for long.
+    edges = np.linspace(0, len(items), min(len(items), 4 * n_threads) + 1).astype(int)
+    runs = [items[a:b] for a, b in itertools.pairwise(edges)]
+    results = _pool(n_threads).map(lambda run: [function(item) for item in run], runs)
+    return [result for run in results for result in run]
+
+
+class ArrayBlocks:
+    """Blocks of arrays in memory.
+
+    Parameters
+    ----------
+    X : Rows
+        As :func:`kernel_rows` gives them.
+    y : int8 array of +1 and -1
+    weight : float64 array, or empty for unit weights
+    n_features : int
+    n_threads : int
+        Changes the speed, never the result.
+    block_rows : int
+    """
+
+    def __init__(
+        self,
+        X: Rows,
+        y: NDArray[np.int8],
+        weight: NDArray[np.float64],
+        n_features: int,
+        *,
+        n_threads: int = 1,
+        block_rows: int = BLOCK_ROWS,
+    ) -> None:
+        self.X, self.y, self.weight = X, frozen(y), frozen(weight)
+        self.n_features = n_features
+        self.n_threads = n_threads
+        starts = range(0, self.n_samples, block_rows)
+        self._blocks = [
+            Block(
+                number,
+                part(X, start, min(start + block_rows, self.n_samples)),
+                self.y[start : start + block_rows],
+                self.weight[start : start + block_rows],
+            )
+            for number, start in enumerate(starts)
+        ]
+
+    @property
+    def n_samples(self) -> int:
+        return int(self.y.shape[0])
+
+    def __len__(self) -> int:
+        return len(self._blocks)
+
+    def __iter__(self) -> Iterator[Block]:
+        return iter(self._blocks)
+
+    def reduce(self, statistic: Callable[[Block], S]) -> S:
+        """Sum of the statistic over the blocks, added in block order."""
+        if len(self._blocks) == 1:
+            return statistic(self._blocks[0])
+        parts = map_in_order(statistic, self._blocks, self.n_threads)
+        return reduce(lambda total, new: total + new, parts)

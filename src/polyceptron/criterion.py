@@ -1,0 +1,210 @@
+"""Statistics of blocks of rows: gradient, criterion, mistakes, moments. They add up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyceptron import kernels
+from polyceptron.blocks import Block, Blocks, count_threads, kernel_rows, map_in_order, part
+
+_ROWS_TO_DECIDE = 65_536
+_NO_KEYS = np.empty(0, np.float32)
+
+
+class Planes(NamedTuple):
+    """K hyperplanes in the layout of the kernels."""
+
+    panel: NDArray[np.float64]
+    bias: NDArray[np.float64]
+    K: int
+
+    @classmethod
+    def of(cls, W: NDArray[np.float64], b: NDArray[np.float64]) -> Planes:
+        return cls(*kernels.to_panels(W, b), W.shape[0])
+
+    def arrays(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """W (K, d) and b (K,)."""
+        return kernels.from_panels(self.panel, self.bias, self.K)
+
+    def copy(self) -> Planes:
+        return Planes(self.panel.copy(), self.bias.copy(), self.K)
+
+
+@dataclass(slots=True)
+class Gradient:
+    """The criterion's gradient and counts over some rows, at given hyperplanes.
+
+    ``G[k], g[k]`` is the sum of y_n [x_n, 1] over the rows of S_k with
+    y_n h(x_n) <= margin: minus the gradient of the criterion with respect to
+    [w_k, b_k]. ``totals`` has the criterion, the weighted mistakes, the rows
+    that count, and the rows that were looked at.
+    """
+
+    G: NDArray[np.float64]
+    g: NDArray[np.float64]
+    totals: NDArray[np.float64]
+
+    @classmethod
+    def zero(cls, K: int, d: int) -> Gradient:
+        return cls(np.zeros((K, d)), np.zeros(K), np.zeros(4))
+
+    def __add__(self, other: Gradient) -> Gradient:
+        return Gradient(self.G + other.G, self.g + other.g, self.totals + other.totals)
+
+
+class Pruning:
+    """Exact pruning: rows that provably cannot have become active are passed over.
+
+    Let row n have ``room_n = y_n h(x_n) - margin > 0`` at the reference hyperplanes.
+    Moving each [w_k, b_k] by at most D moves h(x_n) by at most D |[x_n, 1]|. So with
+    ``key_n = room_n / |[x_n, 1]|`` the row stays satisfied while ``key_n > D``, D being
+    the largest distance of a hyperplane from its reference, and need not be read. A row
+    read at distance D' gives the bound ``room / |[x, 1]| - D'`` in the same units.
+    Rounding is covered by a slack on both sides, so iterates are bit-identical.
+
+    Passing over rows beats reading them only while few rows are open: with ``"auto"``
+    the bookkeeping pauses where it does not pay, ever longer.
+
+    Parameters
+    ----------
+    data : Blocks
+    mode : {"auto", True, False}
+    """
+
+    WORTH = 0.25
+    """Share of open rows above which reading everything is faster."""
+    FEWEST_ROWS = 4096
+    """Below this an iteration is too short for "auto" to save anything."""
+
+    def __init__(self, data: Blocks, mode: bool | str = "auto") -> None:
+        self._forced = mode is True
+        self._on = self._forced or (mode == "auto" and data.n_samples >= self.FEWEST_ROWS)
+        self._n = data.n_samples
+        self._d = data.n_features
+        self._keys: list[tuple[NDArray[np.float32], NDArray[np.float32]]] = []
+        self._reference: Planes | None = None
+        self._greatest_norm = 0.0
+        self._pause, self._waiting = 1, 2
+        self.threshold = np.float32(np.inf)
+        self.lost = 0.0
+
+    def aim(self, data: Blocks, planes: Planes) -> bool:
+        """Get ready for an evaluation at these hyperplanes; False to read every row plainly."""
+        if not self._on:
+            return False
+        if self._waiting > 0 and not self._forced:
+            self._waiting -= 1
+            return False
+        if not self._keys:
+            self._keys = [_fresh_keys(block) for block in data]
+        W, b = planes.arrays()
+        norms = np.sqrt((W * W).sum(axis=1) + b * b)
+        self._greatest_norm = max(self._greatest_norm, float(norms.max()))
+        slack = 4 * np.finfo(float).eps * (self._d + 4) * self._greatest_norm
+        if self._reference is None:
+            self._reference = planes.copy()
+            self.threshold, self.lost = np.float32(np.inf), slack
+            return True
+        V, c = self._reference.arrays()
+        distance = float(np.sqrt((((W - V) ** 2).sum(axis=1) + (b - c) ** 2).max()))
+        self.lost = distance * (1 + 1e-9) + slack
+        self.threshold = np.nextafter(np.float32(self.lost * (1 + 1e-6)), np.float32(np.inf))
+        return True
+
+    def learn(self, n_seen: float) -> None:
+        """Take note of how many rows had to be read: is it still worth it?"""
+        if np.isinf(self.threshold):  # everything was read to make new keys
+            self.threshold = np.float32(0)
+            self._fresh = True
+        elif n_seen > self.WORTH * self._n:
+            self._reference = None
+            # Stale right after new keys: the hyperplanes move too fast to prune.
+            self._pause = min(64, 2 * self._pause) if self._fresh else 1
+            self._waiting = self._pause if self._fresh else 0
+        else:
+            self._fresh = False
+
+    _fresh = False
+
+    def keys_of(self, block: Block) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        return self._keys[block.number]
+
+
+def _fresh_keys(block: Block) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    inverse_norm = np.empty(block.n_samples, np.float32)
+    kernels.inverse_norms(block.X, inverse_norm)
+    return np.empty(block.n_samples, np.float32), inverse_norm
+
+
+def gradient(
+    data: Blocks, planes: Planes, margin: float, pruning: Pruning | None = None
+) -> Gradient:
+    """Gradient, criterion and mistakes of all rows at these hyperplanes."""
+    pruned = pruning is not None and pruning.aim(data, planes)
+    d = data.n_features
+
+    def of_block(block: Block) -> Gradient:
+        keys, inverse_norm = (_NO_KEYS, _NO_KEYS)
+        threshold, lost = np.float32(np.inf), 0.0
+        if pruned and pruning is not None:
+            keys, inverse_norm = pruning.keys_of(block)
+            threshold, lost = pruning.threshold, pruning.lost
+        part = Gradient.zero(planes.K, d)
+        kernels.batch_block(
+            block.X, block.y, block.weight, planes.panel, planes.bias, margin,
+            part.G, part.g, part.totals, keys, inverse_norm, threshold, lost,
+        )  # fmt: skip
+        return part
+
+    total = data.reduce(of_block)
+    if pruned and pruning is not None:
+        pruning.learn(total.totals[3])
+    return total
+
+
+def assignments(data: Blocks, planes: Planes) -> list[NDArray[np.int32]]:
+    """For each block, which hyperplane is responsible for each row: the sets S_k."""
+    sets = []
+    for block in data:
+        assigned = np.empty(block.n_samples, np.int32)
+        kernels.assign_block(block.X, planes.panel, planes.bias, planes.K, assigned)
+        sets.append(assigned)
+    return sets
+
+
+def gradient_in_sets(
+    data: Blocks, planes: Planes, margin: float, sets: list[NDArray[np.int32]]
+) -> Gradient:
+    """Gradient of the criterion with the sets S_k held fixed (no counts)."""
+
+    def of_block(block: Block) -> Gradient:
+        part = Gradient.zero(planes.K, data.n_features)
+        kernels.frozen_block(
+            block.X, block.y, block.weight, planes.panel, planes.bias, margin,
+            sets[block.number], part.G, part.g,
+        )  # fmt: skip
+        return part
+
+    return data.reduce(of_block)
+
+
+def decide(
+    X: Any, W: NDArray[np.float64], b: NDArray[np.float64], n_jobs: int | None = None
+) -> NDArray[np.float64]:
+    """h(x) of every row of a dense C-ordered array or CSR matrix."""
+    planes = Planes.of(W, b)
+    rows = kernel_rows(X)
+    h = np.empty(X.shape[0])
+
+    def fill(start: int) -> int:
+        stop = min(start + _ROWS_TO_DECIDE, len(h))
+        kernels.decide(part(rows, start, stop), planes.panel, planes.bias, h[start:stop])
+        return 0
+
+    starts = range(0, len(h), _ROWS_TO_DECIDE)
+    map_in_order(fill, starts, count_threads(n_jobs, len(h)))
+    return h

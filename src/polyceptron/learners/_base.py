@@ -1,0 +1,239 @@
+"""What the learners of one polyhedron share: the door, the way out, and prediction."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from polyceptron import solve
+from polyceptron.blocks import ArrayBlocks, count_threads, kernel_rows
+from polyceptron.criterion import Planes, decide
+from polyceptron.learners._parameters import (
+    check_init,
+    check_inside,
+    check_known_labels,
+    check_two_classes,
+    check_weights,
+)
+from polyceptron.polyhedron import Polyhedron
+from polyceptron.scaling import Coordinates, standardized, within_range
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Validated rows in the coordinates of learning, and the way back."""
+
+    data: ArrayBlocks
+    coordinates: Coordinates
+    classes: NDArray[Any]
+    inside: int
+
+
+class PolyhedralClassifier(ClassifierMixin, BaseEstimator):
+    """Base of the learners of a single polyhedron.
+
+    A learner gives ``_start``, ``_step`` and ``_rank`` (see :mod:`polyceptron.solve`), and
+    ``_check_parameters``; this class does the rest of scikit-learn's contract.
+    """
+
+    # Parameters that every such learner has; the learners' __init__ set them.
+    n_hyperplanes: int
+    init: Any
+    n_init: int
+    standardize: bool
+    inside: Any
+    class_weight: Any
+    warm_start: bool
+    random_state: Any
+    n_jobs: int | None
+    verbose: int
+    max_iter: int
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    # --- the door ---------------------------------------------------------------------
+
+    def _problem(
+        self, X: Any, y: Any, sample_weight: Any, *, classes: Any = None, fresh: bool = True
+    ) -> Problem:
+        """Validate rows, labels and weights.
+
+        ``classes`` are given where these rows need not have them all, which is a stream;
+        ``fresh=False`` goes on with the columns, classes and coordinates of before.
+        """
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            order="C",
+            reset=fresh,
+        )
+        stream = classes is not None
+        if stream:
+            check_known_labels(y, classes)
+        else:
+            classes = check_two_classes(y)
+        inside = check_inside(self.inside, classes)
+        weight = check_weights(sample_weight, self.class_weight, X, y, classes, stream=stream)
+        if weight.size and not weight.all():  # a row of zero weight is no row
+            rows = np.flatnonzero(weight)
+            X, y, weight = X[rows], y[rows], weight[rows]
+        if not stream and X.shape[0] < self.n_hyperplanes:
+            raise ValueError(
+                f"n_hyperplanes={self.n_hyperplanes} is more than the rows with weight: "
+                f"n_samples={X.shape[0]}"
+            )
+        coordinates = self._choose_coordinates(X, weight) if fresh else self._coordinates
+        signs = np.where(y == classes[inside], 1, -1).astype(np.int8)
+        data = ArrayBlocks(
+            kernel_rows(coordinates.transform(X)),
+            signs,
+            weight,
+            X.shape[1],
+            n_threads=count_threads(self.n_jobs, X.shape[0]),
+        )
+        return Problem(data, coordinates, classes, inside)
+
+    def _choose_coordinates(self, X: Any, weight: Floats) -> Coordinates:
+        return standardized(X, weight) if self.standardize else within_range(X)
+
+    def _first_planes(self, problem: Problem, seed: int) -> Planes:
+        """Where a run starts, in the coordinates of learning."""
+        K, n_features, coordinates = (
+            self.n_hyperplanes,
+            problem.data.n_features,
+            problem.coordinates,
+        )
+        given = check_init(self.init, (K, n_features + 1))
+        if self.warm_start and hasattr(self, "polyhedron_"):
+            given = np.column_stack([self.coef_, self.intercept_])
+            if given.shape != (K, n_features + 1):
+                raise ValueError(
+                    f"warm_start=True needs the same n_hyperplanes and features as before: "
+                    f"had {(given.shape[0], given.shape[1] - 1)}, now {(K, n_features)}"
+                )
+        if given is not None:
+            return Planes.of(*coordinates.from_user(given[:, :-1], given[:, -1]))
+        W = np.random.default_rng(seed).standard_normal((K, n_features))
+        if K == 1:  # no symmetry to break: the perceptron's own start
+            W = np.zeros((1, n_features))
+        return Planes.of(W * coordinates.bias_unit, np.zeros(K))
+
+    def _seeds(self) -> list[int]:
+        """One seed for each start; a given start needs only one."""
+        random = check_random_state(self.random_state)
+        given = not isinstance(self.init, str) or (self.warm_start and hasattr(self, "polyhedron_"))
+        n_init = 1 if given else self.n_init
+        return [int(seed) for seed in random.randint(0, 2**31 - 1, size=n_init)]
+
+    # --- the way out ------------------------------------------------------------------
+
+    def _publish(self, problem: Problem, planes: Planes) -> None:
+        """Set the fitted attributes that describe the polyhedron."""
+        W, b = problem.coordinates.to_user(*planes.arrays())
+        W, b = _real_faces(W, b)
+        names = getattr(self, "feature_names_in_", None)
+        self.polyhedron_ = Polyhedron(W, b, None if names is None else names.tolist())
+        self.coef_, self.intercept_ = self.polyhedron_.W, self.polyhedron_.b
+        self.classes_ = problem.classes
+        self._inside = problem.inside
+        self.inside_ = problem.classes[problem.inside]
+        self._coordinates = problem.coordinates
+
+    def _report(self, run: solve.Run[Any], advice: str) -> None:
+        """Set the fitted attributes that describe the run, and warn if it was cut short."""
+        self.n_iter_ = run.n_iter
+        self.converged_ = run.converged
+        self.history_ = run.history
+        if not run.converged:
+            warnings.warn(
+                f"{type(self).__name__} did not converge in max_iter={self.max_iter} "
+                f"iterations; the best hyperplanes seen are kept. {advice}",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """Whatever goes wrong inside leaves the estimator as it was."""
+        before = dict(vars(self))
+        try:
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    # --- prediction -------------------------------------------------------------------
+
+    def decision_function(self, X: Any) -> Floats:
+        """Signed score of every row, positive for ``classes_[1]``.
+
+        It is h(x) = min_k (w_k . x + b_k) where ``classes_[1]`` is inside, which is the
+        default, and -h(x) where ``classes_[0]`` is: scikit-learn's scorers count on the
+        sign. ``polyhedron_.decision(X)`` is always h(x).
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        h = self._h(X)
+        return h if self._inside == 1 else -h
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Label of every row: the inside class where every inequality holds.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        is_inside = self._h(X) >= 0
+        labels: NDArray[Any] = self.classes_[np.where(is_inside, self._inside, 1 - self._inside)]
+        return labels
+
+    def _h(self, X: Any) -> Floats:
+        check_is_fitted(self)
+        X = validate_data(
+            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", reset=False
+        )
+        return decide(X, self.polyhedron_.W, self.polyhedron_.b, self.n_jobs)
+
+
+def _real_faces(W: Floats, b: Floats) -> tuple[Floats, Floats]:
+    """Give a normal to hyperplanes that ended without one.
+
+    Such a face, [0, b_k], accepts every row or none. It becomes one along the first
+    column that says the same for all numbers a float can hold but the very largest.
+    """
+    flat = ~W.any(axis=1)
+    if flat.any():
+        W, b = W.copy(), b.copy()
+        W[flat, 0] = np.finfo(float).tiny
+        b[flat] = np.where(b[flat] >= 0, 1.0, -1.0)
+    return W, b

@@ -1,0 +1,143 @@
+"""Checks of parameters and labels at the door: each names the argument and the value found."""
+
+from __future__ import annotations
+
+import math
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import _check_sample_weight
+
+
+def check_whole(name: str, value: Any, low: int = 1) -> int:
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Integral) or value < low:
+        raise ValueError(f"{name} must be a whole number of at least {low}, got {value!r}")
+    return int(value)
+
+
+def check_real(name: str, value: Any, *, positive: bool = False) -> float:
+    asked = "positive" if positive else "at least 0"
+    real = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+    if not real or not math.isfinite(value) or value < 0 or (positive and value == 0):
+        raise ValueError(f"{name} must be a finite number, {asked}, got {value!r}")
+    return float(value)
+
+
+def check_flag(name: str, value: Any, *words: str) -> bool | str:
+    """True, False or one of these words."""
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    if isinstance(value, str) and value in words:
+        return value
+    allowed = ", ".join(["True", "False", *map(repr, words)])
+    raise ValueError(f"{name} must be one of {allowed}, got {value!r}")
+
+
+def check_init(init: Any, shape: tuple[int, int]) -> NDArray[np.float64] | None:
+    """The start as an array of [w_k, b_k], or None for a random one."""
+    if isinstance(init, str):
+        if init != "random":
+            raise ValueError(f"init must be 'random' or an array of shape {shape}, got {init!r}")
+        return None
+    array = np.array(init, dtype=np.float64)
+    if array.shape != shape:
+        raise ValueError(
+            f"init must have shape (n_hyperplanes, n_features + 1) = {shape}, got {array.shape}"
+        )
+    if not np.isfinite(array).all():
+        raise ValueError("init must be finite, got an array with NaN or infinity")
+    return array
+
+
+def check_two_classes(y: NDArray[Any]) -> NDArray[Any]:
+    """The two labels, sorted."""
+    check_classification_targets(y)
+    kind = type_of_target(y, input_name="y", raise_unknown=True)
+    classes = np.unique(y)
+    if len(classes) > 2:
+        raise ValueError(
+            f"Only binary classification is supported. The type of the target is {kind}. "
+            f"Found {len(classes)} classes; a polyhedron separates one class from one other: "
+            "use sklearn.multiclass.OneVsRestClassifier for more"
+        )
+    if len(classes) < 2:
+        raise ValueError(
+            f"y must have rows of two classes, one inside and one outside; found only 1 class: "
+            f"{classes.tolist()!r}"
+        )
+    return classes
+
+
+def check_known_labels(y: NDArray[Any], classes: NDArray[Any]) -> None:
+    unknown = np.setdiff1d(y, classes)
+    if unknown.size:
+        raise ValueError(
+            f"y has the label {unknown[0]!r}, which is not among the classes {classes.tolist()!r}"
+        )
+
+
+def check_inside(inside: Any, classes: NDArray[Any]) -> int:
+    """Index of the class that is inside: the greater label unless one is named."""
+    if inside is None:
+        return 1
+    found = [index for index, label in enumerate(classes) if label == inside]
+    if not found:
+        raise ValueError(f"inside must be one of the labels {classes.tolist()!r}, got {inside!r}")
+    return found[0]
+
+
+def check_weights(
+    sample_weight: Any,
+    class_weight: Any,
+    X: Any,
+    y: NDArray[Any],
+    classes: NDArray[Any],
+    *,
+    stream: bool = False,
+) -> NDArray[np.float64]:
+    """The weight of every row; empty where all rows weigh 1. In a stream a class may be away."""
+    if sample_weight is None and class_weight is None:
+        return np.empty(0)
+    weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    if (weight < 0).any():
+        row = int(np.argmax(weight < 0))
+        raise ValueError(f"sample_weight must not be negative, got {weight[row]} in row {row}")
+    if stream and isinstance(class_weight, str) and class_weight == "balanced":
+        raise ValueError(
+            "class_weight='balanced' needs all rows at once, so partial_fit cannot use it: "
+            "give a dict of label to weight"
+        )
+    if class_weight is not None:
+        by_class = _class_weights(class_weight, weight, y, classes)
+        weight = weight * by_class[np.searchsorted(classes, y)]
+    for label in [] if stream else classes:
+        if not weight[y == label].any():
+            raise ValueError(
+                f"sample_weight and class_weight leave class {label!r} without weight: "
+                "every row of it weighs zero"
+            )
+    return np.asarray(weight)
+
+
+def _class_weights(
+    class_weight: Any, weight: NDArray[np.float64], y: NDArray[Any], classes: NDArray[Any]
+) -> NDArray[np.float64]:
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        totals = np.array([weight[y == label].sum() for label in classes])
+        return np.asarray(weight.sum() / (len(classes) * np.maximum(totals, 1e-300)))
+    if not isinstance(class_weight, dict):
+        raise ValueError(
+            "class_weight must be None, 'balanced' or a dict of label to weight, "
+            f"got {class_weight!r}"
+        )
+    unknown = [label for label in class_weight if label not in classes.tolist()]
+    if unknown:
+        raise ValueError(
+            f"class_weight names the label {unknown[0]!r}, which is not in y; "
+            f"the labels are {classes.tolist()!r}"
+        )
+    values = [class_weight.get(label, 1.0) for label in classes.tolist()]
+    return np.array([check_real("class_weight", value) for value in values])

@@ -1,0 +1,235 @@
+"""Batch Polyceptron: Algorithm 1 of the paper."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Self
+
+from polyceptron import criterion, kernels, solve
+from polyceptron.blocks import Blocks
+from polyceptron.criterion import Gradient, Planes, Pruning
+from polyceptron.learners._base import PolyhedralClassifier, Problem
+from polyceptron.learners._parameters import check_flag, check_real, check_whole
+
+
+class BatchState(NamedTuple):
+    """Hyperplanes in the coordinates of learning, and what saves work on them."""
+
+    planes: Planes
+    unit: float
+    pruning: Pruning
+
+
+class BatchPolyceptron(PolyhedralClassifier):
+    """Learn a polyhedron by gradient descent on the Polyceptron criterion.
+
+    The criterion sums ``margin - y h(x)`` over the rows where it is positive, with
+    h(x) = min_k (w_k . x + b_k) and y = +1 for the inside class, -1 for the other.
+    Every row belongs to the hyperplane that is least for it; each hyperplane takes a
+    step along the gradient of its own rows; then the rows are shared out anew
+    (Manwani & Sastry, *Polyceptron: A Polyhedral Learning Algorithm*, Algorithm 1).
+
+    ``BatchPolyceptron(step_size=0.1, tol=50, margin=0, n_init=1, standardize=False)``
+    is the paper's algorithm with the errata of docs/errata.md. The other defaults were
+    chosen by cross-validation on the paper's four sets; see docs/design.md.
+
+    Parameters
+    ----------
+    n_hyperplanes : int, default=3
+        K, the number of inequalities.
+    step_size : float, default=0.1
+        The paper's eta.
+    tol : float or None, default=None
+        The paper's gamma: stop when the norms of the K gradients add up to less, and
+        keep the last hyperplanes. With None, stop when the mistakes on the training
+        rows have not become fewer for `n_iter_no_change` iterations, and keep the best
+        hyperplanes seen.
+    max_iter : int, default=1000
+        Most iterations of one start. A run that gets there keeps the best hyperplanes
+        seen, and warns.
+    n_iter_no_change : int, default=30
+        See `tol`; not used where `tol` is a number.
+    inner_steps : int, default=1
+        Gradient steps before the rows are shared out anew.
+    margin : float, default=5.0
+        Rows count until they are on their side by this much: h(x) > margin inside,
+        h(x) < -margin outside. 0 is the paper's.
+    init : "random" or array-like of shape (n_hyperplanes, n_features + 1), default="random"
+        Where to start: Gaussian weights with zero biases (all zero for one hyperplane),
+        or rows [w_k, b_k] in the units of X.
+    n_init : int, default=5
+        Random starts. The one with the fewest mistakes on the training rows is kept.
+    standardize : bool, default=True
+        Learn on columns of zero mean and unit spread (sparse columns are only scaled).
+        The answer is in the units of X all the same.
+    inside : label, default=None
+        The class inside the polyhedron; the greater label if None.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, as in scikit-learn.
+    warm_start : bool, default=False
+        Start from the previous fit's hyperplanes.
+    random_state : int, RandomState or None, default=None
+    n_jobs : int or None, default=None
+        Threads for the many rows of large data; None is all cores. The result does not
+        depend on it.
+    prune : bool or "auto", default="auto"
+        Pass over rows that provably cannot have become mistakes. It changes the speed,
+        never the result; "auto" does it where it pays.
+    verbose : int, default=0
+        Print progress.
+
+    Attributes
+    ----------
+    polyhedron_ : Polyhedron
+        The learned set, in the units and with the column names of X.
+    coef_ : ndarray of shape (n_hyperplanes, n_features)
+    intercept_ : ndarray of shape (n_hyperplanes,)
+    classes_ : ndarray of shape (2,)
+    inside_ : label
+        The class inside.
+    n_iter_ : int
+        Iterations of the run that was kept.
+    converged_ : bool
+        Whether that run ended by its stopping rule, not by `max_iter`.
+    history_ : dict of str to ndarray of shape (n_iter_,)
+        "criterion", "mistakes" and "gradient_norm" before each iteration of that run.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+
+    See Also
+    --------
+    OnlinePolyceptron : Learns row by row, also from a stream.
+
+    Examples
+    --------
+    >>> from polyceptron import BatchPolyceptron
+    >>> from polyceptron.datasets import make_dataset1
+    >>> X, y = make_dataset1(random_state=0, return_X_y=True)
+    >>> model = BatchPolyceptron(n_hyperplanes=3, random_state=0).fit(X, y)
+    >>> model.score(X, y) > 0.97
+    True
+    """
+
+    def __init__(
+        self,
+        n_hyperplanes: int = 3,
+        *,
+        step_size: float = 0.1,
+        tol: float | None = None,
+        max_iter: int = 1000,
+        n_iter_no_change: int = 30,
+        inner_steps: int = 1,
+        margin: float = 5.0,
+        init: Any = "random",
+        n_init: int = 5,
+        standardize: bool = True,
+        inside: Any = None,
+        class_weight: Any = None,
+        warm_start: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        prune: bool | str = "auto",
+        verbose: int = 0,
+    ) -> None:
+        self.n_hyperplanes = n_hyperplanes
+        self.step_size = step_size
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_iter_no_change = n_iter_no_change
+        self.inner_steps = inner_steps
+        self.margin = margin
+        self.init = init
+        self.n_init = n_init
+        self.standardize = standardize
+        self.inside = inside
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.prune = prune
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn the polyhedron of the inside class.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Two labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            A row of weight 2 counts as two rows, one of weight 0 as none.
+
+        Returns
+        -------
+        self : BatchPolyceptron
+        """
+        self._check_parameters()
+        with self._all_or_nothing():
+            problem = self._problem(X, y, sample_weight)
+            run = solve.run(
+                self,
+                problem.data,
+                (self._start(problem, seed) for seed in self._seeds()),
+                solve.Stopping(self.max_iter, self.n_iter_no_change if self.tol is None else None),
+                solve.Progress(self.verbose, type(self).__name__),
+            )
+            self._publish(problem, run.state.planes)
+            self._report(
+                run, "Raise max_iter or tol, scale the columns (standardize=True), or use tol=None."
+            )
+        return self
+
+    def _check_parameters(self) -> None:
+        check_whole("n_hyperplanes", self.n_hyperplanes)
+        check_real("step_size", self.step_size, positive=True)
+        if self.tol is not None:
+            check_real("tol", self.tol)
+        check_whole("max_iter", self.max_iter)
+        check_whole("n_iter_no_change", self.n_iter_no_change)
+        check_whole("inner_steps", self.inner_steps)
+        check_real("margin", self.margin)
+        check_whole("n_init", self.n_init)
+        check_flag("standardize", self.standardize)
+        check_flag("warm_start", self.warm_start)
+        check_flag("prune", self.prune, "auto")
+
+    def _start(self, problem: Problem, seed: int) -> BatchState:
+        planes = self._first_planes(problem, seed)
+        pruning = Pruning(problem.data, self.prune)
+        return BatchState(planes, problem.coordinates.bias_unit, pruning)
+
+    def _step(self, data: Blocks, state: BatchState) -> solve.Step[BatchState]:
+        planes, unit, pruning = state
+        margin = self.margin * unit * unit
+        here = criterion.gradient(data, planes, margin, pruning)
+        norm = kernels.gradient_norms(here.G, here.g, unit) / unit
+        value, mistakes, n_counted, _ = here.totals
+        finished = n_counted == 0 or (self.tol is not None and norm < self.tol)
+        following = state
+        if not finished:
+            following = state._replace(planes=self._descend(data, planes, here, margin, unit))
+        return solve.Step(
+            state,
+            following,
+            solve.Rank(mistakes, value),
+            {"criterion": value / unit / unit, "mistakes": mistakes, "gradient_norm": norm},
+            finished,
+        )
+
+    def _descend(
+        self, data: Blocks, planes: Planes, here: Gradient, margin: float, unit: float
+    ) -> Planes:
+        """`inner_steps` gradient steps, the sets S_k fixed as they are here."""
+        moved = planes.copy()
+        steps = self.step_size, self.step_size * unit * unit
+        kernels.descend(moved.panel, moved.bias, here.G, here.g, *steps)
+        if self.inner_steps > 1:
+            sets = criterion.assignments(data, planes)
+            for _ in range(self.inner_steps - 1):
+                there = criterion.gradient_in_sets(data, moved, margin, sets)
+                kernels.descend(moved.panel, moved.bias, there.G, there.g, *steps)
+        return moved
+
+    def _rank(self, data: Blocks, state: BatchState) -> solve.Rank:
+        totals = criterion.gradient(data, state.planes, self.margin).totals
+        return solve.Rank(totals[1], totals[0])

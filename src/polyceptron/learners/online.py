@@ -1,0 +1,332 @@
+"""Online Polyceptron: Algorithm 2 of the paper."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyceptron import criterion, kernels, solve
+from polyceptron.blocks import ArrayBlocks, Blocks
+from polyceptron.criterion import Planes
+from polyceptron.learners._base import PolyhedralClassifier, Problem
+from polyceptron.learners._parameters import check_flag, check_real, check_two_classes, check_whole
+
+_NOT_SHUFFLED = np.empty(0, np.int64)
+
+
+class OnlineState(NamedTuple):
+    """Where the online learner stands after some rows, in the coordinates of learning.
+
+    ``U / n_seen`` is what the mean hyperplanes lack of the present ones.
+    """
+
+    planes: Planes
+    answer: Planes
+    unit: float
+    seed: int
+    n_passes: int
+    n_seen: int
+    U: NDArray[np.float64]
+    u: NDArray[np.float64]
+
+    def average(self) -> Planes:
+        """The mean of the hyperplanes after each row seen."""
+        if self.n_seen == 0:
+            return self.planes
+        W, b = self.planes.arrays()
+        return Planes.of(W - self.U / self.n_seen, b - self.u / self.n_seen)
+
+
+class OnlinePolyceptron(PolyhedralClassifier):
+    """Learn a polyhedron row by row, as the perceptron does.
+
+    A row on the wrong side moves the hyperplane that is least for it:
+    ``w_r += step_size * y * [x, 1]``; a row on its own side moves nothing (Manwani &
+    Sastry, *Polyceptron: A Polyhedral Learning Algorithm*, Algorithm 2). With
+    ``n_hyperplanes=1`` and ``shuffle=False`` this is the classical perceptron, equal to
+    scikit-learn's to the last bit.
+
+    The defaults were chosen by cross-validation on the paper's four sets; see
+    docs/design.md.
+
+    Parameters
+    ----------
+    n_hyperplanes : int, default=3
+        K, the number of inequalities.
+    step_size : float, default=1.0
+        Length of a step. It matters only relative to the start and to `margin`.
+    max_iter : int, default=300
+        Most passes over the rows of one start. The learner stops before that after a
+        pass in which no row counted.
+    n_iter_no_change : int, default=100
+        With `pocket`, also stop after this many passes without fewer mistakes.
+    margin : float, default=0.0
+        Rows count until they are on their side by more than this: y h(x) > margin.
+    shuffle : bool, default=True
+        Take the rows in a new random order in each pass. False is the paper's order,
+        the given one, in which the learner may go round in circles.
+    average : bool, default=False
+        Answer with the mean of the hyperplanes after each row rather than the last.
+        Better where the classes overlap.
+    pocket : bool or "auto", default="auto"
+        After each pass count the mistakes on all training rows, and answer with the best
+        hyperplanes (Gallant's pocket algorithm). False answers with the last, as the
+        paper does. "auto" is the same as `shuffle`.
+    init : "random" or array-like of shape (n_hyperplanes, n_features + 1), default="random"
+        Where to start: Gaussian weights with zero biases (all zero for one hyperplane),
+        or rows [w_k, b_k] in the units of X.
+    n_init : int, default=1
+        Random starts. The one with the fewest mistakes on the training rows is kept.
+    standardize : bool, default=False
+        Learn on columns of zero mean and unit spread (sparse columns are only scaled).
+        The answer is in the units of X all the same. `partial_fit` takes mean and spread
+        from the rows of its first call.
+    inside : label, default=None
+        The class inside the polyhedron; the greater label if None.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, as in scikit-learn: a row moves its hyperplane by
+        `step_size` times its weight.
+    warm_start : bool, default=False
+        Start `fit` from the previous fit's hyperplanes.
+    random_state : int, RandomState or None, default=None
+    n_jobs : int or None, default=None
+        Threads for counting mistakes and predicting on large data; None is all cores.
+        Passes are sequential, and the result does not depend on it.
+    verbose : int, default=0
+        Print progress.
+
+    Attributes
+    ----------
+    polyhedron_ : Polyhedron
+        The learned set, in the units and with the column names of X.
+    coef_ : ndarray of shape (n_hyperplanes, n_features)
+    intercept_ : ndarray of shape (n_hyperplanes,)
+    classes_ : ndarray of shape (2,)
+    inside_ : label
+        The class inside.
+    n_iter_ : int
+        Passes of the run that was kept, and calls of `partial_fit`.
+    converged_ : bool
+        Whether that run ended by its stopping rule, not by `max_iter`.
+    history_ : dict of str to ndarray of shape (n_iter_,)
+        "mistakes" (rows on the wrong side when they were met) and "updates" of each pass
+        of that run. After `partial_fit`, of its last call only.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+
+    See Also
+    --------
+    BatchPolyceptron : Sums over all rows before each step.
+
+    Examples
+    --------
+    >>> from polyceptron import OnlinePolyceptron
+    >>> from polyceptron.datasets import make_dataset1
+    >>> X, y = make_dataset1(random_state=0, return_X_y=True)
+    >>> model = OnlinePolyceptron(n_hyperplanes=3, random_state=0).fit(X, y)
+    >>> model.score(X, y)
+    1.0
+
+    From a stream:
+
+    >>> model = OnlinePolyceptron(n_hyperplanes=3, random_state=0)
+    >>> for start in range(0, 1000, 100):
+    ...     rows = slice(start, start + 100)
+    ...     model = model.partial_fit(X[rows], y[rows], classes=[-1, 1])
+    >>> model.n_iter_
+    10
+    """
+
+    def __init__(
+        self,
+        n_hyperplanes: int = 3,
+        *,
+        step_size: float = 1.0,
+        max_iter: int = 300,
+        n_iter_no_change: int = 100,
+        margin: float = 0.0,
+        shuffle: bool = True,
+        average: bool = False,
+        pocket: bool | str = "auto",
+        init: Any = "random",
+        n_init: int = 1,
+        standardize: bool = False,
+        inside: Any = None,
+        class_weight: Any = None,
+        warm_start: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_hyperplanes = n_hyperplanes
+        self.step_size = step_size
+        self.max_iter = max_iter
+        self.n_iter_no_change = n_iter_no_change
+        self.margin = margin
+        self.shuffle = shuffle
+        self.average = average
+        self.pocket = pocket
+        self.init = init
+        self.n_init = n_init
+        self.standardize = standardize
+        self.inside = inside
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn the polyhedron of the inside class in passes over the rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Two labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            A row moves its hyperplane by `step_size` times its weight.
+
+        Returns
+        -------
+        self : OnlinePolyceptron
+        """
+        self._check_parameters()
+        with self._all_or_nothing():
+            problem = self._problem(X, y, sample_weight)
+            run = solve.run(
+                self,
+                problem.data,
+                (self._start(problem, seed) for seed in self._seeds()),
+                solve.Stopping(self.max_iter, self.n_iter_no_change),
+                solve.Progress(self.verbose, type(self).__name__),
+            )
+            self._publish(problem, run.state.answer)
+            self._state = _restarted(run.state)
+            self._report(
+                run,
+                "Raise max_iter, or use average=True: the classes may not be separable "
+                "by so few hyperplanes.",
+            )
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Take these rows once, in the given order.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        classes : array-like of shape (2,), default=None
+            Both labels; needed on the first call, since its rows may be of one class.
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        self : OnlinePolyceptron
+        """
+        self._check_parameters()
+        with self._all_or_nothing():
+            first = not hasattr(self, "polyhedron_")
+            labels = self._stream_classes(classes, first)
+            problem = self._problem(X, y, sample_weight, classes=labels, fresh=first)
+            if first:
+                (seed,) = self._seeds()[:1]
+                self._state, self.n_iter_ = self._start(problem, seed), 0
+            elif self.n_hyperplanes != self._state.planes.K:
+                raise ValueError(
+                    f"n_hyperplanes={self.n_hyperplanes}, but partial_fit goes on with "
+                    f"{self._state.planes.K}; use fit for another number"
+                )
+            self._state, measures = self._pass(problem.data, self._state, shuffle=False)
+            self._publish(problem, self._state.answer)
+            self.n_iter_ += 1
+            self.converged_ = measures["updates"] == 0
+            self.history_ = {name: np.array([value]) for name, value in measures.items()}
+        return self
+
+    def _stream_classes(self, classes: Any, first: bool) -> NDArray[Any]:
+        if classes is None:
+            if first:
+                raise ValueError(
+                    "classes must be given on the first call of partial_fit: both labels"
+                )
+            known: NDArray[Any] = self.classes_
+            return known
+        given = check_two_classes(np.asarray(classes))
+        if not first and not np.array_equal(given, self.classes_):
+            raise ValueError(
+                f"classes={given.tolist()!r} is not the same as on the first call of "
+                f"partial_fit: {self.classes_.tolist()!r}"
+            )
+        return given
+
+    def _check_parameters(self) -> None:
+        check_whole("n_hyperplanes", self.n_hyperplanes)
+        check_real("step_size", self.step_size, positive=True)
+        check_whole("max_iter", self.max_iter)
+        check_whole("n_iter_no_change", self.n_iter_no_change)
+        check_real("margin", self.margin)
+        check_flag("shuffle", self.shuffle)
+        check_flag("average", self.average)
+        check_flag("pocket", self.pocket, "auto")
+        check_whole("n_init", self.n_init)
+        check_flag("standardize", self.standardize)
+        check_flag("warm_start", self.warm_start)
+
+    def _start(self, problem: Problem, seed: int) -> OnlineState:
+        planes = self._first_planes(problem, seed)
+        shape = (planes.K, problem.data.n_features) if self.average else (0, 0)
+        unit = problem.coordinates.bias_unit
+        return OnlineState(planes, planes, unit, seed, 0, 0, np.zeros(shape), np.zeros(shape[0]))
+
+    def _step(self, data: Blocks, state: OnlineState) -> solve.Step[OnlineState]:
+        assert isinstance(data, ArrayBlocks)
+        state, measures = self._pass(data, state, shuffle=self.shuffle)
+        finished = measures["updates"] == 0
+        pocket = self.shuffle if self.pocket == "auto" else self.pocket
+        rank = self._rank(data, state) if pocket else None
+        if finished and rank is not None and rank.mistakes > 0:
+            # The mean is not there yet, but these hyperplanes make no mistake.
+            state = state._replace(answer=state.planes)
+            rank = self._rank(data, state)
+        return solve.Step(state, state, rank, measures, finished)
+
+    def _pass(
+        self, data: ArrayBlocks, state: OnlineState, shuffle: bool
+    ) -> tuple[OnlineState, dict[str, float]]:
+        """All rows once. The state given is left as it is."""
+        order = _NOT_SHUFFLED
+        if shuffle:
+            order = np.empty(data.n_samples, np.int64)
+            kernels.shuffle(order, np.uint64((state.seed << 32) + state.n_passes))
+        planes, U, u = state.planes.copy(), state.U.copy(), state.u.copy()
+        unit = state.unit
+        mistakes, updates = kernels.online_pass(
+            data.X, data.y, data.weight, order, planes.panel, planes.bias, planes.K,
+            self.step_size, self.step_size * unit * unit, self.margin * unit * unit,
+            U, u, state.n_seen,
+        )  # fmt: skip
+        state = state._replace(
+            planes=planes,
+            n_passes=state.n_passes + 1,
+            n_seen=state.n_seen + data.n_samples,
+            U=U,
+            u=u,
+        )
+        state = state._replace(answer=state.average() if len(U) else planes)
+        return state, {"mistakes": float(mistakes), "updates": float(updates)}
+
+    def _rank(self, data: Blocks, state: OnlineState) -> solve.Rank:
+        margin = self.margin * state.unit * state.unit
+        totals = criterion.gradient(data, state.answer, margin).totals
+        return solve.Rank(totals[1], totals[0])
+
+
+def _restarted(state: OnlineState) -> OnlineState:
+    """Where `partial_fit` goes on after `fit`: at its answer, with a new mean."""
+    return state._replace(
+        planes=state.answer, n_seen=0, U=np.zeros_like(state.U), u=np.zeros_like(state.u)
+    )

@@ -1,0 +1,162 @@
+"""The only iteration loop: restarts, stopping, the best so far, history, progress.
+
+A learner says where to start and what one step is; it never loops itself. States
+are values: a step makes a new one.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Generic, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyceptron.blocks import Blocks
+
+State = TypeVar("State")
+
+
+class Rank(NamedTuple):
+    """How good a state is on the training rows: fewer mistakes first, then the criterion."""
+
+    mistakes: float
+    criterion: float
+
+
+@dataclass(frozen=True, slots=True)
+class Step(Generic[State]):
+    """What one step found out, and where it went.
+
+    Parameters
+    ----------
+    state : State
+        The state that ``rank`` and ``measures`` speak of.
+    following : State
+        Where the next step starts.
+    rank : Rank or None
+        None where it is not known, and no best state is kept.
+    measures : dict of str to float
+        One row of the history.
+    finished : bool
+        Nothing is left to do: ``state`` is the answer.
+    """
+
+    state: State
+    following: State
+    rank: Rank | None
+    measures: dict[str, float]
+    finished: bool
+
+
+class Learner(Protocol[State]):
+    """What the loop needs of a learner."""
+
+    def _step(self, data: Blocks, state: State) -> Step[State]: ...
+    def _rank(self, data: Blocks, state: State) -> Rank: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Stopping:
+    """When a run ends, besides being finished.
+
+    ``patience`` is the number of steps without fewer mistakes after which a run
+    counts as settled; None for never.
+    """
+
+    max_iter: int
+    patience: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Run(Generic[State]):
+    """The outcome of one run, or of the best of several."""
+
+    state: State
+    rank: Rank
+    history: dict[str, NDArray[np.float64]]
+    n_iter: int
+    converged: bool
+
+
+class Progress:
+    """Lines on stdout at most once a second, for long work; silent unless verbose."""
+
+    def __init__(self, verbose: int, name: str) -> None:
+        self._verbose = verbose
+        self._name = name
+        self._next = time.monotonic() + 1.0
+
+    def step(self, start: int, n_iter: int, measures: dict[str, float]) -> None:
+        if self._verbose and time.monotonic() >= self._next:
+            self._next = time.monotonic() + 1.0
+            self._say(f"start {start + 1}, iteration {n_iter}", measures)
+
+    def run(self, start: int, n_iter: int, measures: dict[str, float], why: str) -> None:
+        if self._verbose:
+            self._say(f"start {start + 1} {why} after {n_iter} iterations", measures)
+
+    def _say(self, what: str, measures: dict[str, float]) -> None:
+        numbers = ", ".join(f"{name} {value:.6g}" for name, value in measures.items())
+        print(f"{self._name}: {what}: {numbers}", file=sys.stdout, flush=True)
+
+
+def run_once(
+    learner: Learner[State],
+    data: Blocks,
+    state: State,
+    stopping: Stopping,
+    progress: Progress,
+    start: int = 0,
+) -> Run[State]:
+    """Step until finished, settled or out of iterations.
+
+    A finished run gives its last state, any other the best state seen.
+    """
+    rows: list[dict[str, float]] = []
+    best: Step[State] | None = None
+    fewest, since = np.inf, 0
+    why = "stopped"
+    while len(rows) < stopping.max_iter:
+        step = learner._step(data, state)
+        rows.append(step.measures)
+        progress.step(start, len(rows), step.measures)
+        if best is None or step.rank is None or best.rank is None or step.rank < best.rank:
+            best = step
+        if step.finished:
+            best, why = step, "finished"
+            break
+        if step.rank is not None:
+            mistakes = step.rank.mistakes
+            fewest, since = (mistakes, 0) if mistakes < fewest else (fewest, since + 1)
+        if stopping.patience is not None and since >= stopping.patience:
+            why = "settled"
+            break
+        state = step.following
+    assert best is not None
+    progress.run(start, len(rows), rows[-1], why)
+    history = {name: np.array([row[name] for row in rows]) for name in rows[0]}
+    rank = learner._rank(data, best.state) if best.rank is None else best.rank
+    return Run(best.state, rank, history, len(rows), why != "stopped")
+
+
+def run(
+    learner: Learner[State],
+    data: Blocks,
+    starts: Iterable[State],
+    stopping: Stopping,
+    progress: Progress,
+) -> Run[State]:
+    """Best of several starts; ties go to the earlier one."""
+    kept: Run[State] | None = None
+    for number, start in enumerate(starts):
+        found = run_once(learner, data, start, stopping, progress, number)
+        if kept is None or found.rank < kept.rank:
+            kept = found
+        if kept.rank <= Rank(0.0, 0.0):
+            break
+    assert kept is not None
+    return kept
