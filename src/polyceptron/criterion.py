@@ -13,6 +13,7 @@ from polyceptron.blocks import Block, Blocks, count_threads, kernel_rows, map_in
 
 _ROWS_TO_DECIDE = 65_536
 _NO_KEYS = np.empty(0, np.float32)
+_UNPRUNED = (_NO_KEYS, _NO_KEYS, np.float32(np.inf), 0.0)
 
 
 class Planes(NamedTuple):
@@ -32,6 +33,13 @@ class Planes(NamedTuple):
 
     def copy(self) -> Planes:
         return Planes(self.panel.copy(), self.bias.copy(), self.K)
+
+    def descend(self, by: Gradient, step_size: float, bias_unit: float = 1.0) -> Planes:
+        """One gradient step of every hyperplane; new hyperplanes."""
+        panel, bias = kernels.descend(
+            self.panel, self.bias, by.G, by.g, step_size, step_size * bias_unit * bias_unit
+        )
+        return Planes(panel, bias, self.K)
 
 
 @dataclass(slots=True)
@@ -130,8 +138,11 @@ class Pruning:
 
     _fresh = False
 
-    def keys_of(self, block: Block) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        return self._keys[block.number]
+    def of(
+        self, block: Block
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32], np.float32, float]:
+        """What :func:`kernels.batch_block` needs to know for these rows."""
+        return (*self._keys[block.number], self.threshold, self.lost)
 
 
 def _fresh_keys(block: Block) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -144,25 +155,21 @@ def gradient(
     data: Blocks, planes: Planes, margin: float, pruning: Pruning | None = None
 ) -> Gradient:
     """Gradient, criterion and mistakes of all rows at these hyperplanes."""
-    pruned = pruning is not None and pruning.aim(data, planes)
+    panel, bias, K = planes
     d = data.n_features
+    pruned = pruning if pruning is not None and pruning.aim(data, planes) else None
 
     def of_block(block: Block) -> Gradient:
-        keys, inverse_norm = (_NO_KEYS, _NO_KEYS)
-        threshold, lost = np.float32(np.inf), 0.0
-        if pruned and pruning is not None:
-            keys, inverse_norm = pruning.keys_of(block)
-            threshold, lost = pruning.threshold, pruning.lost
-        part = Gradient.zero(planes.K, d)
+        part = Gradient.zero(K, d)
+        keys = _UNPRUNED if pruned is None else pruned.of(block)
         kernels.batch_block(
-            block.X, block.y, block.weight, planes.panel, planes.bias, margin,
-            part.G, part.g, part.totals, keys, inverse_norm, threshold, lost,
-        )  # fmt: skip
+            block.X, block.y, block.weight, panel, bias, margin, part.G, part.g, part.totals, *keys
+        )
         return part
 
     total = data.reduce(of_block)
-    if pruned and pruning is not None:
-        pruning.learn(total.totals[3])
+    if pruned is not None:
+        pruned.learn(total.totals[3])
     return total
 
 

@@ -596,26 +596,15 @@ def gradient_norms(G, g, bias_unit):
 
 @_compiled
 def descend(panel, bias, G, g, step, bias_step):
-    """Move every hyperplane along its gradient, in place.
-
-    Returns how far the one that moved most has moved, and the greatest norm
-    after the move, both of [w_k, b_k].
-    """
-    farthest = 0.0
-    greatest = 0.0
+    """Hyperplanes moved along their gradients: a new panel and bias."""
+    new_panel = panel.copy()
+    new_bias = bias.copy()
     for k in range(G.shape[0]):
-        w = plane(panel, k)
-        moved = (bias_step * g[k]) ** 2
-        bias[k] += bias_step * g[k]
-        norm = bias[k] * bias[k]
+        w = plane(new_panel, k)
         for j in range(G.shape[1]):
-            change = step * G[k, j]
-            w[j] += change
-            moved += change * change
-            norm += w[j] * w[j]
-        farthest = max(farthest, moved)
-        greatest = max(greatest, norm)
-    return np.sqrt(farthest), np.sqrt(greatest)
+            w[j] += step * G[k, j]
+        new_bias[k] += bias_step * g[k]
+    return new_panel, new_bias
 
 
 def score_ahead(X, y, order, t, panel, bias, S, h, ahead):

@@ -27,8 +27,7 @@ class Rank(NamedTuple):
     criterion: float
 
 
-@dataclass(frozen=True, slots=True)
-class Step(Generic[State]):
+class Step(NamedTuple, Generic[State]):
     """What one step found out, and where it went.
 
     Parameters

@@ -46,17 +46,17 @@ class BatchPolyceptron(PolyhedralClassifier):
     max_iter : int, default=1000
         Most iterations of one start. A run that gets there keeps the best hyperplanes
         seen, and warns.
-    n_iter_no_change : int, default=30
+    n_iter_no_change : int, default=20
         See `tol`; not used where `tol` is a number.
     inner_steps : int, default=1
         Gradient steps before the rows are shared out anew.
-    margin : float, default=5.0
+    margin : float, default=7.0
         Rows count until they are on their side by this much: h(x) > margin inside,
         h(x) < -margin outside. 0 is the paper's.
     init : "random" or array-like of shape (n_hyperplanes, n_features + 1), default="random"
         Where to start: Gaussian weights with zero biases (all zero for one hyperplane),
         or rows [w_k, b_k] in the units of X.
-    n_init : int, default=5
+    n_init : int, default=3
         Random starts. The one with the fewest mistakes on the training rows is kept.
     standardize : bool, default=True
         Learn on columns of zero mean and unit spread (sparse columns are only scaled).
@@ -116,11 +116,11 @@ class BatchPolyceptron(PolyhedralClassifier):
         step_size: float = 0.1,
         tol: float | None = None,
         max_iter: int = 1000,
-        n_iter_no_change: int = 30,
+        n_iter_no_change: int = 20,
         inner_steps: int = 1,
-        margin: float = 5.0,
+        margin: float = 7.0,
         init: Any = "random",
-        n_init: int = 5,
+        n_init: int = 3,
         standardize: bool = True,
         inside: Any = None,
         class_weight: Any = None,
@@ -202,32 +202,26 @@ class BatchPolyceptron(PolyhedralClassifier):
         planes, unit, pruning = state
         margin = self.margin * unit * unit
         here = criterion.gradient(data, planes, margin, pruning)
+        value, mistakes, n_counted, _ = here.totals.tolist()
         norm = kernels.gradient_norms(here.G, here.g, unit) / unit
-        value, mistakes, n_counted, _ = here.totals
         finished = n_counted == 0 or (self.tol is not None and norm < self.tol)
         following = state
         if not finished:
-            following = state._replace(planes=self._descend(data, planes, here, margin, unit))
-        return solve.Step(
-            state,
-            following,
-            solve.Rank(mistakes, value),
-            {"criterion": value / unit / unit, "mistakes": mistakes, "gradient_norm": norm},
-            finished,
-        )
+            moved = self._descend(data, planes, here, margin, unit)
+            following = BatchState(moved, unit, pruning)
+        measures = {"criterion": value / unit / unit, "mistakes": mistakes, "gradient_norm": norm}
+        return solve.Step(state, following, solve.Rank(mistakes, value), measures, finished)
 
     def _descend(
         self, data: Blocks, planes: Planes, here: Gradient, margin: float, unit: float
     ) -> Planes:
         """`inner_steps` gradient steps, the sets S_k fixed as they are here."""
-        moved = planes.copy()
-        steps = self.step_size, self.step_size * unit * unit
-        kernels.descend(moved.panel, moved.bias, here.G, here.g, *steps)
+        moved = planes.descend(here, self.step_size, unit)
         if self.inner_steps > 1:
             sets = criterion.assignments(data, planes)
             for _ in range(self.inner_steps - 1):
                 there = criterion.gradient_in_sets(data, moved, margin, sets)
-                kernels.descend(moved.panel, moved.bias, there.G, there.g, *steps)
+                moved = moved.descend(there, self.step_size, unit)
         return moved
 
     def _rank(self, data: Blocks, state: BatchState) -> solve.Rank:

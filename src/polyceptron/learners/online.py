@@ -60,7 +60,7 @@ class OnlinePolyceptron(PolyhedralClassifier):
     max_iter : int, default=300
         Most passes over the rows of one start. The learner stops before that after a
         pass in which no row counted.
-    n_iter_no_change : int, default=100
+    n_iter_no_change : int, default=50
         With `pocket`, also stop after this many passes without fewer mistakes.
     margin : float, default=0.0
         Rows count until they are on their side by more than this: y h(x) > margin.
@@ -77,7 +77,7 @@ class OnlinePolyceptron(PolyhedralClassifier):
     init : "random" or array-like of shape (n_hyperplanes, n_features + 1), default="random"
         Where to start: Gaussian weights with zero biases (all zero for one hyperplane),
         or rows [w_k, b_k] in the units of X.
-    n_init : int, default=1
+    n_init : int, default=3
         Random starts. The one with the fewest mistakes on the training rows is kept.
     standardize : bool, default=False
         Learn on columns of zero mean and unit spread (sparse columns are only scaled).
@@ -145,13 +145,13 @@ class OnlinePolyceptron(PolyhedralClassifier):
         *,
         step_size: float = 1.0,
         max_iter: int = 300,
-        n_iter_no_change: int = 100,
+        n_iter_no_change: int = 50,
         margin: float = 0.0,
         shuffle: bool = True,
         average: bool = False,
         pocket: bool | str = "auto",
         init: Any = "random",
-        n_init: int = 1,
+        n_init: int = 3,
         standardize: bool = False,
         inside: Any = None,
         class_weight: Any = None,
