@@ -91,12 +91,15 @@ class Pruning:
     def __init__(self, data: Blocks, mode: bool | str = "auto") -> None:
         self._forced = mode is True
         self._on = self._forced or (mode == "auto" and data.n_samples >= self.FEWEST_ROWS)
-        self._n = data.n_samples
-        self._d = data.n_features
+        self._n_samples = data.n_samples
+        self._rounding = 4 * np.finfo(float).eps * (data.n_features + 4)
         self._keys: list[tuple[NDArray[np.float32], NDArray[np.float32]]] = []
         self._reference: Planes | None = None
         self._greatest_norm = 0.0
-        self._pause, self._waiting = 1, 2
+        self._renewed = False
+        self._since_renewal = 0
+        self._pause = 1
+        self._waiting = 0 if self._forced else 2  # the first steps are the longest
         self.threshold = np.float32(np.inf)
         self.lost = 0.0
 
@@ -104,39 +107,39 @@ class Pruning:
         """Get ready for an evaluation at these hyperplanes; False to read every row plainly."""
         if not self._on:
             return False
-        if self._waiting > 0 and not self._forced:
+        if self._waiting > 0:
             self._waiting -= 1
             return False
         if not self._keys:
             self._keys = [_fresh_keys(block) for block in data]
         W, b = planes.arrays()
-        norms = np.sqrt((W * W).sum(axis=1) + b * b)
-        self._greatest_norm = max(self._greatest_norm, float(norms.max()))
-        slack = 4 * np.finfo(float).eps * (self._d + 4) * self._greatest_norm
+        greatest = float(np.sqrt(((W * W).sum(axis=1) + b * b).max()))
+        self._greatest_norm = max(self._greatest_norm, greatest)
+        slack = self._rounding * self._greatest_norm
+        self._renewed = self._reference is None
         if self._reference is None:
-            self._reference = planes.copy()
+            self._reference = planes
             self.threshold, self.lost = np.float32(np.inf), slack
-            return True
-        V, c = self._reference.arrays()
-        distance = float(np.sqrt((((W - V) ** 2).sum(axis=1) + (b - c) ** 2).max()))
-        self.lost = distance * (1 + 1e-9) + slack
-        self.threshold = np.nextafter(np.float32(self.lost * (1 + 1e-6)), np.float32(np.inf))
+        else:
+            V, c = self._reference.arrays()
+            distance = float(np.sqrt((((W - V) ** 2).sum(axis=1) + (b - c) ** 2).max()))
+            self.lost = distance * (1 + 1e-9) + slack
+            self.threshold = np.nextafter(np.float32(self.lost * (1 + 1e-6)), np.float32(np.inf))
         return True
 
     def learn(self, n_seen: float) -> None:
         """Take note of how many rows had to be read: is it still worth it?"""
-        if np.isinf(self.threshold):  # everything was read to make new keys
-            self.threshold = np.float32(0)
-            self._fresh = True
-        elif n_seen > self.WORTH * self._n:
-            self._reference = None
-            # Stale right after new keys: the hyperplanes move too fast to prune.
-            self._pause = min(64, 2 * self._pause) if self._fresh else 1
-            self._waiting = self._pause if self._fresh else 0
-        else:
-            self._fresh = False
-
-    _fresh = False
+        if self._renewed:
+            self._since_renewal = 0
+            return
+        self._since_renewal += 1
+        if n_seen > self.WORTH * self._n_samples:
+            self._reference = None  # new keys next time
+            if self._since_renewal == 1 and not self._forced:
+                # Stale at once: the hyperplanes move too fast to prune.
+                self._waiting = self._pause = min(64, 2 * self._pause)
+            else:
+                self._pause = 1
 
     def of(
         self, block: Block

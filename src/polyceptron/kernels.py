@@ -471,7 +471,7 @@ def batch_block(
     scan = 1024
     S = np.empty((CHUNK, bias.shape[0]))
     h = np.empty(CHUNK)
-    listed = np.empty(scan + 1, np.int64)
+    listed = np.arange(scan + 1)
     bad = np.empty(CHUNK + 1, np.int64)
     tracked = keys.shape[0] > 0
     renew = threshold == np.inf
@@ -480,28 +480,25 @@ def batch_block(
         n_listed = min(scan, n - first)
         if tracked and not renew:
             n_listed = _list_open_rows(keys, first, n_listed, threshold, listed)
-        else:
-            for t in range(n_listed):
-                listed[t] = first + t
         totals[3] += n_listed
         for base in range(0, n_listed, CHUNK):
-            part = listed[base : min(base + CHUNK, n_listed)]
-            _score_listed(X, part, panel, bias, S, h)
+            stop = min(base + CHUNK, n_listed)
+            _score_listed(X, listed, base, stop, first, panel, bias, S, h)
             n_bad = 0
-            for t in range(part.shape[0]):
-                i = part[t]
-                room = y[i] * h[t] - margin
-                if tracked:
-                    bound = room * inverse_norm[i] - lost
+            if tracked:
+                for t in range(stop - base):
+                    i = first + listed[base + t]
+                    bound = (y[i] * h[t] - margin) * inverse_norm[i] - lost
                     key = np.float32(bound - abs(bound) * 2e-7)
                     keys[i] = key if renew or key > keys[i] else keys[i]
+            for t in range(stop - base):
                 bad[n_bad] = t
-                n_bad += 1 if room <= 0.0 else 0
+                n_bad += 1 if y[first + listed[base + t]] * h[t] <= margin else 0
             for q in range(n_bad):
                 t = bad[q]
-                i = part[t]
+                i = first + listed[base + t]
                 w = weight[i] if weight.shape[0] > 0 else 1.0
-                r = _first_equal(S[t], h[t], G.shape[0])
+                r = _first_equal(S, t, h[t], G.shape[0])
                 s = y[i] * w
                 add_row(X, i, s, G[r])
                 g[r] += s
@@ -512,42 +509,43 @@ def batch_block(
 
 @_compiled
 def _list_open_rows(keys, first, n, threshold, listed):
-    """List the rows whose key does not exceed the threshold.
+    """List the rows from first on whose key does not exceed the threshold, less first.
 
     Most groups of 16 have none: one vector comparison passes over them.
     """
     count = 0
-    whole = first + n // 16 * 16
-    for group in range(first, whole, 16):
+    whole = n // 16 * 16
+    for group in range(0, whole, 16):
         n_open = 0
         for t in range(16):
-            n_open += 1 if keys[group + t] <= threshold else 0
+            n_open += 1 if keys[first + group + t] <= threshold else 0
         if n_open > 0:
-            for i in range(group, group + 16):
-                listed[count] = i
-                count += 1 if keys[i] <= threshold else 0
-    for i in range(whole, first + n):
-        listed[count] = i
-        count += 1 if keys[i] <= threshold else 0
+            for t in range(group, group + 16):
+                listed[count] = t
+                count += 1 if keys[first + t] <= threshold else 0
+    for t in range(whole, n):
+        listed[count] = t
+        count += 1 if keys[first + t] <= threshold else 0
     return count
 
 
 @_compiled
-def _score_listed(X, rows, panel, bias, S, h):
-    """Scores and minima of up to CHUNK rows given by their numbers."""
-    z = rows.shape[0] - 1
-    for t in range(0, rows.shape[0], 8):
-        eight = (rows[t], rows[min(t + 1, z)], rows[min(t + 2, z)], rows[min(t + 3, z)],
-                 rows[min(t + 4, z)], rows[min(t + 5, z)], rows[min(t + 6, z)],
-                 rows[min(t + 7, z)])  # fmt: skip
-        score_rows(X, eight, panel, bias, S, h, t)
+def _score_listed(X, listed, start, stop, first, panel, bias, S, h):
+    """Scores and minima of the rows ``first + listed[start:stop]``."""
+    z = stop - 1
+    for t in range(start, stop, 8):
+        eight = (first + listed[t], first + listed[min(t + 1, z)],
+                 first + listed[min(t + 2, z)], first + listed[min(t + 3, z)],
+                 first + listed[min(t + 4, z)], first + listed[min(t + 5, z)],
+                 first + listed[min(t + 6, z)], first + listed[min(t + 7, z)])  # fmt: skip
+        score_rows(X, eight, panel, bias, S, h, t - start)
 
 
 @_compiled
-def _first_equal(scores, least, K):
-    """Least k with scores[k] == least: ties go to the first hyperplane."""
+def _first_equal(S, t, least, K):
+    """Least k with S[t, k] == least: ties go to the first hyperplane."""
     k = 0
-    while k < K - 1 and scores[k] != least:
+    while k < K - 1 and S[t, k] != least:
         k += 1
     return k
 
@@ -562,7 +560,7 @@ def assign_block(X, panel, bias, K, assigned):
     for i in range(0, n, 4):
         score_rows(X, (i, min(i + 1, z), min(i + 2, z), min(i + 3, z)), panel, bias, S, h, 0)
         for t in range(min(4, n - i)):
-            assigned[i + t] = _first_equal(S[t], h[t], K)
+            assigned[i + t] = _first_equal(S, t, h[t], K)
 
 
 @_compiled
@@ -655,7 +653,7 @@ def online_pass(X, y, weight, order, panel, bias, K, step, bias_step, margin, U,
         if q < n_ahead:
             i = ahead[q]
             s = y[i] * weight[i] if weight.shape[0] > 0 else 1.0 * y[i]
-            r = _first_equal(S[q], h[q], K)
+            r = _first_equal(S, q, h[q], K)
             add_row(X, i, step * s, plane(panel, r))
             bias[r] += bias_step * s
             if U.shape[0] > 0:

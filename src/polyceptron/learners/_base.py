@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import warnings
+from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,14 +17,16 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from polyceptron import solve
-from polyceptron.blocks import ArrayBlocks, count_threads, kernel_rows
+from polyceptron.blocks import ArrayBlocks, Blocks, count_threads, kernel_rows
 from polyceptron.criterion import Planes, decide
 from polyceptron.learners._parameters import (
+    check_flag,
     check_init,
     check_inside,
     check_known_labels,
     check_two_classes,
     check_weights,
+    check_whole,
 )
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.scaling import Coordinates, standardized, within_range
@@ -44,8 +47,9 @@ class Problem:
 class PolyhedralClassifier(ClassifierMixin, BaseEstimator):
     """Base of the learners of a single polyhedron.
 
-    A learner gives ``_start``, ``_step`` and ``_rank`` (see :mod:`polyceptron.solve`), and
-    ``_check_parameters``; this class does the rest of scikit-learn's contract.
+    A learner says where a run starts (``_start``), what a step is (``_step``), how good a
+    state is (``_rank``), when to stop (``_stopping``) and which hyperplanes a state stands
+    for (``_answer``). This class does the rest of scikit-learn's contract.
     """
 
     # Parameters that every such learner has; the learners' __init__ set them.
@@ -61,11 +65,68 @@ class PolyhedralClassifier(ClassifierMixin, BaseEstimator):
     verbose: int
     max_iter: int
 
+    _advice = "Raise max_iter."
+    """What to change where a run did not converge."""
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.classifier_tags.multi_class = False
         return tags
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn the polyhedron of the inside class.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Two labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, not negative. A row of weight 0 is no row.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator. If anything goes wrong it is left as it was.
+        """
+        self._check_parameters()
+        with self._all_or_nothing():
+            problem = self._problem(X, y, sample_weight)
+            run = solve.run(
+                self,
+                problem.data,
+                (self._start(problem, seed) for seed in self._seeds()),
+                self._stopping(),
+                solve.Progress(self.verbose, type(self).__name__),
+            )
+            self._publish(problem, self._answer(run.state))
+            self._keep(run.state)
+            self._report(run)
+        return self
+
+    # --- what a learner adds ------------------------------------------------------------
+
+    def _check_parameters(self) -> None:
+        check_whole("n_hyperplanes", self.n_hyperplanes)
+        check_whole("max_iter", self.max_iter)
+        check_whole("n_init", self.n_init)
+        check_flag("standardize", self.standardize)
+        check_flag("warm_start", self.warm_start)
+
+    @abstractmethod
+    def _stopping(self) -> solve.Stopping: ...
+    @abstractmethod
+    def _start(self, problem: Problem, seed: int) -> Any: ...
+    @abstractmethod
+    def _step(self, data: Blocks, state: Any) -> solve.Step[Any]: ...
+    @abstractmethod
+    def _rank(self, data: Blocks, state: Any) -> solve.Rank: ...
+    @abstractmethod
+    def _answer(self, state: Any) -> Planes: ...
+
+    def _keep(self, state: Any) -> None:
+        """Keep what a later call goes on from; nothing by default."""
 
     # --- the door ---------------------------------------------------------------------
 
@@ -158,7 +219,7 @@ class PolyhedralClassifier(ClassifierMixin, BaseEstimator):
         self.inside_ = problem.classes[problem.inside]
         self._coordinates = problem.coordinates
 
-    def _report(self, run: solve.Run[Any], advice: str) -> None:
+    def _report(self, run: solve.Run[Any]) -> None:
         """Set the fitted attributes that describe the run, and warn if it was cut short."""
         self.n_iter_ = run.n_iter
         self.converged_ = run.converged
@@ -166,9 +227,9 @@ class PolyhedralClassifier(ClassifierMixin, BaseEstimator):
         if not run.converged:
             warnings.warn(
                 f"{type(self).__name__} did not converge in max_iter={self.max_iter} "
-                f"iterations; the best hyperplanes seen are kept. {advice}",
+                f"iterations; the best hyperplanes seen are kept. {self._advice}",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=3,
             )
 
     @contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 from polyceptron import criterion, kernels, solve
 from polyceptron.blocks import Blocks
@@ -148,50 +148,20 @@ class BatchPolyceptron(PolyhedralClassifier):
         self.prune = prune
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn the polyhedron of the inside class.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-            Two labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            A row of weight 2 counts as two rows, one of weight 0 as none.
-
-        Returns
-        -------
-        self : BatchPolyceptron
-        """
-        self._check_parameters()
-        with self._all_or_nothing():
-            problem = self._problem(X, y, sample_weight)
-            run = solve.run(
-                self,
-                problem.data,
-                (self._start(problem, seed) for seed in self._seeds()),
-                solve.Stopping(self.max_iter, self.n_iter_no_change if self.tol is None else None),
-                solve.Progress(self.verbose, type(self).__name__),
-            )
-            self._publish(problem, run.state.planes)
-            self._report(
-                run, "Raise max_iter or tol, scale the columns (standardize=True), or use tol=None."
-            )
-        return self
+    _advice = "Raise max_iter or tol, scale the columns (standardize=True), or use tol=None."
 
     def _check_parameters(self) -> None:
-        check_whole("n_hyperplanes", self.n_hyperplanes)
+        super()._check_parameters()
         check_real("step_size", self.step_size, positive=True)
         if self.tol is not None:
             check_real("tol", self.tol)
-        check_whole("max_iter", self.max_iter)
         check_whole("n_iter_no_change", self.n_iter_no_change)
         check_whole("inner_steps", self.inner_steps)
         check_real("margin", self.margin)
-        check_whole("n_init", self.n_init)
-        check_flag("standardize", self.standardize)
-        check_flag("warm_start", self.warm_start)
         check_flag("prune", self.prune, "auto")
+
+    def _stopping(self) -> solve.Stopping:
+        return solve.Stopping(self.max_iter, self.n_iter_no_change if self.tol is None else None)
 
     def _start(self, problem: Problem, seed: int) -> BatchState:
         planes = self._first_planes(problem, seed)
@@ -223,6 +193,9 @@ class BatchPolyceptron(PolyhedralClassifier):
                 there = criterion.gradient_in_sets(data, moved, margin, sets)
                 moved = moved.descend(there, self.step_size, unit)
         return moved
+
+    def _answer(self, state: BatchState) -> Planes:
+        return state.planes
 
     def _rank(self, data: Blocks, state: BatchState) -> solve.Rank:
         totals = criterion.gradient(data, state.planes, self.margin).totals

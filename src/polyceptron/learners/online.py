@@ -178,39 +178,9 @@ class OnlinePolyceptron(PolyhedralClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn the polyhedron of the inside class in passes over the rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-            Two labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            A row moves its hyperplane by `step_size` times its weight.
-
-        Returns
-        -------
-        self : OnlinePolyceptron
-        """
-        self._check_parameters()
-        with self._all_or_nothing():
-            problem = self._problem(X, y, sample_weight)
-            run = solve.run(
-                self,
-                problem.data,
-                (self._start(problem, seed) for seed in self._seeds()),
-                solve.Stopping(self.max_iter, self.n_iter_no_change),
-                solve.Progress(self.verbose, type(self).__name__),
-            )
-            self._publish(problem, run.state.answer)
-            self._state = _restarted(run.state)
-            self._report(
-                run,
-                "Raise max_iter, or use average=True: the classes may not be separable "
-                "by so few hyperplanes.",
-            )
-        return self
+    _advice = (
+        "Raise max_iter, or use average=True: so few hyperplanes may not separate the classes."
+    )
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Take these rows once, in the given order.
@@ -264,17 +234,16 @@ class OnlinePolyceptron(PolyhedralClassifier):
         return given
 
     def _check_parameters(self) -> None:
-        check_whole("n_hyperplanes", self.n_hyperplanes)
+        super()._check_parameters()
         check_real("step_size", self.step_size, positive=True)
-        check_whole("max_iter", self.max_iter)
         check_whole("n_iter_no_change", self.n_iter_no_change)
         check_real("margin", self.margin)
         check_flag("shuffle", self.shuffle)
         check_flag("average", self.average)
         check_flag("pocket", self.pocket, "auto")
-        check_whole("n_init", self.n_init)
-        check_flag("standardize", self.standardize)
-        check_flag("warm_start", self.warm_start)
+
+    def _stopping(self) -> solve.Stopping:
+        return solve.Stopping(self.max_iter, self.n_iter_no_change)
 
     def _start(self, problem: Problem, seed: int) -> OnlineState:
         planes = self._first_planes(problem, seed)
@@ -319,14 +288,16 @@ class OnlinePolyceptron(PolyhedralClassifier):
         state = state._replace(answer=state.average() if len(U) else planes)
         return state, {"mistakes": float(mistakes), "updates": float(updates)}
 
+    def _answer(self, state: OnlineState) -> Planes:
+        return state.answer
+
+    def _keep(self, state: OnlineState) -> None:
+        # `partial_fit` goes on at the answer, with a new mean.
+        self._state = state._replace(
+            planes=state.answer, n_seen=0, U=np.zeros_like(state.U), u=np.zeros_like(state.u)
+        )
+
     def _rank(self, data: Blocks, state: OnlineState) -> solve.Rank:
         margin = self.margin * state.unit * state.unit
         totals = criterion.gradient(data, state.answer, margin).totals
         return solve.Rank(totals[1], totals[0])
-
-
-def _restarted(state: OnlineState) -> OnlineState:
-    """Where `partial_fit` goes on after `fit`: at its answer, with a new mean."""
-    return state._replace(
-        planes=state.answer, n_seen=0, U=np.zeros_like(state.U), u=np.zeros_like(state.u)
-    )
