@@ -16,8 +16,10 @@ from scipy import sparse
 
 _LARGEST_PLAIN = 1e100
 """Products and sums of squares of values up to this stay far from overflow."""
-_LEAST_SPREAD = 1e-290
-"""A column that varies less is taken as constant: its inverse would be near overflow."""
+_LEAST_SPREAD = 1e-305
+"""A column that varies less is taken as constant: its inverse would overflow."""
+_GREATEST_EXPONENT = 1000
+"""Hyperplanes beyond this power of two are scaled down as a whole."""
 _ROWS_AT_ONCE = 16_384
 
 Floats = NDArray[np.float64]
@@ -60,7 +62,11 @@ class Coordinates:
         return out
 
     def to_user(self, W: Floats, b: Floats) -> tuple[Floats, Floats]:
-        """Hyperplanes of user units from those learned."""
+        """Hyperplanes of user units from those learned, all scaled down where they overflow."""
+        exponents = (np.frexp(W)[1] + np.frexp(self.scale)[1])[W != 0]
+        excess = int(exponents.max(initial=0)) - _GREATEST_EXPONENT
+        if excess > 0:
+            W, b = np.ldexp(W, -excess), np.ldexp(b, -excess)
         return W * self.scale, b + W @ self.shift
 
     def from_user(self, W: Floats, b: Floats) -> tuple[Floats, Floats]:

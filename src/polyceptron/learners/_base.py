@@ -138,15 +138,7 @@ class PolyhedralClassifier(ClassifierMixin, BaseEstimator):
         ``classes`` are given where these rows need not have them all, which is a stream;
         ``fresh=False`` goes on with the columns, classes and coordinates of before.
         """
-        X, y = validate_data(
-            self,
-            X,
-            y,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            order="C",
-            reset=fresh,
-        )
+        X, y = self._validated(X, y, reset=fresh)
         stream = classes is not None
         if stream:
             check_known_labels(y, classes)
@@ -172,6 +164,17 @@ class PolyhedralClassifier(ClassifierMixin, BaseEstimator):
             n_threads=count_threads(self.n_jobs, X.shape[0]),
         )
         return Problem(data, coordinates, classes, inside)
+
+    def _validated(self, *arrays: Any, reset: bool) -> Any:
+        with np.errstate(over="ignore", invalid="ignore"):  # its test for finiteness sums up
+            return validate_data(
+                self,
+                *arrays,
+                accept_sparse="csr",
+                dtype=[np.float64, np.float32],
+                order="C",
+                reset=reset,
+            )
 
     def _choose_coordinates(self, X: Any, weight: Floats) -> Coordinates:
         return standardized(X, weight) if self.standardize else within_range(X)
@@ -280,10 +283,12 @@ class PolyhedralClassifier(ClassifierMixin, BaseEstimator):
 
     def _h(self, X: Any) -> Floats:
         check_is_fitted(self)
-        X = validate_data(
-            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", reset=False
-        )
-        return decide(X, self.polyhedron_.W, self.polyhedron_.b, self.n_jobs)
+        X = self._validated(X, reset=False)
+        h = decide(X, self.polyhedron_.W, self.polyhedron_.b, self.n_jobs)
+        overflown = np.flatnonzero(~np.isfinite(h))
+        if overflown.size:
+            h[overflown] = self.polyhedron_.decision(X[overflown])
+        return h
 
 
 def _real_faces(W: Floats, b: Floats) -> tuple[Floats, Floats]:
