@@ -1,0 +1,227 @@
+"""Loop-only versions of the kernels, the loops of the paper, and nothing clever: the specification.
+
+Hyperplanes are plain (K, d) weights and K biases, rows are dense. Arrays are containers only:
+every number is computed by Python itself. Where an answer is a set of arrays, they are new.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+
+def scores(x: list[float], W: list[list[float]], b: list[float]) -> list[float]:
+    """w_k . x + b_k, summed in column order from b_k on."""
+    found = []
+    for w, bias in zip(W, b, strict=True):
+        total = bias
+        for w_j, x_j in zip(w, x, strict=True):
+            total += w_j * x_j
+        found.append(total)
+    return found
+
+
+def least(values: list[float]) -> int:
+    """Place of the least value; ties go to the first."""
+    best = 0
+    for k in range(1, len(values)):
+        if values[k] < values[best]:
+            best = k
+    return best
+
+
+def _lists(*arrays: Any) -> list[Any]:
+    return [np.asarray(array).tolist() for array in arrays]
+
+
+def margins(X, W, b):
+    X, W, b = _lists(X, W, b)
+    return np.array([scores(x, W, b) for x in X])
+
+
+def decide(X, W, b):
+    X, W, b = _lists(X, W, b)
+    return np.array([min(scores(x, W, b)) for x in X])
+
+
+def assign_block(X, W, b):
+    X, W, b = _lists(X, W, b)
+    return np.array([least(scores(x, W, b)) for x in X])
+
+
+def norm(x: list[float]) -> float:
+    """Length of [x, 1]."""
+    total = 1.0
+    for x_j in x:
+        total += x_j * x_j
+    return math.sqrt(total)
+
+
+def inverse_norms(X):
+    return np.array([1.0 / norm(x) for x in np.asarray(X).tolist()])
+
+
+def batch_block(X, y, weight, W, b, margin, looked_at=None):
+    """Minus the gradient (G, g), and the criterion, mistakes, rows that count, rows looked at.
+
+    `looked_at` lists the rows that pruning leaves; all of them by default.
+    """
+    X, y, weight, W, b = _lists(X, y, weight, W, b)
+    G, g = [[0.0] * len(w) for w in W], [0.0] * len(b)
+    totals = [0.0] * 4
+    for i in range(len(X)) if looked_at is None else looked_at:
+        totals[3] += 1
+        s = scores(X[i], W, b)
+        r = least(s)
+        if y[i] * s[r] > margin:
+            continue
+        for j, x_j in enumerate(X[i]):
+            G[r][j] += y[i] * weight[i] * x_j
+        g[r] += y[i] * weight[i]
+        totals[0] += weight[i] * (margin - y[i] * s[r])
+        totals[1] += weight[i] if is_mistake(s[r], y[i]) else 0.0
+        totals[2] += 1
+    return np.array(G), np.array(g), np.array(totals)
+
+
+def is_mistake(h: float, y: int) -> bool:
+    """A row with h = 0 is inside."""
+    return (h >= 0) != (y > 0)
+
+
+def open_rows(keys, threshold: float) -> list[int]:
+    """The rows that pruning leaves: those whose key does not exceed the threshold."""
+    return [i for i, key in enumerate(np.asarray(keys).tolist()) if key <= threshold]
+
+
+def key_bounds(X, y, W, b, margin, credit):
+    """What a row's key may be at most: how far the hyperplanes may move, and the way so far."""
+    X, y, W, b = _lists(X, y, W, b)
+    return np.array(
+        [
+            (y_i * min(scores(x, W, b)) - margin) / norm(x) + credit
+            for x, y_i in zip(X, y, strict=True)
+        ]
+    )
+
+
+def frozen_block(X, y, weight, W, b, margin, assigned):
+    """As batch_block, each row charged to the hyperplane it was assigned to."""
+    X, y, weight, W, b, assigned = _lists(X, y, weight, W, b, assigned)
+    G, g = [[0.0] * len(w) for w in W], [0.0] * len(b)
+    for i, x in enumerate(X):
+        r = assigned[i]
+        if y[i] * scores(x, W, b)[r] <= margin:
+            for j, x_j in enumerate(x):
+                G[r][j] += y[i] * weight[i] * x_j
+            g[r] += y[i] * weight[i]
+    return np.array(G), np.array(g)
+
+
+def frozen_criterion(X, y, weight, W, b, margin, assigned) -> list[float]:
+    """f_k of the paper for every k: the criterion with the sets S_k held fixed."""
+    X, y, weight, W, b, assigned = _lists(X, y, weight, W, b, assigned)
+    f = [0.0] * len(b)
+    for i, x in enumerate(X):
+        r = assigned[i]
+        room = y[i] * scores(x, W, b)[r] - margin
+        if room < 0:
+            f[r] -= weight[i] * room
+    return f
+
+
+def gradient_norms(G, g, bias_unit=1.0) -> float:
+    G, g = _lists(G, g)
+    total = 0.0
+    for G_k, g_k in zip(G, g, strict=True):
+        square = (bias_unit * g_k) ** 2
+        for value in G_k:
+            square += value * value
+        total += math.sqrt(square)
+    return total
+
+
+def descend(W, b, G, g, step, bias_step):
+    W, b, G, g = _lists(W, b, G, g)
+    for k in range(len(b)):
+        for j in range(len(W[k])):
+            W[k][j] += step * G[k][j]
+        b[k] += bias_step * g[k]
+    return np.array(W), np.array(b)
+
+
+def online_pass(X, y, weight, order, W, b, step, bias_step, margin, average=False):
+    """One pass of Algorithm 2.
+
+    Returns W, b, the mistakes and the updates; with `average`, the means of W and b after each
+    row in the place of W and b.
+    """
+    X, y, weight, W, b = _lists(X, y, weight, W, b)
+    sum_W, sum_b = [[0.0] * len(w) for w in W], [0.0] * len(b)
+    mistakes = updates = 0
+    for i in np.asarray(order).tolist():
+        s = scores(X[i], W, b)
+        r = least(s)
+        if y[i] * s[r] <= margin:
+            for j, x_j in enumerate(X[i]):
+                W[r][j] += step * y[i] * weight[i] * x_j
+            b[r] += bias_step * y[i] * weight[i]
+            mistakes += is_mistake(s[r], y[i])
+            updates += 1
+        for k in range(len(b)):
+            sum_b[k] += b[k]
+            for j in range(len(W[k])):
+                sum_W[k][j] += W[k][j]
+    if average:
+        n = len(y)
+        W = [[value / n for value in row] for row in sum_W]
+        b = [value / n for value in sum_b]
+    return np.array(W), np.array(b), mistakes, updates
+
+
+def shuffle(n: int, seed: int) -> list[int]:
+    """Fisher-Yates from the back, by the high half of each splitmix64 number."""
+    order = list(range(n))
+    state = seed
+    for i in range(n - 1, 0, -1):
+        state = (state + 0x9E3779B97F4A7C15) % 2**64
+        z = state
+        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+        z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64
+        z = z ^ (z >> 31)
+        j = (z >> 32) * (i + 1) >> 32
+        order[i], order[j] = order[j], order[i]
+    return order
+
+
+def algorithm_1(
+    X, y, W, b, *, step=0.1, tol=50.0, max_iter=1000, margin=0.0, inner_steps=1, weight=None
+):
+    """The batch algorithm with our errata.
+
+    Returns the last W and b, and for each iteration the criterion, the mistakes and the sum of
+    gradient norms before it.
+    """
+    weight = np.ones(len(y)) if weight is None else weight
+    history = []
+    while True:
+        G, g, totals = batch_block(X, y, weight, W, b, margin)
+        history.append((totals[0], totals[1], gradient_norms(G, g)))
+        if history[-1][2] < tol or totals[2] == 0 or len(history) == max_iter:
+            return W, b, np.array(history)
+        sets = assign_block(X, W, b)
+        W, b = descend(W, b, G, g, step, step)
+        for _ in range(inner_steps - 1):
+            G, g = frozen_block(X, y, weight, W, b, margin, sets)
+            W, b = descend(W, b, G, g, step, step)
+
+
+def algorithm_2(X, y, W, b, *, step=1.0, max_iter=300, margin=0.0):
+    """The online algorithm in the given order; mistakes and updates of each pass."""
+    weight, history = np.ones(len(y)), []
+    for _ in range(max_iter):
+        W, b, *counts = online_pass(X, y, weight, range(len(y)), W, b, step, step, margin)
+        history.append(counts)
+        if counts[1] == 0:
+            break
+    return W, b, np.array(history, dtype=float)
