@@ -6,7 +6,7 @@ Names are loaded when they are first used, so ``import polyceptron`` costs next 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from polyceptron import datasets
+    from polyceptron import datasets, plots
     from polyceptron.learners import BatchPolyceptron, OnlinePolyceptron
     from polyceptron.polyhedron import Polyhedron
 
@@ -18,6 +18,7 @@ __all__ = [
     "Polyhedron",
     "__version__",
     "datasets",
+    "plots",
 ]
 
 # Public name -> the module that defines it, or that it is.
@@ -26,6 +27,7 @@ _HOME = {
     "OnlinePolyceptron": "polyceptron.learners",
     "Polyhedron": "polyceptron.polyhedron",
     "datasets": "polyceptron.datasets",
+    "plots": "polyceptron.plots",
 }
 
 

@@ -1,0 +1,22 @@
+"""Pictures, as scikit-learn style displays; the only part that needs matplotlib.
+
+Examples
+--------
+>>> import matplotlib
+>>> matplotlib.use("Agg")
+>>> from polyceptron import BatchPolyceptron
+>>> from polyceptron.datasets import make_polyhedron
+>>> from polyceptron.plots import HistoryDisplay, PolyhedronDisplay
+>>> X, y, _ = make_polyhedron(300, 2, 4, random_state=0)
+>>> model = BatchPolyceptron(4, random_state=0).fit(X, y)
+>>> display = PolyhedronDisplay.from_estimator(model, X, y)
+>>> display.ax_.get_xlabel()
+'x0'
+>>> HistoryDisplay.from_estimator(model).axes_[0].get_ylabel()
+'mistakes'
+"""
+
+from polyceptron.plots._history import HistoryDisplay
+from polyceptron.plots._polyhedron import PolyhedronDisplay
+
+__all__ = ["HistoryDisplay", "PolyhedronDisplay"]

@@ -1,0 +1,162 @@
+"""How a fit went, iteration by iteration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyceptron.plots._style import BLUE, INK, VERMILLION, new_axes, quiet_frame
+
+_COLORS = {"mistakes": BLUE, "criterion": VERMILLION}
+
+
+class HistoryDisplay:
+    """Mistakes, and the criterion where there is one, against iterations or passes.
+
+    Make one by `from_estimator`.
+
+    Parameters
+    ----------
+    history : mapping of str to ndarray of shape (n_iter,)
+    unit : str
+        What is counted along the x-axis: "iteration" or "pass".
+    name : str or None
+        A name to tell several curves apart.
+
+    Attributes
+    ----------
+    axes_ : list of matplotlib Axes
+        One for each measure.
+    figure_ : matplotlib Figure
+    lines_ : dict of str to matplotlib Line2D
+        The curve of each measure.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> from polyceptron import OnlinePolyceptron
+    >>> from polyceptron.datasets import make_dataset1
+    >>> from polyceptron.plots import HistoryDisplay
+    >>> X, y = make_dataset1(random_state=0, return_X_y=True)
+    >>> model = OnlinePolyceptron(3, random_state=0).fit(X, y)
+    >>> display = HistoryDisplay.from_estimator(model)
+    >>> list(display.lines_), display.axes_[-1].get_xlabel()
+    (['mistakes'], 'pass')
+    """
+
+    def __init__(
+        self,
+        history: Mapping[str, NDArray[np.float64]],
+        *,
+        unit: str = "iteration",
+        name: str | None = None,
+    ) -> None:
+        self.history, self.unit, self.name = history, unit, name
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        *,
+        measures: Sequence[str] | None = None,
+        name: str | None = None,
+        color: str | None = None,
+        ax: Any = None,
+    ) -> Self:
+        """Draw the history of a fitted learner.
+
+        Parameters
+        ----------
+        estimator : fitted learner
+            With `history_`.
+        measures : sequence of str, default=None
+            Entries of `history_`. If None, "mistakes", and in a new figure "criterion" too
+            where there is one.
+        name : str, default=None
+            A name for the curve; the class of the learner if None.
+        color : matplotlib colour, default=None
+        ax : matplotlib Axes or a sequence of them, default=None
+            Where to draw, one for each measure; a new figure if None.
+
+        Returns
+        -------
+        HistoryDisplay
+        """
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(estimator, "history_")
+        unit = "pass" if hasattr(estimator, "partial_fit") else "iteration"
+        display = cls(estimator.history_, unit=unit, name=name or type(estimator).__name__)
+        return display.plot(measures=measures, color=color, ax=ax)
+
+    def plot(
+        self,
+        *,
+        measures: Sequence[str] | None = None,
+        color: str | None = None,
+        ax: Any = None,
+    ) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        measures : sequence of str, default=None
+        color : matplotlib colour, default=None
+        ax : matplotlib Axes or a sequence of them, default=None
+
+        Returns
+        -------
+        HistoryDisplay
+        """
+        given = None if ax is None else list(np.atleast_1d(np.asarray(ax, dtype=object)))
+        chosen = self._measures(measures, 2 if given is None else len(given))
+        if given is None:
+            given = new_axes(len(chosen), figsize=(6.4, 1.6 + 2.0 * len(chosen)))
+        if len(given) != len(chosen):
+            raise ValueError(f"ax has {len(given)} axes for {len(chosen)} measures: {chosen}")
+        self.axes_, self.figure_ = given, given[0].figure
+        self.lines_ = {}
+        for measure, axes in zip(chosen, given, strict=True):
+            self.lines_[measure] = self._curve(axes, measure, color or _COLORS.get(measure, INK))
+            if ax is None:
+                self._say_least(axes, measure)
+        self.axes_[-1].set_xlabel(self.unit)
+        return self
+
+    def _measures(self, measures: Sequence[str] | None, most: int) -> list[str]:
+        if measures is None:
+            return [m for m in ("mistakes", "criterion") if m in self.history][:most]
+        chosen = [measures] if isinstance(measures, str) else list(measures)
+        for measure in chosen:
+            if measure not in self.history:
+                raise ValueError(
+                    f"measures has {measure!r}, but the history has {sorted(self.history)}"
+                )
+        return chosen
+
+    def _curve(self, ax: Any, measure: str, color: str) -> Any:
+        values = np.asarray(self.history[measure])
+        counts = np.arange(1, len(values) + 1)
+        (line,) = ax.plot(counts, values, color=color, linewidth=1.5, label=self.name)
+        least = int(values.argmin())
+        ax.plot(
+            counts[least], values[least], "o", color=color, markersize=5, clip_on=False, zorder=3
+        )
+        ax.set_ylabel(measure.replace("_", " "))
+        ax.set_ylim(bottom=0, auto=True)  # auto: another curve may need more room
+        ax.grid(axis="y", color="#E6E6E6", linewidth=0.8)
+        ax.set_axisbelow(True)
+        quiet_frame(ax)
+        return line
+
+    def _say_least(self, ax: Any, measure: str) -> None:
+        values = np.asarray(self.history[measure])
+        least = int(values.argmin())
+        ax.set_title(
+            f"least {values[least]:.4g}, at {self.unit} {least + 1}",
+            loc="right", fontsize=9, color=self.lines_[measure].get_color(),
+        )  # fmt: skip
