@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-BLOCK_ROWS = 16_384
+BLOCK_ROWS = 65_536
 """Rows of a block in memory."""
-ROWS_WORTH_THREADS = 32 * BLOCK_ROWS
+ROWS_WORTH_THREADS = 8 * BLOCK_ROWS
 """Below this, handing blocks to threads costs more than it saves."""
 
 Rows = NDArray[Any] | tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
@@ -36,6 +36,7 @@ class Adds(Protocol):
 
 S = TypeVar("S", bound=Adds)
 T = TypeVar("T")
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,10 @@ def count_threads(n_jobs: int | None, n_samples: int) -> int:
     """How many threads to use: one for few rows, else ``n_jobs`` as scikit-learn counts them."""
     if n_samples < ROWS_WORTH_THREADS:
         return 1
-    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+    if hasattr(os, "sched_getaffinity"):
+        available = len(os.sched_getaffinity(0))
+    else:
+        available = os.cpu_count() or 1
     if n_jobs is None:
         return available
     return max(1, available + 1 + n_jobs) if n_jobs < 0 else n_jobs
@@ -112,7 +116,7 @@ if hasattr(os, "register_at_fork"):  # a forked child has the pool but not its t
     os.register_at_fork(after_in_child=_pool.cache_clear)
 
 
-def map_in_order(function: Callable[[T], S], items: Sequence[T], n_threads: int) -> list[S]:
+def map_in_order(function: Callable[[T], R], items: Sequence[T], n_threads: int) -> list[R]:
     """``[function(item) for item in items]``, by several threads if asked."""
     if n_threads == 1 or len(items) == 1:
         return [function(item) for item in items]

@@ -67,11 +67,11 @@ class Gradient:
 class Pruning:
     """Exact pruning: rows that provably cannot have become active are passed over.
 
-    Let row n have ``room_n = y_n h(x_n) - margin > 0`` at the reference hyperplanes.
-    Moving each [w_k, b_k] by at most D moves h(x_n) by at most D |[x_n, 1]|. So with
-    ``key_n = room_n / |[x_n, 1]|`` the row stays satisfied while ``key_n > D``, D being
-    the largest distance of a hyperplane from its reference, and need not be read. A row
-    read at distance D' gives the bound ``room / |[x, 1]| - D'`` in the same units.
+    Let row n have ``room = y h(x) - margin > 0``. Moving each [w_k, b_k] by at most D moves
+    h(x) by at most D |[x, 1]|, so the row stays satisfied, and need not be read, until the
+    hyperplanes have gone farther than ``room / |[x, 1]|``. With ``path`` the length of their
+    way so far (of the one that moves most in each step), a row that is read gets the key
+    ``room / |[x, 1]| + path``, and is passed over while its key is above the path.
     Rounding is covered by a slack on both sides, so iterates are bit-identical.
 
     Passing over rows beats reading them only while few rows are open: with ``"auto"``
@@ -94,14 +94,14 @@ class Pruning:
         self._n_samples = data.n_samples
         self._rounding = 4 * np.finfo(float).eps * (data.n_features + 4)
         self._keys: list[tuple[NDArray[np.float32], NDArray[np.float32]]] = []
-        self._reference: Planes | None = None
+        self._last: Planes | None = None
+        self._path = 0.0
         self._greatest_norm = 0.0
-        self._renewed = False
-        self._since_renewal = 0
         self._pause = 1
         self._waiting = 0 if self._forced else 2  # the first steps are the longest
+        self._stale = True
         self.threshold = np.float32(np.inf)
-        self.lost = 0.0
+        self.credit = 0.0
 
     def aim(self, data: Blocks, planes: Planes) -> bool:
         """Get ready for an evaluation at these hyperplanes; False to read every row plainly."""
@@ -109,43 +109,44 @@ class Pruning:
             return False
         if self._waiting > 0:
             self._waiting -= 1
+            self._stale = True
             return False
         if not self._keys:
             self._keys = [_fresh_keys(block) for block in data]
-        W, b = planes.arrays()
-        greatest = float(np.sqrt(((W * W).sum(axis=1) + b * b).max()))
-        self._greatest_norm = max(self._greatest_norm, greatest)
+        self._greatest_norm = max(self._greatest_norm, _distance(planes, None))
         slack = self._rounding * self._greatest_norm
-        self._renewed = self._reference is None
-        if self._reference is None:
-            self._reference = planes
-            self.threshold, self.lost = np.float32(np.inf), slack
-        else:
-            V, c = self._reference.arrays()
-            distance = float(np.sqrt((((W - V) ** 2).sum(axis=1) + (b - c) ** 2).max()))
-            self.lost = distance * (1 + 1e-9) + slack
-            self.threshold = np.nextafter(np.float32(self.lost * (1 + 1e-6)), np.float32(np.inf))
+        if self._last is not None:
+            self._path += _distance(planes, self._last) * (1 + 1e-9)
+            with np.errstate(over="ignore"):  # infinite: every row is read, and that is right
+                threshold = np.float32((self._path + slack) * (1 + 1e-6))
+            self.threshold = np.nextafter(threshold, np.float32(np.inf))
+        self._last = planes
+        self.credit = self._path - slack
         return True
 
     def learn(self, n_seen: float) -> None:
         """Take note of how many rows had to be read: is it still worth it?"""
-        if self._renewed:
-            self._since_renewal = 0
+        if self._stale:  # most rows were open because they had not been looked at for long
+            self._stale = False
             return
-        self._since_renewal += 1
-        if n_seen > self.WORTH * self._n_samples:
-            self._reference = None  # new keys next time
-            if self._since_renewal == 1 and not self._forced:
-                # Stale at once: the hyperplanes move too fast to prune.
-                self._waiting = self._pause = min(64, 2 * self._pause)
-            else:
-                self._pause = 1
+        worth = n_seen <= self.WORTH * self._n_samples
+        self._pause = 1 if worth else min(64, 2 * self._pause)
+        self._waiting = 0 if worth or self._forced else self._pause
 
     def of(
         self, block: Block
     ) -> tuple[NDArray[np.float32], NDArray[np.float32], np.float32, float]:
         """What :func:`kernels.batch_block` needs to know for these rows."""
-        return (*self._keys[block.number], self.threshold, self.lost)
+        return (*self._keys[block.number], self.threshold, self.credit)
+
+
+def _distance(planes: Planes, before: Planes | None) -> float:
+    """Largest distance of a hyperplane [w_k, b_k] from where it was, or from zero."""
+    W, b = planes.arrays()
+    if before is not None:
+        V, c = before.arrays()
+        W, b = W - V, b - c
+    return float(np.sqrt(((W * W).sum(axis=1) + b * b).max()))
 
 
 def _fresh_keys(block: Block) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -204,17 +205,18 @@ def gradient_in_sets(
 
 def decide(
     X: Any, W: NDArray[np.float64], b: NDArray[np.float64], n_jobs: int | None = None
-) -> NDArray[np.float64]:
-    """h(x) of every row of a dense C-ordered array or CSR matrix."""
+) -> tuple[NDArray[np.float64], bool]:
+    """h(x) of every row of a C-ordered array or CSR matrix, and whether no score overflowed."""
     planes = Planes.of(W, b)
     rows = kernel_rows(X)
     h = np.empty(X.shape[0])
 
-    def fill(start: int) -> int:
+    def fill(start: int) -> bool:
         stop = min(start + _ROWS_TO_DECIDE, len(h))
-        kernels.decide(part(rows, start, stop), planes.panel, planes.bias, h[start:stop])
-        return 0
+        return bool(
+            kernels.decide(part(rows, start, stop), planes.panel, planes.bias, h[start:stop])
+        )
 
     starts = range(0, len(h), _ROWS_TO_DECIDE)
-    map_in_order(fill, starts, count_threads(n_jobs, len(h)))
-    return h
+    finite = map_in_order(fill, starts, count_threads(n_jobs, len(h)))
+    return h, all(finite)

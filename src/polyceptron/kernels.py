@@ -16,7 +16,7 @@ primitive has a plain Python body beside it; that is what runs under
 
 **Layout.** Hyperplanes travel as *panels*: ``panel[p, j, l]`` is coefficient
 ``j`` of hyperplane ``4 p + l`` (see :func:`to_panels`). Lanes past the last
-hyperplane have zero weights and an infinite bias, so they never are the minimum.
+hyperplane have zero weights and the largest bias, so they never are the minimum.
 A single hyperplane is the two-dimensional ``panel[0, j]``: the number of
 dimensions tells the compiler how wide its vectors are.
 
@@ -102,7 +102,7 @@ def to_panels(
     n_panels = -(-K // LANES)
     padded = np.zeros((n_panels * LANES, d))
     padded[:K] = W
-    bias = np.full(n_panels * LANES, np.inf)
+    bias = np.full(n_panels * LANES, np.finfo(np.float64).max)
     bias[:K] = b
     panel = padded.reshape(n_panels, LANES, d).transpose(0, 2, 1)
     return np.ascontiguousarray(panel), bias
@@ -422,17 +422,35 @@ def _row_norm(X, i):
 
 @_compiled
 def decide(X, panel, bias, h):
-    """h[i] = min_k score of row i."""
-    S = np.empty((8, bias.shape[0]))
-    least = np.empty(8)
+    """h[i] = min_k score of row i. True if no score overflowed on the way."""
     n = h.shape[0]
-    z = n - 1
-    for i in range(0, n, 8):
-        rows = (i, min(i + 1, z), min(i + 2, z), min(i + 3, z),
-                min(i + 4, z), min(i + 5, z), min(i + 6, z), min(i + 7, z))  # fmt: skip
-        score_rows(X, rows, panel, bias, S, least, 0)
-        for t in range(min(8, n - i)):
+    whole = n // 8 * 8
+    S = np.zeros((8, bias.shape[0]))
+    least = np.empty(8)
+    probe = 0.0  # an infinity or NaN turns it into NaN
+    for i in range(0, whole, 8):
+        eight = (i, i + 1, i + 2, i + 3, i + 4, i + 5, i + 6, i + 7)
+        score_rows(X, eight, panel, bias, S, least, 0)
+        for t in range(8):
             h[i + t] = least[t]
+        probe += _probe(S)
+    z = n - 1
+    for i in range(whole, n, 4):
+        score_rows(X, (i, min(i + 1, z), min(i + 2, z), min(i + 3, z)), panel, bias, S, least, 0)
+        for t in range(min(4, n - i)):
+            h[i + t] = least[t]
+        probe += _probe(S)
+    return probe == 0.0
+
+
+@_compiled
+def _probe(S):
+    """0 if every score is finite, else NaN."""
+    total = 0.0
+    for t in range(S.shape[0]):
+        for k in range(S.shape[1]):
+            total += S[t, k] - S[t, k]
+    return total
 
 
 @_compiled
@@ -453,12 +471,13 @@ def margins(X, panel, bias, scores):
 def inverse_norms(X, out):
     """out[i] <= 1 / |[x_i, 1]| in float32, rounded towards zero."""
     for i in range(out.shape[0]):
-        out[i] = np.float32((1.0 - 2e-7) / row_norm(X, i))
+        inverse = (1.0 - 2e-7) / row_norm(X, i)
+        out[i] = np.float32(inverse) if inverse > 2e-38 else np.float32(0.0)
 
 
 @_compiled
 def batch_block(
-    X, y, weight, panel, bias, margin, G, g, totals, keys, inverse_norm, threshold, lost
+    X, y, weight, panel, bias, margin, G, g, totals, keys, inverse_norm, threshold, credit
 ):  # fmt: skip
     """Gradient of the criterion over a block of rows, added to G and g.
 
@@ -488,8 +507,10 @@ def batch_block(
             if tracked:
                 for t in range(stop - base):
                     i = first + listed[base + t]
-                    bound = (y[i] * h[t] - margin) * inverse_norm[i] - lost
-                    key = np.float32(bound - abs(bound) * 2e-7)
+                    bound = (y[i] * h[t] - margin) * inverse_norm[i] + credit
+                    key = np.float32(bound - abs(bound) * 2e-7 - 2e-45)  # rounded down
+                    if np.isnan(bound):  # an overflow leaves the row open
+                        key = np.float32(-np.inf)
                     keys[i] = key if renew or key > keys[i] else keys[i]
             for t in range(stop - base):
                 bad[n_bad] = t
@@ -511,16 +532,16 @@ def batch_block(
 def _list_open_rows(keys, first, n, threshold, listed):
     """List the rows from first on whose key does not exceed the threshold, less first.
 
-    Most groups of 16 have none: one vector comparison passes over them.
+    Most groups of 32 have none: a few vector comparisons pass over them.
     """
     count = 0
-    whole = n // 16 * 16
-    for group in range(0, whole, 16):
+    whole = n // 32 * 32
+    for group in range(0, whole, 32):
         n_open = 0
-        for t in range(16):
+        for t in range(32):
             n_open += 1 if keys[first + group + t] <= threshold else 0
         if n_open > 0:
-            for t in range(group, group + 16):
+            for t in range(group, group + 32):
                 listed[count] = t
                 count += 1 if keys[first + t] <= threshold else 0
     for t in range(whole, n):
@@ -532,13 +553,17 @@ def _list_open_rows(keys, first, n, threshold, listed):
 @_compiled
 def _score_listed(X, listed, start, stop, first, panel, bias, S, h):
     """Scores and minima of the rows ``first + listed[start:stop]``."""
-    z = stop - 1
-    for t in range(start, stop, 8):
-        eight = (first + listed[t], first + listed[min(t + 1, z)],
-                 first + listed[min(t + 2, z)], first + listed[min(t + 3, z)],
-                 first + listed[min(t + 4, z)], first + listed[min(t + 5, z)],
-                 first + listed[min(t + 6, z)], first + listed[min(t + 7, z)])  # fmt: skip
+    whole = start + (stop - start) // 8 * 8
+    for t in range(start, whole, 8):
+        eight = (first + listed[t], first + listed[t + 1], first + listed[t + 2],
+                 first + listed[t + 3], first + listed[t + 4], first + listed[t + 5],
+                 first + listed[t + 6], first + listed[t + 7])  # fmt: skip
         score_rows(X, eight, panel, bias, S, h, t - start)
+    z = stop - 1
+    for t in range(whole, stop, 4):
+        four = (first + listed[t], first + listed[min(t + 1, z)],
+                first + listed[min(t + 2, z)], first + listed[min(t + 3, z)])  # fmt: skip
+        score_rows(X, four, panel, bias, S, h, t - start)
 
 
 @_compiled
@@ -605,53 +630,54 @@ def descend(panel, bias, G, g, step, bias_step):
     return new_panel, new_bias
 
 
-def score_ahead(X, y, order, t, panel, bias, S, h, ahead):
-    """Score the rows from place t on; their numbers go into ahead. Returns how many."""
-    n = y.shape[0]
-    for q in range(2):
-        at = min(t + q, n - 1)
-        ahead[q] = order[at] if order.shape[0] > 0 else at
-    score_rows(X, (ahead[0], ahead[1]), panel, bias, S, h, 0)
-    return min(2, n - t)
+def score_ahead(X, rows, panel, bias, S, h):
+    """Score the next eight rows, given by their numbers, or the first two of them."""
+    score_rows(X, (rows[0], rows[1]), panel, bias, S, h, 0)
+    return 2
 
 
 @overload(score_ahead, inline="always")
-def _score_ahead(X, y, order, t, panel, bias, S, h, ahead):
-    def four(X, y, order, t, panel, bias, S, h, ahead):
-        n = y.shape[0]
-        for q in range(4):
-            at = min(t + q, n - 1)
-            ahead[q] = order[at] if order.shape[0] > 0 else at
-        score_rows(X, (ahead[0], ahead[1], ahead[2], ahead[3]), panel, bias, S, h, 0)
-        return min(4, n - t)
+def _score_ahead(X, rows, panel, bias, S, h):
+    def dense(X, rows, panel, bias, S, h):
+        score_rows(X, rows, panel, bias, S, h, 0)
+        return 8
 
-    return score_ahead if isinstance(X, types.BaseTuple) else four
+    # Sparse rows go two by two anyway, so there is nothing to gain by more.
+    return score_ahead if isinstance(X, types.BaseTuple) else dense
 
 
 @_compiled
 def online_pass(X, y, weight, order, panel, bias, K, step, bias_step, margin, U, u, seen):
     """One pass of Algorithm 2 over the rows in this order; panel and bias move in place.
 
-    Dense rows are scored four ahead, and taken up to the first that counts
-    (``y h <= margin``), whose update makes the later scores stale. With a non-empty
-    ``U`` the sums behind averaged weights are kept: ``average = W - U / rows seen``.
-    Returns the mistakes (rows on the wrong side when met) and the updates.
+    Some rows are scored ahead (dense: eight; sparse: two), and taken up to the first that
+    counts (``y h <= margin``), whose update makes the later scores stale. With a
+    non-empty ``U`` the sums behind averaged weights are kept:
+    ``average = W - U / rows seen``. Returns the mistakes (rows on the wrong side when met)
+    and the updates.
     """
     n = y.shape[0]
-    S = np.empty((4, bias.shape[0]))
-    h = np.empty(4)
-    ahead = np.empty(4, np.int64)
+    S = np.empty((8, bias.shape[0]))
+    h = np.empty(8)
+    shuffled = order.shape[0] > 0
     mistakes = 0
     updates = 0
     t = 0
+    z = n - 1
     while t < n:
-        n_ahead = score_ahead(X, y, order, t, panel, bias, S, h, ahead)
+        eight = (t, min(t + 1, z), min(t + 2, z), min(t + 3, z),
+                 min(t + 4, z), min(t + 5, z), min(t + 6, z), min(t + 7, z))  # fmt: skip
+        if shuffled:
+            a, b, c, d, e, f, g, o = eight
+            eight = (order[a], order[b], order[c], order[d],
+                     order[e], order[f], order[g], order[o])  # fmt: skip
+        n_ahead = min(score_ahead(X, eight, panel, bias, S, h), n - t)
         q = 0
-        while q < n_ahead and y[ahead[q]] * h[q] > margin:
+        while q < n_ahead and y[order[t + q] if shuffled else t + q] * h[q] > margin:
             q += 1
         t += q
         if q < n_ahead:
-            i = ahead[q]
+            i = order[t] if shuffled else t
             s = y[i] * weight[i] if weight.shape[0] > 0 else 1.0 * y[i]
             r = _first_equal(S, q, h[q], K)
             add_row(X, i, step * s, plane(panel, r))

@@ -62,7 +62,15 @@ class Coordinates:
         return out
 
     def to_user(self, W: Floats, b: Floats) -> tuple[Floats, Floats]:
-        """Hyperplanes of user units from those learned, all scaled down where they overflow."""
+        """Hyperplanes of user units from those learned.
+
+        Where they would overflow they are all scaled down, by one power of two.
+        """
+        if self.bias_unit != 1.0:  # scale is the same for all columns, there is no shift
+            with np.errstate(over="ignore"):
+                V, c = W / self.bias_unit, b / self.bias_unit / self.bias_unit
+            if np.isfinite(V).all() and np.isfinite(c).all():
+                return V, c
         exponents = (np.frexp(W)[1] + np.frexp(self.scale)[1])[W != 0]
         excess = int(exponents.max(initial=0)) - _GREATEST_EXPONENT
         if excess > 0:

@@ -24,6 +24,7 @@ from polyceptron.learners._parameters import (
     check_init,
     check_inside,
     check_known_labels,
+    check_n_jobs,
     check_two_classes,
     check_weights,
     check_whole,
@@ -68,6 +69,11 @@ class PolyhedralClassifier(ClassifierMixin, BaseEstimator):
     _advice = "Raise max_iter."
     """What to change where a run did not converge."""
 
+    @property
+    def _which(self) -> str:
+        """Which hyperplanes a run that did not converge ends with."""
+        return "best"
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -111,6 +117,7 @@ class PolyhedralClassifier(ClassifierMixin, BaseEstimator):
         check_whole("n_hyperplanes", self.n_hyperplanes)
         check_whole("max_iter", self.max_iter)
         check_whole("n_init", self.n_init)
+        check_n_jobs(self.n_jobs)
         check_flag("standardize", self.standardize)
         check_flag("warm_start", self.warm_start)
 
@@ -145,10 +152,14 @@ class PolyhedralClassifier(ClassifierMixin, BaseEstimator):
         else:
             classes = check_two_classes(y)
         inside = check_inside(self.inside, classes)
+        if not fresh and inside != self._inside:
+            raise ValueError(f"inside={self.inside!r} is not the class inside so far")
         weight = check_weights(sample_weight, self.class_weight, X, y, classes, stream=stream)
         if weight.size and not weight.all():  # a row of zero weight is no row
             rows = np.flatnonzero(weight)
             X, y, weight = X[rows], y[rows], weight[rows]
+        if stream and fresh and X.shape[0] == 0:
+            raise ValueError("sample_weight and class_weight leave the first call no row")
         if not stream and X.shape[0] < self.n_hyperplanes:
             raise ValueError(
                 f"n_hyperplanes={self.n_hyperplanes} is more than the rows with weight: "
@@ -166,6 +177,8 @@ class PolyhedralClassifier(ClassifierMixin, BaseEstimator):
         return Problem(data, coordinates, classes, inside)
 
     def _validated(self, *arrays: Any, reset: bool) -> Any:
+        if isinstance(arrays[0], np.ndarray) and arrays[0].dtype.kind in "US":
+            raise ValueError(f"X must hold numbers, got strings (dtype {arrays[0].dtype})")
         with np.errstate(over="ignore", invalid="ignore"):  # its test for finiteness sums up
             return validate_data(
                 self,
@@ -212,8 +225,13 @@ class PolyhedralClassifier(ClassifierMixin, BaseEstimator):
 
     def _publish(self, problem: Problem, planes: Planes) -> None:
         """Set the fitted attributes that describe the polyhedron."""
-        W, b = problem.coordinates.to_user(*planes.arrays())
-        W, b = _real_faces(W, b)
+        W, b = planes.arrays()
+        if not (np.isfinite(W).all() and np.isfinite(b).all()):
+            raise ValueError(
+                "the hyperplanes grew beyond the largest number: scale the columns of X, "
+                "sample_weight or class_weight down"
+            )
+        W, b = _real_faces(*problem.coordinates.to_user(W, b))
         names = getattr(self, "feature_names_in_", None)
         self.polyhedron_ = Polyhedron(W, b, None if names is None else names.tolist())
         self.coef_, self.intercept_ = self.polyhedron_.W, self.polyhedron_.b
@@ -230,7 +248,7 @@ class PolyhedralClassifier(ClassifierMixin, BaseEstimator):
         if not run.converged:
             warnings.warn(
                 f"{type(self).__name__} did not converge in max_iter={self.max_iter} "
-                f"iterations; the best hyperplanes seen are kept. {self._advice}",
+                f"iterations; the {self._which} hyperplanes seen are kept. {self._advice}",
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -284,11 +302,8 @@ class PolyhedralClassifier(ClassifierMixin, BaseEstimator):
     def _h(self, X: Any) -> Floats:
         check_is_fitted(self)
         X = self._validated(X, reset=False)
-        h = decide(X, self.polyhedron_.W, self.polyhedron_.b, self.n_jobs)
-        overflown = np.flatnonzero(~np.isfinite(h))
-        if overflown.size:
-            h[overflown] = self.polyhedron_.decision(X[overflown])
-        return h
+        h, finite = decide(X, self.polyhedron_.W, self.polyhedron_.b, self.n_jobs)
+        return h if finite else self.polyhedron_.decision(X)  # which mends overflow
 
 
 def _real_faces(W: Floats, b: Floats) -> tuple[Floats, Floats]:

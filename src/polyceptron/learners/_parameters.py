@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_sample_weight
 
+from polyceptron._checks import as_floats
+
 
 def check_whole(name: str, value: Any, low: int = 1) -> int:
     if isinstance(value, bool | np.bool_) or not isinstance(value, Integral) or value < low:
@@ -24,6 +26,13 @@ def check_real(name: str, value: Any, *, positive: bool = False) -> float:
     if not real or not math.isfinite(value) or value < 0 or (positive and value == 0):
         raise ValueError(f"{name} must be a finite number, {asked}, got {value!r}")
     return float(value)
+
+
+def check_n_jobs(n_jobs: Any) -> None:
+    if n_jobs is not None and (
+        isinstance(n_jobs, bool | np.bool_) or not isinstance(n_jobs, Integral) or n_jobs == 0
+    ):
+        raise ValueError(f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}")
 
 
 def check_flag(name: str, value: Any, *words: str) -> bool | str:
@@ -42,7 +51,7 @@ def check_init(init: Any, shape: tuple[int, int]) -> NDArray[np.float64] | None:
         if init != "random":
             raise ValueError(f"init must be 'random' or an array of shape {shape}, got {init!r}")
         return None
-    array = np.array(init, dtype=np.float64)
+    array = as_floats(init, "init")
     if array.shape != shape:
         raise ValueError(
             f"init must have shape (n_hyperplanes, n_features + 1) = {shape}, got {array.shape}"
@@ -54,6 +63,8 @@ def check_init(init: Any, shape: tuple[int, int]) -> NDArray[np.float64] | None:
 
 def check_two_classes(y: NDArray[Any]) -> NDArray[Any]:
     """The two labels, sorted."""
+    if y.ndim != 1:
+        raise ValueError(f"the labels must be one-dimensional, got shape {y.shape}")
     check_classification_targets(y)
     kind = type_of_target(y, input_name="y", raise_unknown=True)
     classes = np.unique(y)
@@ -83,7 +94,9 @@ def check_inside(inside: Any, classes: NDArray[Any]) -> int:
     """Index of the class that is inside: the greater label unless one is named."""
     if inside is None:
         return 1
-    found = [index for index, label in enumerate(classes) if label == inside]
+    found = []
+    if np.ndim(inside) == 0:
+        found = [index for index, label in enumerate(classes) if label == inside]
     if not found:
         raise ValueError(f"inside must be one of the labels {classes.tolist()!r}, got {inside!r}")
     return found[0]
@@ -101,7 +114,13 @@ def check_weights(
     """The weight of every row; empty where all rows weigh 1. In a stream a class may be away."""
     if sample_weight is None and class_weight is None:
         return np.empty(0)
-    weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    try:
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    except ValueError as error:
+        message = str(error)
+        raise ValueError(
+            message if "sample_weight" in message else f"sample_weight: {message}"
+        ) from None
     if (weight < 0).any():
         row = int(np.argmax(weight < 0))
         raise ValueError(f"sample_weight must not be negative, got {weight[row]} in row {row}")

@@ -170,7 +170,7 @@ class BatchPolyceptron(PolyhedralClassifier):
 
     def _step(self, data: Blocks, state: BatchState) -> solve.Step[BatchState]:
         planes, unit, pruning = state
-        margin = self.margin * unit * unit
+        margin = float(self.margin) * unit * unit
         here = criterion.gradient(data, planes, margin, pruning)
         value, mistakes, n_counted, _ = here.totals.tolist()
         norm = kernels.gradient_norms(here.G, here.g, unit) / unit
@@ -186,17 +186,18 @@ class BatchPolyceptron(PolyhedralClassifier):
         self, data: Blocks, planes: Planes, here: Gradient, margin: float, unit: float
     ) -> Planes:
         """`inner_steps` gradient steps, the sets S_k fixed as they are here."""
-        moved = planes.descend(here, self.step_size, unit)
+        moved = planes.descend(here, float(self.step_size), unit)
         if self.inner_steps > 1:
             sets = criterion.assignments(data, planes)
             for _ in range(self.inner_steps - 1):
                 there = criterion.gradient_in_sets(data, moved, margin, sets)
-                moved = moved.descend(there, self.step_size, unit)
+                moved = moved.descend(there, float(self.step_size), unit)
         return moved
 
     def _answer(self, state: BatchState) -> Planes:
         return state.planes
 
     def _rank(self, data: Blocks, state: BatchState) -> solve.Rank:
-        totals = criterion.gradient(data, state.planes, self.margin).totals
+        margin = float(self.margin) * state.unit * state.unit
+        totals = criterion.gradient(data, state.planes, margin).totals
         return solve.Rank(totals[1], totals[0])

@@ -210,6 +210,8 @@ class OnlinePolyceptron(PolyhedralClassifier):
                     f"n_hyperplanes={self.n_hyperplanes}, but partial_fit goes on with "
                     f"{self._state.planes.K}; use fit for another number"
                 )
+            if self.average != bool(len(self._state.U)):
+                self._state = self._with_new_mean(self._state)
             self._state, measures = self._pass(problem.data, self._state, shuffle=False)
             self._publish(problem, self._state.answer)
             self.n_iter_ += 1
@@ -247,21 +249,32 @@ class OnlinePolyceptron(PolyhedralClassifier):
 
     def _start(self, problem: Problem, seed: int) -> OnlineState:
         planes = self._first_planes(problem, seed)
-        shape = (planes.K, problem.data.n_features) if self.average else (0, 0)
-        unit = problem.coordinates.bias_unit
-        return OnlineState(planes, planes, unit, seed, 0, 0, np.zeros(shape), np.zeros(shape[0]))
+        none = np.empty((0, 0)), np.empty(0)
+        state = OnlineState(planes, planes, problem.coordinates.bias_unit, seed, 0, 0, *none)
+        return self._with_new_mean(state)
+
+    def _with_new_mean(self, state: OnlineState) -> OnlineState:
+        K, d = state.planes.arrays()[0].shape if self.average else (0, 0)
+        return state._replace(n_seen=0, U=np.zeros((K, d)), u=np.zeros(K))
 
     def _step(self, data: Blocks, state: OnlineState) -> solve.Step[OnlineState]:
         assert isinstance(data, ArrayBlocks)
         state, measures = self._pass(data, state, shuffle=self.shuffle)
         finished = measures["updates"] == 0
-        pocket = self.shuffle if self.pocket == "auto" else self.pocket
-        rank = self._rank(data, state) if pocket else None
+        rank = self._rank(data, state) if self._pockets else None
         if finished and rank is not None and rank.mistakes > 0:
             # The mean is not there yet, but these hyperplanes make no mistake.
             state = state._replace(answer=state.planes)
             rank = self._rank(data, state)
         return solve.Step(state, state, rank, measures, finished)
+
+    @property
+    def _pockets(self) -> bool:
+        return bool(self.shuffle if self.pocket == "auto" else self.pocket)
+
+    @property
+    def _which(self) -> str:
+        return "best" if self._pockets else "last"
 
     def _pass(
         self, data: ArrayBlocks, state: OnlineState, shuffle: bool
@@ -272,10 +285,10 @@ class OnlinePolyceptron(PolyhedralClassifier):
             order = np.empty(data.n_samples, np.int64)
             kernels.shuffle(order, np.uint64((state.seed << 32) + state.n_passes))
         planes, U, u = state.planes.copy(), state.U.copy(), state.u.copy()
-        unit = state.unit
+        unit, step = state.unit, float(self.step_size)
         mistakes, updates = kernels.online_pass(
             data.X, data.y, data.weight, order, planes.panel, planes.bias, planes.K,
-            self.step_size, self.step_size * unit * unit, self.margin * unit * unit,
+            step, step * unit * unit, float(self.margin) * unit * unit,
             U, u, state.n_seen,
         )  # fmt: skip
         state = state._replace(
@@ -293,11 +306,9 @@ class OnlinePolyceptron(PolyhedralClassifier):
 
     def _keep(self, state: OnlineState) -> None:
         # `partial_fit` goes on at the answer, with a new mean.
-        self._state = state._replace(
-            planes=state.answer, n_seen=0, U=np.zeros_like(state.U), u=np.zeros_like(state.u)
-        )
+        self._state = self._with_new_mean(state._replace(planes=state.answer))
 
     def _rank(self, data: Blocks, state: OnlineState) -> solve.Rank:
-        margin = self.margin * state.unit * state.unit
+        margin = float(self.margin) * state.unit * state.unit
         totals = criterion.gradient(data, state.answer, margin).totals
         return solve.Rank(totals[1], totals[0])
