@@ -185,3 +185,16 @@ if child == 0:
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
         subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_joblib_workers_get_their_share_of_threads(monkeypatch):
+    """joblib's worker processes are told how many threads they may start by this variable."""
+    many = blocks.ROWS_WORTH_THREADS
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(8)), raising=False)
+    monkeypatch.delenv("NUMBA_NUM_THREADS", raising=False)
+    assert blocks.count_threads(None, many) == 8
+    monkeypatch.setenv("NUMBA_NUM_THREADS", "2")
+    assert blocks.count_threads(None, many) == 2
+    assert blocks.count_threads(3, many) == 3
+    assert blocks.count_threads(-1, many) == 8
+    assert blocks.count_threads(None, many - 1) == 1

@@ -95,7 +95,11 @@ def part(X: Rows, start: int, stop: int) -> Rows:
 
 
 def count_threads(n_jobs: int | None, n_samples: int) -> int:
-    """How many threads to use: one for few rows, else ``n_jobs`` as scikit-learn counts them."""
+    """How many threads to use: one for few rows, else ``n_jobs`` as scikit-learn counts them.
+
+    None is all cores that this process may use; joblib's workers get their share by way of
+    ``NUMBA_NUM_THREADS``.
+    """
     if n_samples < ROWS_WORTH_THREADS:
         return 1
     if hasattr(os, "sched_getaffinity"):
@@ -103,7 +107,8 @@ def count_threads(n_jobs: int | None, n_samples: int) -> int:
     else:
         available = os.cpu_count() or 1
     if n_jobs is None:
-        return available
+        limit = os.environ.get("NUMBA_NUM_THREADS", "")
+        return min(available, int(limit)) if limit.isdigit() and int(limit) else available
     return max(1, available + 1 + n_jobs) if n_jobs < 0 else n_jobs
 
 
