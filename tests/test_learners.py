@@ -15,10 +15,17 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 
+import polyceptron.learners
 from polyceptron import BatchPolyceptron, OnlinePolyceptron, Polyhedron, kernels
 from polyceptron.datasets import load_breast_cancer, make_dataset1
+from polyceptron.learners._base import PolyhedralClassifier
 
-LEARNERS = [BatchPolyceptron, OnlinePolyceptron]
+# Whoever adds a learner of one polyhedron to the package is held to all of this.
+LEARNERS = [
+    found
+    for name in polyceptron.learners.__all__
+    if issubclass(found := getattr(polyceptron.learners, name), PolyhedralClassifier)
+]
 learners = pytest.mark.parametrize("learner", LEARNERS)
 
 WEIGHTS = (
@@ -121,7 +128,7 @@ def assert_sound(model, X, y):
     assert np.isfinite(model.intercept_).all()
     assert model.coef_.any(axis=1).all()
     assert set(model.predict(X)) <= set(y)
-    assert not np.isnan(model.decision_function(X)).any()
+    assert np.isfinite(model.decision_function(X)).all()
     for values in model.history_.values():
         assert not np.isnan(values).any()
 
@@ -252,11 +259,31 @@ class TestBadInput:
     def test_warm_start_with_other_shapes(self, learner):
         model = fit(quick(learner, warm_start=True), X_OK, Y_OK)
         before = snapshot(model)
-        with pytest.raises(ValueError, match=r"warm_start=True .*had \(3, 2\), now \(3, 1\)"):
+        with pytest.raises(ValueError, match=r"warm_start=True .*had \(3, 2, .*, now \(3, 1, "):
             model.fit(X_OK[:, :1], Y_OK)
         assert snapshot(model) == before
-        with pytest.raises(ValueError, match=r"warm_start=True .*now \(2, 2\)"):
+        with pytest.raises(ValueError, match=r"warm_start=True .*now \(2, 2, "):
             model.set_params(n_hyperplanes=2).fit(X_OK, Y_OK)
+
+    @learners
+    def test_warm_start_with_another_class_inside(self, learner):
+        model = fit(quick(learner, warm_start=True), X_OK, Y_OK)
+        with pytest.raises(ValueError, match=r"warm_start=True needs .* class inside as before"):
+            model.set_params(inside=0).fit(X_OK, Y_OK)
+
+    @learners
+    @pytest.mark.parametrize("kind", ["lists", "objects", "frame", "array"])
+    @pytest.mark.parametrize("method", ["fit", "predict"])
+    def test_text_is_not_numbers(self, learner, kind, method):
+        text = {
+            "lists": X_OK.astype(str).tolist(),
+            "objects": X_OK.astype(str).astype(object),
+            "frame": pd.DataFrame(X_OK.astype(str)),
+            "array": X_OK.astype(str),
+        }[kind]
+        model = fit(quick(learner), X_OK, Y_OK)
+        with pytest.raises(ValueError, match=r"X.* must hold real numbers; got"):
+            model.fit(text, Y_OK) if method == "fit" else model.predict(text)
 
     @learners
     @pytest.mark.parametrize("method", ["predict", "decision_function"])
@@ -578,6 +605,25 @@ class TestKindsOfInput:
         np.testing.assert_array_equal(X, X_SQUARE)
         np.testing.assert_array_equal(y, Y_SQUARE)
         assert (weight == 1).all()
+
+    @pytest.mark.parametrize("standardize", [True, False])
+    def test_sparse_input_is_not_changed(self, learner, standardize):
+        """Columns in any order, some given twice, in arrays that cannot be written to."""
+        C = sp.csr_matrix(X_SQUARE)
+        twice = np.repeat(C.data / 2, 2)[::-1].copy(), np.repeat(C.indices, 2)[::-1].copy()
+        twice = *twice, C.indptr * 2
+        X, y = sp.csr_matrix(twice, C.shape)[::-1], Y_SQUARE
+        expected = fit(quick(learner, standardize=standardize), X.toarray(), y).score(X, y)
+        arrays = X.data, X.indices, X.indptr
+        copies = [array.copy() for array in arrays]
+        for array in arrays:
+            array.flags.writeable = False
+        model = fit(quick(learner, standardize=standardize), X, y)
+        if not standardize:
+            assert model.score(X, y) == expected
+        for array, copy in zip(arrays, copies, strict=True):
+            np.testing.assert_array_equal(array, copy)
+        assert X.nnz == len(copies[0])
 
     def test_one_column(self, learner):
         X = np.linspace(-3, 3, 61)[:, None]

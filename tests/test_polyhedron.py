@@ -77,7 +77,7 @@ class TestConstruction:
             ([[1, 2], [3, 4]], [0, np.inf], "b must be finite; row 1 is inf"),
             ([[1, 2], [0, 0]], [0, -7], r"row 1 is all zero \(b\[1\] is -7.0\)"),
             ([[1, 2], [-0.0, 0]], [0, 1], "row 1 is all zero"),
-            ([["1", "2"]], [0], r"W must hold real numbers \(found <U1\)"),
+            ([["1", "2"]], [0], "W must hold real numbers; got text"),
             ([[1j, 2]], [0], r"W must hold real numbers \(found complex128\)"),
             ([[1, 2], [3]], [0, 0], "W must hold real numbers"),
             ([[1, None]], [0], "W must be finite; row 0, column 1 is nan"),

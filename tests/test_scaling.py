@@ -35,7 +35,7 @@ class TestStandardized:
         assert (coordinates.scale > 0).all()
         assert np.isfinite(coordinates.shift).all()
         assert np.abs(coordinates.transform(X)).max() < 10
-        W, b = coordinates.to_user(np.ones((1, 2)), np.zeros(1))
+        W, b, _ = coordinates.to_user(np.ones((1, 2)), np.zeros(1))
         assert np.isfinite(W).all()
         assert np.isfinite(b).all()
 
@@ -153,7 +153,8 @@ class TestThereAndBack:
 
     def test_scores_are_those_of_the_learned_hyperplanes(self):
         coordinates = standardized(ROWS, NONE)
-        V, c = coordinates.to_user(self.W, self.b)
+        V, c, exponent = coordinates.to_user(self.W, self.b)
+        assert exponent == 0
         expected = coordinates.transform(ROWS) @ self.W.T + self.b
         np.testing.assert_allclose(ROWS @ V.T + c, expected, rtol=1e-9, atol=1e-9)
 
@@ -162,11 +163,28 @@ class TestThereAndBack:
         """Only up to a positive factor: the signs of scores are what counts."""
         coordinates = within_range(ROWS * size)
         W = self.W.copy()
-        for V, c in [coordinates.from_user(W, self.b), coordinates.to_user(W, self.b)]:
+        for V, c, *_ in [coordinates.from_user(W, self.b), coordinates.to_user(W, self.b)]:
             ratio = V / W
             np.testing.assert_allclose(ratio, ratio[0, 0], rtol=1e-12)
             assert ratio[0, 0] > 0
             assert np.isfinite(c).all()
+
+    @pytest.mark.parametrize("size", [1e120, 1e150, 1e300])
+    def test_large_rows_there_and_back(self, size):
+        coordinates = within_range(ROWS * size)
+        learned = self.W, self.b * coordinates.bias_unit**2
+        V, c = coordinates.from_user(*coordinates.to_user(*learned))
+        np.testing.assert_array_equal(V, learned[0])
+        np.testing.assert_array_equal(c, learned[1])
+
+    @pytest.mark.parametrize("size", [1e120, 1e300])
+    def test_scores_of_large_rows_are_finite(self, size):
+        V, c, _ = within_range(ROWS * size).to_user(self.W, self.b)
+        assert np.isfinite((ROWS * size) @ V.T + c).all()
+
+    def test_sparse_rows_after_dense_ones(self):
+        with pytest.raises(ValueError, match="X is sparse, but the columns were centred"):
+            standardized(ROWS, NONE).transform(sp.csr_matrix(ROWS))
 
     def test_identity(self):
         assert identity(2).is_identity

@@ -1,6 +1,7 @@
 """What arguments must be, said in one place: each check names the argument and what it found."""
 
 from collections.abc import Iterable
+from numbers import Integral
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,11 +13,33 @@ Floats: TypeAlias = NDArray[np.float64]
 _IF_NEEDED: Any = None if int(np.__version__.partition(".")[0]) >= 2 else False
 
 
-def as_count(value: Any, name: str) -> int:
-    """Return `value` as an int of at least 1, or raise a ValueError that names it."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise ValueError(f"{name} must be a whole number of at least 1; got {value!r}")
+def as_count(value: Any, name: str, least: int = 1) -> int:
+    """Return `value` as an int of at least `least`, or raise a ValueError that names it."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Integral) or value < least:
+        raise ValueError(f"{name} must be a whole number of at least {least}; got {value!r}")
     return int(value)
+
+
+def refuse_text(value: Any, name: str) -> None:
+    """Raise a ValueError if `value` holds text: numpy would parse "1" as a number."""
+    kind = getattr(getattr(value, "dtype", None), "kind", None)
+    if kind is not None and kind in "biuf":
+        return
+    columns = getattr(value, "columns", None)
+    if columns is not None:
+        for column in columns:
+            # A column of numbers is not looked through.
+            refuse_text(np.asarray(value[column]), f"{name}, column {column!r},")
+        return
+    if kind is None and not isinstance(value, list | tuple):
+        return
+    raw = value if kind is not None else np.asarray(value)
+    if raw.dtype.kind in "US":
+        raise ValueError(f"{name} must hold real numbers; got text ({raw.dtype})")
+    if raw.dtype.kind == "O":
+        text = next((item for item in raw.flat if isinstance(item, str | bytes)), None)
+        if text is not None:
+            raise ValueError(f"{name} must hold real numbers; got the text {text!r}")
 
 
 def as_floats(value: Any, name: str, *, copy: bool = False) -> Floats:
@@ -27,10 +50,11 @@ def as_floats(value: Any, name: str, *, copy: bool = False) -> Floats:
     """
     try:
         raw = np.asarray(value)
+        refuse_text(raw, name)
         if raw.dtype.kind not in "biufO":
             raise TypeError(f"found {raw.dtype}")
         return np.array(raw, dtype=np.float64, order="C", copy=True if copy else _IF_NEEDED)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{name} must hold real numbers ({error})") from None
 
 

@@ -76,12 +76,8 @@ def frozen(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def kernel_rows(X: Any) -> Rows:
-    """C-ordered dense rows or canonical CSR, as read-only arrays for the kernels."""
+    """C-ordered dense rows, or those of a canonical CSR matrix, for the kernels: read-only."""
     if sparse.issparse(X):
-        X = X.tocsr()
-        if not X.has_canonical_format:
-            X = X.copy()  # the caller's matrix stays as it is
-            X.sum_duplicates()
         return frozen(X.data), frozen(X.indices), frozen(X.indptr)
     return frozen(np.ascontiguousarray(X))
 

@@ -1,7 +1,8 @@
-"""Statistics of blocks of rows: gradient, criterion, mistakes, moments. They add up."""
+"""Statistics of blocks of rows: gradient, criterion, mistakes. They add up."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -146,7 +147,10 @@ def _distance(planes: Planes, before: Planes | None) -> float:
     if before is not None:
         V, c = before.arrays()
         W, b = W - V, b - c
-    return float(np.sqrt(((W * W).sum(axis=1) + b * b).max()))
+    largest = max(float(np.abs(W).max()), float(np.abs(b).max()))
+    unit = math.ldexp(1.0, min(1000, max(-1000, -math.frexp(largest)[1])))  # squares stay in range
+    W, b = W * unit, b * unit
+    return float(np.sqrt(((W * W).sum(axis=1) + b * b).max())) / unit
 
 
 def _fresh_keys(block: Block) -> tuple[NDArray[np.float32], NDArray[np.float32]]:

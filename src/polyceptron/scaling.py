@@ -35,8 +35,8 @@ class Coordinates:
         ``x' = x * scale + shift``.
     bias_unit : float
         The constant feature's value in the coordinates of learning. It is 1, but for
-        columns near overflow: all of [x, 1] is then scaled by one power of two, which
-        leaves every decision of a perceptron as it was.
+        columns near overflow: all of [x, 1] is then scaled by one power of two, and the
+        start with it, which leaves every decision of a perceptron as it was.
     """
 
     scale: Floats
@@ -51,37 +51,49 @@ class Coordinates:
         """Rows in the coordinates of learning; X itself if they are the same."""
         if self.is_identity:
             return X
-        if sparse.issparse(X):
-            return sparse.csr_matrix(
-                ((X.data * self.scale[X.indices]).astype(X.dtype), X.indices, X.indptr), X.shape
-            )
-        out = np.empty(X.shape, X.dtype)
-        for start in range(0, X.shape[0], _ROWS_AT_ONCE):
-            rows = slice(start, start + _ROWS_AT_ONCE)
-            out[rows] = X[rows] * self.scale + self.shift
+        with np.errstate(over="ignore", invalid="ignore"):  # the caller looks for infinities
+            if sparse.issparse(X):
+                if self.shift.any():
+                    raise ValueError(
+                        "X is sparse, but the columns were centred on dense rows before: "
+                        "give dense rows, or learn with standardize=False"
+                    )
+                data = (X.data * self.scale[X.indices]).astype(X.dtype)
+                return type(X)((data, X.indices, X.indptr), X.shape)
+            out = np.empty(X.shape, X.dtype)
+            for start in range(0, X.shape[0], _ROWS_AT_ONCE):
+                rows = slice(start, start + _ROWS_AT_ONCE)
+                out[rows] = X[rows] * self.scale + self.shift
         return out
 
-    def to_user(self, W: Floats, b: Floats) -> tuple[Floats, Floats]:
-        """Hyperplanes of user units from those learned.
+    @property
+    def _unit_exponent(self) -> int:
+        return math.frexp(self.bias_unit)[1] - 1
 
-        Where they would overflow they are all scaled down, by one power of two.
+    def to_user(self, W: Floats, b: Floats) -> tuple[Floats, Floats, int]:
+        """Hyperplanes of user units from those learned, and an exponent e.
+
+        Those that the algorithm has reached are 2**e times those returned. A common factor
+        says nothing of the set, and e is 0 but for columns so large or small that
+        coefficients or scores would leave the range of numbers.
         """
-        if self.bias_unit != 1.0:  # scale is the same for all columns, there is no shift
-            with np.errstate(over="ignore"):
-                V, c = W / self.bias_unit, b / self.bias_unit / self.bias_unit
-            if np.isfinite(V).all() and np.isfinite(c).all():
-                return V, c
-        exponents = (np.frexp(W)[1] + np.frexp(self.scale)[1])[W != 0]
-        excess = int(exponents.max(initial=0)) - _GREATEST_EXPONENT
-        if excess > 0:
-            W, b = np.ldexp(W, -excess), np.ldexp(b, -excess)
-        return W * self.scale, b + W @ self.shift
+        exponents = np.where(W != 0, np.frexp(W)[1], -2000)
+        excess = max(0, int((exponents + np.frexp(self.scale)[1]).max()) - _GREATEST_EXPONENT)
+        if self.bias_unit != 1.0 and W.any():
+            excess = int(exponents.max())  # scores near 1 for rows like those learned on
+        W, b = np.ldexp(W, -excess), np.ldexp(b, -excess)
+        return W * self.scale, b + W @ self.shift, excess - 2 * self._unit_exponent
 
-    def from_user(self, W: Floats, b: Floats) -> tuple[Floats, Floats]:
-        """Hyperplanes to learn on from those of user units."""
-        V = W / self.scale
-        unit = self.bias_unit  # twice: its square alone may underflow
-        return V * unit * unit, (b - V @ self.shift) * unit * unit
+    def from_user(self, W: Floats, b: Floats, exponent: int = 0) -> tuple[Floats, Floats]:
+        """Hyperplanes to learn on from those of user units, times 2**exponent.
+
+        Infinite where they leave the range of numbers.
+        """
+        exponent += 2 * self._unit_exponent
+        (w, in_w), (s, in_s) = np.frexp(W), np.frexp(self.scale)
+        with np.errstate(over="ignore", invalid="ignore"):
+            V = np.ldexp(w / s, in_w - in_s + exponent)
+            return V, np.ldexp(b, exponent) - V @ self.shift
 
 
 def identity(n_features: int) -> Coordinates:

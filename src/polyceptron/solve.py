@@ -1,7 +1,7 @@
 """The only iteration loop: restarts, stopping, the best so far, history, progress.
 
-A learner says where to start and what one step is; it never loops itself. States
-are values: a step makes a new one.
+A learner says where to start and what one step is; it never loops itself. A step
+makes a new state and leaves the old one, but for caches that change no result.
 """
 
 from __future__ import annotations

@@ -11,12 +11,15 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from polyceptron import solve
+from polyceptron._checks import refuse_text
+from polyceptron._rows import canonical
 from polyceptron.blocks import ArrayBlocks, Blocks, count_threads, kernel_rows
 from polyceptron.criterion import Planes, decide
 from polyceptron.learners._parameters import (
@@ -66,13 +69,13 @@ class PolyhedralClassifier(ClassifierMixin, BaseEstimator):
     verbose: int
     max_iter: int
 
-    _advice = "Raise max_iter."
-    """What to change where a run did not converge."""
+    _kept = "the best hyperplanes seen"
+    """What a run that did not converge ends with."""
 
     @property
-    def _which(self) -> str:
-        """Which hyperplanes a run that did not converge ends with."""
-        return "best"
+    def _advice(self) -> str:
+        """What to change where a run did not converge."""
+        return "Raise max_iter."
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -167,8 +170,11 @@ class PolyhedralClassifier(ClassifierMixin, BaseEstimator):
             )
         coordinates = self._choose_coordinates(X, weight) if fresh else self._coordinates
         signs = np.where(y == classes[inside], 1, -1).astype(np.int8)
+        scaled = coordinates.transform(X)
+        if not fresh and not np.isfinite(scaled.data if sparse.issparse(X) else scaled).all():
+            raise ValueError("X is too large for the scaling that the first rows gave")
         data = ArrayBlocks(
-            kernel_rows(coordinates.transform(X)),
+            kernel_rows(scaled),
             signs,
             weight,
             X.shape[1],
@@ -177,10 +183,9 @@ class PolyhedralClassifier(ClassifierMixin, BaseEstimator):
         return Problem(data, coordinates, classes, inside)
 
     def _validated(self, *arrays: Any, reset: bool) -> Any:
-        if isinstance(arrays[0], np.ndarray) and arrays[0].dtype.kind in "US":
-            raise ValueError(f"X must hold numbers, got strings (dtype {arrays[0].dtype})")
+        refuse_text(arrays[0], "X")
         with np.errstate(over="ignore", invalid="ignore"):  # its test for finiteness sums up
-            return validate_data(
+            valid = validate_data(
                 self,
                 *arrays,
                 accept_sparse="csr",
@@ -188,31 +193,45 @@ class PolyhedralClassifier(ClassifierMixin, BaseEstimator):
                 order="C",
                 reset=reset,
             )
+        X, *rest = valid if len(arrays) > 1 else (valid,)
+        X = canonical(X) if sparse.issparse(X) else X
+        return (X, *rest) if rest else X
 
     def _choose_coordinates(self, X: Any, weight: Floats) -> Coordinates:
         return standardized(X, weight) if self.standardize else within_range(X)
 
     def _first_planes(self, problem: Problem, seed: int) -> Planes:
         """Where a run starts, in the coordinates of learning."""
-        K, n_features, coordinates = (
+        K, d, coordinates = self.n_hyperplanes, problem.data.n_features, problem.coordinates
+        given = check_init(self.init, (K, d + 1))
+        if self.warm_start and hasattr(self, "polyhedron_"):
+            self._check_warm_start(problem)
+            start = coordinates.from_user(self.coef_, self.intercept_, self._exponent)
+        elif given is not None:
+            start = coordinates.from_user(given[:, :-1], given[:, -1])
+        elif K == 1:  # no symmetry to break: the perceptron's own start
+            start = np.zeros((1, d)), np.zeros(1)
+        else:
+            W = np.random.default_rng(seed).standard_normal((K, d))
+            start = W * coordinates.bias_unit, np.zeros(K)
+        if not all(np.isfinite(part).all() for part in start):
+            name = "init" if given is not None else "warm_start=True"
+            raise ValueError(f"{name}: that start is beyond the range of numbers on these columns")
+        return Planes.of(*start)
+
+    def _check_warm_start(self, problem: Problem) -> None:
+        before = (*self.coef_.shape, self.classes_.tolist(), self._inside)
+        now = (
             self.n_hyperplanes,
             problem.data.n_features,
-            problem.coordinates,
+            problem.classes.tolist(),
+            problem.inside,
         )
-        given = check_init(self.init, (K, n_features + 1))
-        if self.warm_start and hasattr(self, "polyhedron_"):
-            given = np.column_stack([self.coef_, self.intercept_])
-            if given.shape != (K, n_features + 1):
-                raise ValueError(
-                    f"warm_start=True needs the same n_hyperplanes and features as before: "
-                    f"had {(given.shape[0], given.shape[1] - 1)}, now {(K, n_features)}"
-                )
-        if given is not None:
-            return Planes.of(*coordinates.from_user(given[:, :-1], given[:, -1]))
-        W = np.random.default_rng(seed).standard_normal((K, n_features))
-        if K == 1:  # no symmetry to break: the perceptron's own start
-            W = np.zeros((1, n_features))
-        return Planes.of(W * coordinates.bias_unit, np.zeros(K))
+        if before != now:
+            raise ValueError(
+                "warm_start=True needs the same n_hyperplanes, features, labels and class inside "
+                f"as before: had {before}, now {now}"
+            )
 
     def _seeds(self) -> list[int]:
         """One seed for each start; a given start needs only one."""
@@ -231,7 +250,8 @@ class PolyhedralClassifier(ClassifierMixin, BaseEstimator):
                 "the hyperplanes grew beyond the largest number: scale the columns of X, "
                 "sample_weight or class_weight down"
             )
-        W, b = _real_faces(*problem.coordinates.to_user(W, b))
+        W, b, self._exponent = problem.coordinates.to_user(W, b)
+        W, b = _real_faces(W, b)
         names = getattr(self, "feature_names_in_", None)
         self.polyhedron_ = Polyhedron(W, b, None if names is None else names.tolist())
         self.coef_, self.intercept_ = self.polyhedron_.W, self.polyhedron_.b
@@ -248,7 +268,7 @@ class PolyhedralClassifier(ClassifierMixin, BaseEstimator):
         if not run.converged:
             warnings.warn(
                 f"{type(self).__name__} did not converge in max_iter={self.max_iter} "
-                f"iterations; the {self._which} hyperplanes seen are kept. {self._advice}",
+                f"iterations; it ends with {self._kept}. {self._advice}",
                 ConvergenceWarning,
                 stacklevel=3,
             )

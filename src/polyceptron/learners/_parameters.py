@@ -11,13 +11,11 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_sample_weight
 
-from polyceptron._checks import as_floats
+from polyceptron._checks import as_count, as_floats
 
 
 def check_whole(name: str, value: Any, low: int = 1) -> int:
-    if isinstance(value, bool | np.bool_) or not isinstance(value, Integral) or value < low:
-        raise ValueError(f"{name} must be a whole number of at least {low}, got {value!r}")
-    return int(value)
+    return as_count(value, name, low)
 
 
 def check_real(name: str, value: Any, *, positive: bool = False) -> float:
@@ -86,7 +84,8 @@ def check_known_labels(y: NDArray[Any], classes: NDArray[Any]) -> None:
     unknown = np.setdiff1d(y, classes)
     if unknown.size:
         raise ValueError(
-            f"y has the label {unknown[0]!r}, which is not among the classes {classes.tolist()!r}"
+            f"y has the label {unknown.tolist()[0]!r}, which is not among the classes "
+            f"{classes.tolist()!r}"
         )
 
 
@@ -114,6 +113,8 @@ def check_weights(
     """The weight of every row; empty where all rows weigh 1. In a stream a class may be away."""
     if sample_weight is None and class_weight is None:
         return np.empty(0)
+    if stream and sample_weight is not None and not np.any(sample_weight):
+        return np.zeros(X.shape[0])  # nothing to learn from these rows
     try:
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
     except ValueError as error:
@@ -132,10 +133,10 @@ def check_weights(
     if class_weight is not None:
         by_class = _class_weights(class_weight, weight, y, classes)
         weight = weight * by_class[np.searchsorted(classes, y)]
-    for label in [] if stream else classes:
+    for label, name in [] if stream else zip(classes, classes.tolist(), strict=True):
         if not weight[y == label].any():
             raise ValueError(
-                f"sample_weight and class_weight leave class {label!r} without weight: "
+                f"sample_weight and class_weight leave class {name!r} without weight: "
                 "every row of it weighs zero"
             )
     return np.asarray(weight)

@@ -91,7 +91,8 @@ class BatchPolyceptron(PolyhedralClassifier):
     converged_ : bool
         Whether that run ended by its stopping rule, not by `max_iter`.
     history_ : dict of str to ndarray of shape (n_iter_,)
-        "criterion", "mistakes" and "gradient_norm" before each iteration of that run.
+        "criterion", "mistakes" (the sum of their weights) and "gradient_norm" before each
+        iteration of that run.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
 
@@ -148,7 +149,12 @@ class BatchPolyceptron(PolyhedralClassifier):
         self.prune = prune
         self.verbose = verbose
 
-    _advice = "Raise max_iter or tol, scale the columns (standardize=True), or use tol=None."
+    @property
+    def _advice(self) -> str:
+        if self.tol is None:
+            return "Raise max_iter, or lower n_iter_no_change."
+        scale = "" if self.standardize else ", scale the columns (standardize=True)"
+        return f"Raise max_iter or tol{scale}, or use tol=None."
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

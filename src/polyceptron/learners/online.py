@@ -45,8 +45,8 @@ class OnlinePolyceptron(PolyhedralClassifier):
     A row on the wrong side moves the hyperplane that is least for it:
     ``w_r += step_size * y * [x, 1]``; a row on its own side moves nothing (Manwani &
     Sastry, *Polyceptron: A Polyhedral Learning Algorithm*, Algorithm 2). With
-    ``n_hyperplanes=1`` and ``shuffle=False`` this is the classical perceptron, equal to
-    scikit-learn's to the last bit.
+    ``n_hyperplanes=1`` and ``shuffle=False`` this is the classical perceptron: on dense
+    float64 rows its coefficients equal those of scikit-learn's to the last bit.
 
     The defaults were chosen by cross-validation on the paper's four sets; see
     docs/design.md.
@@ -111,8 +111,8 @@ class OnlinePolyceptron(PolyhedralClassifier):
     converged_ : bool
         Whether that run ended by its stopping rule, not by `max_iter`.
     history_ : dict of str to ndarray of shape (n_iter_,)
-        "mistakes" (rows on the wrong side when they were met) and "updates" of each pass
-        of that run. After `partial_fit`, of its last call only.
+        "mistakes" (how many rows were on the wrong side when they were met) and "updates"
+        of each pass of that run. After `partial_fit`, of its last call only.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
 
@@ -178,12 +178,16 @@ class OnlinePolyceptron(PolyhedralClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    _advice = (
-        "Raise max_iter, or use average=True: so few hyperplanes may not separate the classes."
-    )
+    @property
+    def _advice(self) -> str:
+        advice = "Raise max_iter, or n_hyperplanes if so few may not separate the classes"
+        return f"{advice}." if self.average else f"{advice}; average=True helps where none do."
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Take these rows once, in the given order.
+
+        After `fit` it goes on from the hyperplanes that `fit` answered with, and with
+        ``average=True`` a new mean begins there.
 
         Parameters
         ----------
@@ -273,8 +277,10 @@ class OnlinePolyceptron(PolyhedralClassifier):
         return bool(self.shuffle if self.pocket == "auto" else self.pocket)
 
     @property
-    def _which(self) -> str:
-        return "best" if self._pockets else "last"
+    def _kept(self) -> str:  # type: ignore[override]
+        if self._pockets:
+            return "the best hyperplanes seen"
+        return "the mean of all hyperplanes" if self.average else "the last hyperplanes"
 
     def _pass(
         self, data: ArrayBlocks, state: OnlineState, shuffle: bool
