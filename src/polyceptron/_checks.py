@@ -9,9 +9,6 @@ from numpy.typing import ArrayLike, NDArray
 
 Floats: TypeAlias = NDArray[np.float64]
 
-# "Copy only if needed" is spelled False before numpy 2 and None from then on.
-_IF_NEEDED: Any = None if int(np.__version__.partition(".")[0]) >= 2 else False
-
 
 def as_count(value: Any, name: str, least: int = 1) -> int:
     """Return `value` as an int of at least `least`, or raise a ValueError that names it."""
@@ -53,7 +50,7 @@ def as_floats(value: Any, name: str, *, copy: bool = False) -> Floats:
         refuse_text(raw, name)
         if raw.dtype.kind not in "biufO":
             raise TypeError(f"found {raw.dtype}")
-        return np.array(raw, dtype=np.float64, order="C", copy=True if copy else _IF_NEEDED)
+        return np.array(raw, dtype=np.float64, order="C", copy=True if copy else None)
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{name} must hold real numbers ({error})") from None
 

@@ -127,6 +127,7 @@ def table(results: dict[tuple[str, str], Result]) -> str:
             for method in METHODS
             if method.startswith(learner)
         ]
+    rows.append([""] * len(head))
     rows.append(["median fit in ms", *[""] * len(sets)])
     rows += [
         [method, *(f"{results[method, name].milliseconds:.1f}" for name in sets)]

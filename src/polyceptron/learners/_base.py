@@ -121,6 +121,8 @@ class PolyhedralClassifier(ClassifierMixin, BaseEstimator):
         check_whole("max_iter", self.max_iter)
         check_whole("n_init", self.n_init)
         check_n_jobs(self.n_jobs)
+        if not isinstance(self.verbose, bool | np.bool_):
+            check_whole("verbose", self.verbose, 0)
         check_flag("standardize", self.standardize)
         check_flag("warm_start", self.warm_start)
 
@@ -235,7 +237,10 @@ class PolyhedralClassifier(ClassifierMixin, BaseEstimator):
 
     def _seeds(self) -> list[int]:
         """One seed for each start; a given start needs only one."""
-        random = check_random_state(self.random_state)
+        try:
+            random = check_random_state(self.random_state)
+        except ValueError as error:
+            raise ValueError(f"random_state: {error}") from None
         given = not isinstance(self.init, str) or (self.warm_start and hasattr(self, "polyhedron_"))
         n_init = 1 if given else self.n_init
         return [int(seed) for seed in random.randint(0, 2**31 - 1, size=n_init)]
