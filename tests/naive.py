@@ -225,3 +225,36 @@ def algorithm_2(X, y, W, b, *, step=1.0, max_iter=300, margin=0.0):
         if counts[1] == 0:
             break
     return W, b, np.array(history, dtype=float)
+
+
+def log_sigmoid(z: float) -> float:
+    """log(1 / (1 + exp(-z))), for z of any size."""
+    return min(z, 0.0) - math.log1p(math.exp(-abs(z)))
+
+
+def likelihood_block(X, y, weight, W, b):
+    """The sets S_k, and for each of them the log-likelihood and the mistakes of its rows."""
+    X, y, weight, W, b = _lists(X, y, weight, W, b)
+    assigned, by_set = [], [[0.0, 0.0] for _ in b]
+    for i, x in enumerate(X):
+        s = scores(x, W, b)
+        r = least(s)
+        assigned.append(r)
+        by_set[r][0] += weight[i] * log_sigmoid(y[i] * s[r])
+        by_set[r][1] += weight[i] if is_mistake(s[r], y[i]) else 0.0
+    return np.array(assigned), np.array(by_set)
+
+
+def logistic_block(X, y, weight, W, b, assigned):
+    """The log-likelihood with the sets S_k held fixed, and its gradient (G, g)."""
+    X, y, weight, W, b, assigned = _lists(X, y, weight, W, b, assigned)
+    total, G, g = 0.0, [[0.0] * len(w) for w in W], [0.0] * len(b)
+    for i, x in enumerate(X):
+        r = assigned[i]
+        z = y[i] * scores(x, W, b)[r]
+        total += weight[i] * log_sigmoid(z)
+        slope = y[i] * weight[i] * math.exp(log_sigmoid(-z))
+        for j, x_j in enumerate(x):
+            G[r][j] += slope * x_j
+        g[r] += slope
+    return total, np.array(G), np.array(g)

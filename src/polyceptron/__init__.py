@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from polyceptron import datasets, plots
-    from polyceptron.learners import BatchPolyceptron, OnlinePolyceptron
+    from polyceptron.learners import OC1, BatchPolyceptron, OnlinePolyceptron
     from polyceptron.polyhedron import Polyhedron
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "OC1",
     "BatchPolyceptron",
     "OnlinePolyceptron",
     "Polyhedron",
@@ -23,6 +24,7 @@ __all__ = [
 
 # Public name -> the module that defines it, or that it is.
 _HOME = {
+    "OC1": "polyceptron.learners",
     "BatchPolyceptron": "polyceptron.learners",
     "OnlinePolyceptron": "polyceptron.learners",
     "Polyhedron": "polyceptron.polyhedron",

@@ -57,6 +57,10 @@ def _compiled(function: _F) -> _F:
         return njit(**options)(function)  # type: ignore[no-any-return]
 
 
+def _is_ours(event: Any) -> bool:
+    return str(event.data["dispatcher"].py_func.__module__).startswith("polyceptron.")
+
+
 class _Announce(numba_event.Listener):
     """Say once on stderr that kernels are being compiled, if it takes over a second."""
 
@@ -66,14 +70,14 @@ class _Announce(numba_event.Listener):
         self._timers: list[threading.Timer] = []
 
     def on_start(self, event: Any) -> None:
-        if event.data["dispatcher"].py_func.__module__ == __name__:
+        if _is_ours(event):
             timer = threading.Timer(1.0, self._say)
             timer.daemon = True
             self._timers.append(timer)
             timer.start()
 
     def on_end(self, event: Any) -> None:
-        if event.data["dispatcher"].py_func.__module__ == __name__:
+        if _is_ours(event):
             self._timers.pop().cancel()
 
     def _say(self) -> None:
@@ -711,3 +715,50 @@ def shuffle(order, seed):
         # The high 32 bits scaled to 0..i: the bias is below i / 2**32.
         j = np.int64(((z >> np.uint64(32)) * np.uint64(i + 1)) >> np.uint64(32))
         order[i], order[j] = order[j], order[i]
+
+
+# --- the logistic likelihood: P(y | x) = 1 / (1 + exp(-y h(x))) -------------------------
+
+
+@_compiled
+def likelihood_block(X, y, weight, panel, bias, K, assigned, totals):
+    """Log-likelihood of a block of rows, and its sets S_k.
+
+    ``assigned[i]`` is the hyperplane least for row i; ``totals[k]`` gains the weighted
+    log-likelihood and mistakes of the rows of S_k.
+    """
+    S = np.empty((4, bias.shape[0]))
+    h = np.empty(4)
+    n = assigned.shape[0]
+    z = n - 1
+    for i in range(0, n, 4):
+        score_rows(X, (i, min(i + 1, z), min(i + 2, z), min(i + 3, z)), panel, bias, S, h, 0)
+        for t in range(min(4, n - i)):
+            r = _first_equal(S, t, h[t], K)
+            w = weight[i + t] if weight.shape[0] > 0 else 1.0
+            room = y[i + t] * h[t]
+            assigned[i + t] = r
+            totals[r, 0] += w * (min(room, 0.0) - np.log1p(np.exp(-abs(room))))
+            totals[r, 1] += w if (h[t] >= 0.0) != (y[i + t] > 0) else 0.0
+
+
+@_compiled
+def logistic_block(X, y, weight, panel, bias, assigned, G, g):
+    """Log-likelihood of a block with the sets S_k held fixed; its gradient is added to G and g."""
+    S = np.empty((4, bias.shape[0]))
+    h = np.empty(4)
+    n = assigned.shape[0]
+    z = n - 1
+    total = 0.0
+    for i in range(0, n, 4):
+        score_rows(X, (i, min(i + 1, z), min(i + 2, z), min(i + 3, z)), panel, bias, S, h, 0)
+        for t in range(min(4, n - i)):
+            r = assigned[i + t]
+            w = weight[i + t] if weight.shape[0] > 0 else 1.0
+            room = y[i + t] * S[t, r]
+            small = np.exp(-abs(room))  # never overflows
+            total += w * (min(room, 0.0) - np.log1p(small))
+            s = y[i + t] * w * (small if room > 0 else 1.0) / (1.0 + small)
+            add_row(X, i + t, s, G[r])
+            g[r] += s
+    return total
