@@ -7,13 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from polyceptron import datasets, plots
-    from polyceptron.learners import OC1, BatchPolyceptron, OnlinePolyceptron
+    from polyceptron.learners import (
+        OC1,
+        PCSLP,
+        SPLA1,
+        SPLA2,
+        BatchPolyceptron,
+        OnlinePolyceptron,
+    )
     from polyceptron.polyhedron import Polyhedron
 
 __version__ = "0.1.0"
 
 __all__ = [
     "OC1",
+    "PCSLP",
+    "SPLA1",
+    "SPLA2",
     "BatchPolyceptron",
     "OnlinePolyceptron",
     "Polyhedron",
@@ -25,6 +35,9 @@ __all__ = [
 # Public name -> the module that defines it, or that it is.
 _HOME = {
     "OC1": "polyceptron.learners",
+    "PCSLP": "polyceptron.learners",
+    "SPLA1": "polyceptron.learners",
+    "SPLA2": "polyceptron.learners",
     "BatchPolyceptron": "polyceptron.learners",
     "OnlinePolyceptron": "polyceptron.learners",
     "Polyhedron": "polyceptron.polyhedron",

@@ -1,0 +1,79 @@
+"""The logistic likelihood of blocks of rows: P(y | x) = 1 / (1 + exp(-y h(x))). It adds up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyceptron import kernels
+from polyceptron.blocks import Block, Blocks
+from polyceptron.criterion import Planes
+
+Floats = NDArray[np.float64]
+Sets = list[NDArray[np.int32]]
+"""For each block, which hyperplane is responsible for each row."""
+
+
+@dataclass(slots=True)
+class Totals:
+    """Log-likelihood and mistakes over some rows: ``by_set[k]`` has those of the rows of S_k."""
+
+    by_set: Floats
+
+    def __add__(self, other: Totals) -> Totals:
+        return Totals(self.by_set + other.by_set)
+
+    @property
+    def log_likelihood(self) -> float:
+        return float(self.by_set[:, 0].sum())
+
+    @property
+    def mistakes(self) -> float:
+        return float(self.by_set[:, 1].sum())
+
+
+@dataclass(slots=True)
+class Ascent:
+    """Log-likelihood over some rows with the sets S_k held fixed, and its gradient.
+
+    ``G[k], g[k]`` is the gradient with respect to [w_k, b_k].
+    """
+
+    log_likelihood: float
+    G: Floats
+    g: Floats
+
+    def __add__(self, other: Ascent) -> Ascent:
+        return Ascent(
+            self.log_likelihood + other.log_likelihood, self.G + other.G, self.g + other.g
+        )
+
+
+def share_out(data: Blocks, planes: Planes) -> tuple[Totals, Sets]:
+    """Log-likelihood and mistakes of all rows at these hyperplanes, and the sets S_k."""
+    sets: Sets = [np.empty(0, np.int32)] * len(data)
+
+    def of_block(block: Block) -> Totals:
+        assigned = np.empty(block.n_samples, np.int32)
+        part = Totals(np.zeros((planes.K, 2)))
+        kernels.likelihood_block(block.X, block.y, block.weight, *planes, assigned, part.by_set)
+        sets[block.number] = assigned
+        return part
+
+    return data.reduce(of_block), sets
+
+
+def in_sets(data: Blocks, planes: Planes, sets: Sets) -> Ascent:
+    """Log-likelihood of all rows and its gradient, with the sets S_k held fixed."""
+    shape = planes.K, data.n_features
+
+    def of_block(block: Block) -> Ascent:
+        G, g = np.zeros(shape), np.zeros(planes.K)
+        value = kernels.logistic_block(
+            block.X, block.y, block.weight, planes.panel, planes.bias, sets[block.number], G, g
+        )
+        return Ascent(value, G, g)
+
+    return data.reduce(of_block)
