@@ -47,6 +47,13 @@ class TestStandardized:
         assert (coordinates.scale > 0).all()
         np.testing.assert_allclose(coordinates.transform(X)[:, 0], 0, atol=1e-12)
 
+    @pytest.mark.parametrize("value", [7.7, 0.3, -1e-7])
+    def test_a_constant_column_of_many_rows(self, value):
+        """The sum of many equal numbers is rounded: their mean is not quite the number."""
+        X = np.full((3000, 1), value)
+        for rows in (X, sp.csr_matrix(X)):
+            assert standardized(rows, NONE).scale[0] <= 1.01 / min(1, abs(value)) * 2
+
     def test_nearly_constant_column_still_counts(self):
         X = np.array([[1e6 + 1e-3], [1e6 - 1e-3]] * 5)
         np.testing.assert_allclose(np.abs(standardized(X, NONE).transform(X)), 1, rtol=1e-6)

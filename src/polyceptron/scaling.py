@@ -118,22 +118,29 @@ def standardized(X: Any, weight: Floats) -> Coordinates:
     absolute value near 1 first, so that neither 1e300 nor 1e-300 spoils the moments.
     """
     d = X.shape[1]
-    largest = _largest(X)
+    least, greatest = _range(X)
+    largest = np.maximum(greatest, -least)
     unit = np.ldexp(1.0, -np.clip(np.frexp(largest)[1], -1000, 1000))
     mean = _column_means(X, unit, weight, np.zeros(d), 1)
     variance = _column_means(X, unit, weight, mean, 2)
     spread = np.sqrt(variance)
-    constant = (spread <= 10 * np.finfo(float).eps * np.abs(mean)) | (spread < _LEAST_SPREAD * unit)
+    constant = (
+        (least == greatest)
+        | (spread <= 10 * np.finfo(float).eps * np.abs(mean))
+        | (spread < _LEAST_SPREAD * unit)
+    )
     spread = np.where(constant, 1.0, spread)
     scale = np.where(constant, np.minimum(unit, 1.0), unit / spread)
     shift = np.zeros(d) if sparse.issparse(X) else -mean * (scale / unit)
     return Coordinates(scale, shift)
 
 
-def _largest(X: Any) -> Floats:
+def _range(X: Any) -> tuple[Floats, Floats]:
+    """Least and greatest value of every column, the zeros of sparse ones included."""
+    ends = X.min(axis=0), X.max(axis=0)
     if sparse.issparse(X):
-        return np.asarray(abs(X).max(axis=0).toarray(), dtype=float).ravel()
-    return np.asarray(np.maximum(X.max(axis=0), -X.min(axis=0)), dtype=float)
+        ends = ends[0].toarray().ravel(), ends[1].toarray().ravel()
+    return np.asarray(ends[0], dtype=float), np.asarray(ends[1], dtype=float)
 
 
 def _column_means(X: Any, unit: Floats, weight: Floats, center: Floats, power: int) -> Floats:
