@@ -10,7 +10,15 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
-from benchmarks import batch, online, pcslp, pruning, report, whole  # noqa: F401  (they register)
+from benchmarks import (  # noqa: F401  (they register)
+    batch,
+    online,
+    pcslp,
+    pruning,
+    report,
+    rivals,
+    whole,
+)
 from benchmarks.registry import BENCHMARKS, Measurement, Sizes
 from benchmarks.timing import HOW
 

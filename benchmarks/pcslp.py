@@ -1,4 +1,4 @@
-"""The linear programs of PC-SLP with warm starts against ``linprog`` called afresh; whole fits."""
+"""The linear programs of PC-SLP with warm starts against ``linprog`` called afresh."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from scipy.optimize import linprog
 
 from benchmarks.registry import Bar, Measurement, Sizes, benchmark
 from benchmarks.timing import in_turns
-from polyceptron import BatchPolyceptron
 from polyceptron.datasets import load_breast_cancer, load_ionosphere, make_dataset1, make_dataset2
 from polyceptron.learners.pcslp import PCSLP, Classes
 from polyceptron.lp import SeparationLP
@@ -134,32 +133,3 @@ def pcslp(sizes: Sizes) -> Iterator[Measurement]:
             f"{len(programs)} programs of {len(fits)} fits, {_ms(t['linprog'])} and "
             f"{_ms(t['warm'])}; our model made anew for each {_ms(t['one model each'])}",
         )
-
-
-@benchmark
-def pcslp_fit(sizes: Sizes) -> Iterator[Measurement]:
-    """`fit` with the defaults on Dataset 1, against the paper's batch learner."""
-    X, y = make_dataset1(random_state=0, return_X_y=True)
-    seeds = range(5)
-    paper = {"step_size": 0.1, "tol": 50, "margin": 0, "n_init": 1, "standardize": False}
-    sides = {
-        "BatchPolyceptron": lambda: [
-            BatchPolyceptron(3, random_state=seed, **paper).fit(X, y) for seed in seeds
-        ],
-        "PCSLP": lambda: [PCSLP(3, random_state=seed).fit(X, y) for seed in seeds],
-    }
-    t = {name: total / len(seeds) for name, total in in_turns(sides, sizes.rounds(5)).items()}
-    yield Measurement(
-        "whole fit on Dataset 1: PCSLP ÷ BatchPolyceptron at the paper's settings",
-        t["PCSLP"] / t["BatchPolyceptron"],
-        None,
-        t,
-        f"{_ms(t['PCSLP'])}, mean of {len(seeds)} seeds; 923 in the paper",
-    )
-    yield Measurement(
-        "seconds of a whole fit of PCSLP on Dataset 1",
-        t["PCSLP"],
-        Bar("<=", 0.3),
-        {"PCSLP": t["PCSLP"]},
-        "an absolute time: it depends on the machine",
-    )
