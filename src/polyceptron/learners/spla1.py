@@ -127,8 +127,7 @@ class LogisticClassifier(PolyhedralClassifier):
         return solve.Step(following, following, None, measures, finished)
 
     def _rank(self, data: Blocks, state: LogisticState) -> solve.Rank:  # noqa: ARG002
-        # By likelihood alone, whatever the mistakes: it was the better choice of a start.
-        return solve.Rank(0.0, -state.value)
+        return solve.Rank(state.mistakes, -state.value)
 
     def _answer(self, state: LogisticState) -> Planes:
         W, b = state.theta[:, :-1].copy(), state.theta[:, -1]
@@ -193,7 +192,7 @@ class SPLA1(LogisticClassifier):
     ----------
     n_hyperplanes : int, default=3
         K, the number of inequalities.
-    C : float, default=10.0
+    C : float, default=5.0
         Inverse strength of the penalty, as in scikit-learn: the likelihood is maximised
         less ``sum_k |w_k|^2 / (2 C)``. With `standardize` the weights of standardised
         columns are meant. Biases are free.
@@ -208,7 +207,8 @@ class SPLA1(LogisticClassifier):
         Where to start: Gaussian weights with zero biases (all zero for one hyperplane),
         or rows [w_k, b_k] in the units of X.
     n_init : int, default=5
-        Random starts. The one with the greatest log-likelihood is kept.
+        Random starts. The one with the fewest mistakes on the training rows is kept, of
+        equals the one with the greatest log-likelihood.
     standardize : bool, default=True
         Learn on columns of zero mean and unit spread (sparse columns are only scaled).
         The answer is in the units of X all the same.
@@ -269,7 +269,7 @@ class SPLA1(LogisticClassifier):
         self,
         n_hyperplanes: int = 3,
         *,
-        C: float = 10.0,
+        C: float = 5.0,
         inner_steps: int = 5,
         tol: float = 1e-3,
         max_iter: int = 200,
