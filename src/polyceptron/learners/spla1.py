@@ -261,8 +261,8 @@ class SPLA1(LogisticClassifier):
     >>> model.score(X, y) > 0.97
     True
     >>> model.predict_proba(X[:2]).round(2)
-    array([[0.01, 0.99],
-           [0.01, 0.99]])
+    array([[0.03, 0.97],
+           [0.02, 0.98]])
     """
 
     def __init__(
