@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable
 from numbers import Integral
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Floats: TypeAlias = NDArray[np.float64]
+from polyceptron._types import Floats
 
 
 def as_count(value: Any, name: str, least: int = 1) -> int:

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from polyceptron._checks import Floats
 from polyceptron._rows import Rows, check_finite_rows
+from polyceptron._types import Floats
 
 
 def scores(rows: Rows, W: Floats, b: Floats) -> Floats:

@@ -2,11 +2,10 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-from numpy.typing import NDArray
+from polyceptron._types import Floats
 
 
-def inequality(w: NDArray[np.float64], b: float, names: Sequence[str], digits: int) -> str:
+def inequality(w: Floats, b: float, names: Sequence[str], digits: int) -> str:
     """Return ``w . x + b >= 0`` as ``0.83*age - 1.2*bmi >= 12.4``."""
     terms = [
         (coefficient < 0, _term(abs(float(coefficient)), name, digits))

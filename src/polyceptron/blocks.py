@@ -19,6 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from polyceptron._types import Floats
+
 BLOCK_ROWS = 65_536
 """Rows of a block in memory."""
 ROWS_WORTH_THREADS = 8 * BLOCK_ROWS
@@ -49,7 +51,7 @@ class Block:
     number: int
     X: Rows
     y: NDArray[np.int8]
-    weight: NDArray[np.float64]
+    weight: Floats
 
     @property
     def n_samples(self) -> int:
@@ -147,7 +149,7 @@ class ArrayBlocks:
         self,
         X: Rows,
         y: NDArray[np.int8],
-        weight: NDArray[np.float64],
+        weight: Floats,
         n_features: int,
         *,
         n_threads: int = 1,

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyceptron import kernels
+from polyceptron._types import Floats
 from polyceptron.blocks import Block, Blocks, count_threads, kernel_rows, map_in_order, part
 
 _ROWS_TO_DECIDE = 65_536
@@ -20,15 +21,15 @@ _UNPRUNED = (_NO_KEYS, _NO_KEYS, np.float32(np.inf), 0.0)
 class Planes(NamedTuple):
     """K hyperplanes in the layout of the kernels."""
 
-    panel: NDArray[np.float64]
-    bias: NDArray[np.float64]
+    panel: Floats
+    bias: Floats
     K: int
 
     @classmethod
-    def of(cls, W: NDArray[np.float64], b: NDArray[np.float64]) -> Planes:
+    def of(cls, W: Floats, b: Floats) -> Planes:
         return cls(*kernels.to_panels(W, b), W.shape[0])
 
-    def arrays(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def arrays(self) -> tuple[Floats, Floats]:
         """W (K, d) and b (K,)."""
         return kernels.from_panels(self.panel, self.bias, self.K)
 
@@ -53,9 +54,9 @@ class Gradient:
     that count, and the rows that were looked at.
     """
 
-    G: NDArray[np.float64]
-    g: NDArray[np.float64]
-    totals: NDArray[np.float64]
+    G: Floats
+    g: Floats
+    totals: Floats
 
     @classmethod
     def zero(cls, K: int, d: int) -> Gradient:
@@ -207,9 +208,7 @@ def gradient_in_sets(
     return data.reduce(of_block)
 
 
-def decide(
-    X: Any, W: NDArray[np.float64], b: NDArray[np.float64], n_jobs: int | None = None
-) -> tuple[NDArray[np.float64], bool]:
+def decide(X: Any, W: Floats, b: Floats, n_jobs: int | None = None) -> tuple[Floats, bool]:
     """h(x) of every row of a C-ordered array or CSR matrix, and whether no score overflowed."""
     planes = Planes.of(W, b)
     rows = kernel_rows(X)

@@ -38,7 +38,8 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.core import event as numba_event
 from numba.extending import intrinsic, overload
-from numpy.typing import NDArray
+
+from polyceptron._types import Floats
 
 LANES = 4
 """Hyperplanes in one vector."""
@@ -96,9 +97,7 @@ numba_event.register("numba:compile", _Announce())
 # --- panels ---------------------------------------------------------------------------
 
 
-def to_panels(
-    W: NDArray[np.float64], b: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def to_panels(W: Floats, b: Floats) -> tuple[Floats, Floats]:
     """Arrange (K, d) hyperplanes and their biases as panels of four; a copy."""
     K, d = W.shape
     if K == 1:
@@ -112,9 +111,7 @@ def to_panels(
     return np.ascontiguousarray(panel), bias
 
 
-def from_panels(
-    panel: NDArray[np.float64], bias: NDArray[np.float64], K: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def from_panels(panel: Floats, bias: Floats, K: int) -> tuple[Floats, Floats]:
     """Undo :func:`to_panels`; a copy."""
     if K == 1:
         return panel.copy(), bias.copy()

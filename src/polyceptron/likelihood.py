@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyceptron import kernels
+from polyceptron._types import Floats
 from polyceptron.blocks import Block, Blocks
 from polyceptron.criterion import Planes
 
-Floats = NDArray[np.float64]
 Sets = list[NDArray[np.int32]]
 """For each block, which hyperplane is responsible for each row."""
 

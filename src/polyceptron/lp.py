@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-Floats = NDArray[np.float64]
+from polyceptron._types import Floats
 
 _SLACK = 1e-9
 """A sum over the hyperplanes may be above its bound by this share of it."""

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyceptron import oc1_kernels
+from polyceptron._types import Floats
 from polyceptron.oc1_kernels import Climb
 from polyceptron.oc1_tree import LEAF, Tree, passes
 from polyceptron.scaling import standardized
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 _LARGEST_WEIGHT = 1e100

@@ -23,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from polyceptron._types import Floats
 from polyceptron.kernels import _compiled
 
 TWOING, GINI, ENTROPY = 0, 1, 2
@@ -38,7 +39,6 @@ RANDOM_VISITS = 50
 CROWDED = 24
 """Above so many keys a bucket is sorted on its own, not by insertion."""
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyceptron._scores import scores
+from polyceptron._types import Floats
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 LEAF = -1

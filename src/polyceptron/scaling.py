@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
+
+from polyceptron._types import Floats
 
 _LARGEST_PLAIN = 1e100
 """Products and sums of squares of values up to this stay far from overflow."""
@@ -21,8 +22,6 @@ _LEAST_SPREAD = 1e-305
 _GREATEST_EXPONENT = 1000
 """Hyperplanes beyond this power of two are scaled down as a whole."""
 _ROWS_AT_ONCE = 16_384
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

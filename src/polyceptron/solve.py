@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from polyceptron._types import Floats
 from polyceptron.blocks import Blocks
+from polyceptron.criterion import Planes, gradient
 
 State = TypeVar("State")
 
@@ -25,6 +26,12 @@ class Rank(NamedTuple):
 
     mistakes: float
     criterion: float
+
+
+def rank_planes(data: Blocks, planes: Planes, margin: float) -> Rank:
+    """The rank of hyperplanes by the criterion that asks for this margin."""
+    totals = gradient(data, planes, margin).totals
+    return Rank(totals[1], totals[0])
 
 
 class Step(NamedTuple, Generic[State]):
@@ -76,7 +83,7 @@ class Run(Generic[State]):
 
     state: State
     rank: Rank
-    history: dict[str, NDArray[np.float64]]
+    history: dict[str, Floats]
     n_iter: int
     converged: bool
 

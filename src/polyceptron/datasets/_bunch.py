@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polyceptron._types import Floats
 from polyceptron.polyhedron import Polyhedron
 
 
@@ -13,7 +14,7 @@ from polyceptron.polyhedron import Polyhedron
 class Table:
     """A labelled set before it is packed the way the caller wants it."""
 
-    data: NDArray[np.float64]
+    data: Floats
     target: NDArray[np.int64]
     feature_names: list[str]
     target_names: tuple[str, str]  # of the labels -1 and +1

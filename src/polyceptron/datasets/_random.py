@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyceptron._checks import as_count
+from polyceptron._types import Floats
 from polyceptron.datasets._bunch import as_generator
 from polyceptron.polyhedron import Polyhedron
 
@@ -23,7 +24,7 @@ def make_polyhedron(
     flip: float = 0.0,
     balance: float = 0.5,
     random_state: Any = None,
-) -> tuple[NDArray[np.float64], NDArray[np.int64], Polyhedron]:
+) -> tuple[Floats, NDArray[np.int64], Polyhedron]:
     """Draw a random polyhedron and points of the cube [-1, 1]^d inside and outside of it.
 
     The normals are unit vectors of random direction. All faces have one offset, set so that the
@@ -90,7 +91,7 @@ def _draw_polyhedron(rng: np.random.Generator, d: int, K: int, balance: float) -
 
 def _draw_classes(
     rng: np.random.Generator, truth: Polyhedron, margin: float, n_inside: int, n_outside: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[Floats, Floats]:
     """Draw from the cube until both classes are full, leaving out rows near the boundary.
 
     With unit normals |h(x)| is the distance to the boundary inside, and no more than it outside.

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polyceptron._types import Floats
 from polyceptron.datasets._bunch import Table
 
 _IONOSPHERE = """\
@@ -107,7 +108,7 @@ def load_breast_cancer(
     return table.pack(return_X_y=return_X_y, as_frame=as_frame)
 
 
-def _read(file: str) -> tuple[list[str], NDArray[np.float64], NDArray[np.int64]]:
+def _read(file: str) -> tuple[list[str], Floats, NDArray[np.int64]]:
     text = resources.files("polyceptron.datasets").joinpath("data", file).read_text("utf-8")
     header, *lines = text.splitlines()
     values = np.loadtxt(lines, delimiter=",", dtype=np.float64)

@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from polyceptron import solve
 from polyceptron._checks import refuse_text
 from polyceptron._rows import canonical
+from polyceptron._types import Floats
 from polyceptron.blocks import ArrayBlocks, Blocks, count_threads, kernel_rows
 from polyceptron.criterion import Planes, decide
 from polyceptron.learners._parameters import (
@@ -34,8 +35,6 @@ from polyceptron.learners._parameters import (
 )
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.scaling import Coordinates, standardized, within_range
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +68,10 @@ class PolyhedralClassifier(ClassifierMixin, BaseEstimator):
     verbose: int
     max_iter: int
 
-    _kept = "the best hyperplanes seen"
-    """What a run that did not converge ends with."""
+    @property
+    def _kept(self) -> str:
+        """What a run that did not converge ends with."""
+        return "the best hyperplanes seen"
 
     @property
     def _advice(self) -> str:

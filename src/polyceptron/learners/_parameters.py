@@ -12,6 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import _check_sample_weight
 
 from polyceptron._checks import as_count, as_floats
+from polyceptron._types import Floats
 
 
 def check_whole(name: str, value: Any, low: int = 1) -> int:
@@ -43,7 +44,7 @@ def check_flag(name: str, value: Any, *words: str) -> bool | str:
     raise ValueError(f"{name} must be one of {allowed}, got {value!r}")
 
 
-def check_init(init: Any, shape: tuple[int, int]) -> NDArray[np.float64] | None:
+def check_init(init: Any, shape: tuple[int, int]) -> Floats | None:
     """The start as an array of [w_k, b_k], or None for a random one."""
     if isinstance(init, str):
         if init != "random":
@@ -109,7 +110,7 @@ def check_weights(
     classes: NDArray[Any],
     *,
     stream: bool = False,
-) -> NDArray[np.float64]:
+) -> Floats:
     """The weight of every row; empty where all rows weigh 1. In a stream a class may be away."""
     if sample_weight is None and class_weight is None:
         return np.empty(0)
@@ -143,8 +144,8 @@ def check_weights(
 
 
 def _class_weights(
-    class_weight: Any, weight: NDArray[np.float64], y: NDArray[Any], classes: NDArray[Any]
-) -> NDArray[np.float64]:
+    class_weight: Any, weight: Floats, y: NDArray[Any], classes: NDArray[Any]
+) -> Floats:
     if isinstance(class_weight, str) and class_weight == "balanced":
         totals = np.array([weight[y == label].sum() for label in classes])
         return np.asarray(weight.sum() / (len(classes) * np.maximum(totals, 1e-300)))

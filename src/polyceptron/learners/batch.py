@@ -205,5 +205,4 @@ class BatchPolyceptron(PolyhedralClassifier):
 
     def _rank(self, data: Blocks, state: BatchState) -> solve.Rank:
         margin = float(self.margin) * state.unit * state.unit
-        totals = criterion.gradient(data, state.planes, margin).totals
-        return solve.Rank(totals[1], totals[0])
+        return solve.rank_planes(data, state.planes, margin)

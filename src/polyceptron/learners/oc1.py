@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from polyceptron import oc1_growth, oc1_kernels
 from polyceptron._checks import as_count, refuse_text
 from polyceptron._text import inequality
+from polyceptron._types import Floats
 from polyceptron.learners._parameters import check_real, check_weights, check_whole
 from polyceptron.oc1_tree import LEAF, Tree, prune
 from polyceptron.polyhedron import Polyhedron
@@ -224,7 +225,7 @@ class OC1(ClassifierMixin, BaseEstimator):
         labels: NDArray[Any] = self.classes_[self.tree_.labels[leaves]]
         return labels
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any) -> Floats:
         """Share of each class in the training weight of every row's leaf.
 
         Parameters

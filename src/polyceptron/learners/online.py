@@ -7,7 +7,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from polyceptron import criterion, kernels, solve
+from polyceptron import kernels, solve
+from polyceptron._types import Floats
 from polyceptron.blocks import ArrayBlocks, Blocks
 from polyceptron.criterion import Planes
 from polyceptron.learners._base import PolyhedralClassifier, Problem
@@ -28,8 +29,8 @@ class OnlineState(NamedTuple):
     seed: int
     n_passes: int
     n_seen: int
-    U: NDArray[np.float64]
-    u: NDArray[np.float64]
+    U: Floats
+    u: Floats
 
     def average(self) -> Planes:
         """The mean of the hyperplanes after each row seen."""
@@ -277,9 +278,9 @@ class OnlinePolyceptron(PolyhedralClassifier):
         return bool(self.shuffle if self.pocket == "auto" else self.pocket)
 
     @property
-    def _kept(self) -> str:  # type: ignore[override]
+    def _kept(self) -> str:
         if self._pockets:
-            return "the best hyperplanes seen"
+            return super()._kept
         return "the mean of all hyperplanes" if self.average else "the last hyperplanes"
 
     def _pass(
@@ -316,5 +317,4 @@ class OnlinePolyceptron(PolyhedralClassifier):
 
     def _rank(self, data: Blocks, state: OnlineState) -> solve.Rank:
         margin = float(self.margin) * state.unit * state.unit
-        totals = criterion.gradient(data, state.answer, margin).totals
-        return solve.Rank(totals[1], totals[0])
+        return solve.rank_planes(data, state.answer, margin)

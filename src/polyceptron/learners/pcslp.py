@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from polyceptron import criterion, solve
+from polyceptron._types import Floats
 from polyceptron.blocks import ArrayBlocks, Blocks
 from polyceptron.criterion import Planes, decide
-from polyceptron.learners._base import Floats, PolyhedralClassifier, Problem
+from polyceptron.learners._base import PolyhedralClassifier, Problem
 from polyceptron.learners._parameters import check_real, check_whole
 from polyceptron.lp import LPError, SeparationLP, load_highspy
 from polyceptron.scaling import Coordinates, standardized
@@ -191,7 +192,9 @@ class PCSLP(PolyhedralClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    _kept = "the last hyperplanes, which are the best of that run"
+    @property
+    def _kept(self) -> str:
+        return "the last hyperplanes, which are the best of that run"
 
     @property
     def _advice(self) -> str:

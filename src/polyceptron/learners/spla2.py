@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from polyceptron import likelihood, solve
+from polyceptron._types import Floats
 from polyceptron.blocks import ArrayBlocks
-from polyceptron.learners._base import Floats, Problem
+from polyceptron.learners._base import Problem
 from polyceptron.learners._parameters import check_real, check_whole
 from polyceptron.learners.spla1 import SPLA1, LogisticClassifier, LogisticState
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polyceptron.plots._slice import Floats, Limits, cut
+from polyceptron._types import Floats
+from polyceptron.plots._slice import Limits, cut
 from polyceptron.polyhedron import Polyhedron
 
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from polyceptron._types import Floats
 from polyceptron.plots._style import BLUE, INK, VERMILLION, new_axes, quiet_frame
 
 _COLORS = {"mistakes": BLUE, "criterion": VERMILLION}
@@ -50,7 +50,7 @@ class HistoryDisplay:
 
     def __init__(
         self,
-        history: Mapping[str, NDArray[np.float64]],
+        history: Mapping[str, Floats],
         *,
         unit: str = "iteration",
         name: str | None = None,

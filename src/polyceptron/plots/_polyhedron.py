@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from polyceptron._types import Floats
 from polyceptron.plots import _style as style
 from polyceptron.plots._arguments import (
     as_array,
@@ -18,7 +19,7 @@ from polyceptron.plots._arguments import (
     room_around,
     telling_point,
 )
-from polyceptron.plots._slice import Floats, Limits, Slice, cut, in_words, where
+from polyceptron.plots._slice import Limits, Slice, cut, in_words, where
 from polyceptron.polyhedron import Polyhedron
 
 

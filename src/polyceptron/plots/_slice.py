@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from polyceptron._text import inequality
+from polyceptron._types import Floats
 from polyceptron.polyhedron import Polyhedron
 
-Floats = NDArray[np.float64]
 Limits = tuple[tuple[float, float], tuple[float, float]]
 
 _PARALLEL = 1e-12

@@ -1,0 +1,8 @@
+"""Names of types that several modules share."""
+
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats: TypeAlias = NDArray[np.float64]
