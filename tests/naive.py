@@ -80,7 +80,7 @@ def batch_block(X, y, weight, W, b, margin, looked_at=None):
         g[r] += y[i] * weight[i]
         totals[0] += weight[i] * (margin - y[i] * s[r])
         totals[1] += weight[i] if is_mistake(s[r], y[i]) else 0.0
-        totals[2] += 1
+        totals[2] += weight[i]
     return np.array(G), np.array(g), np.array(totals)
 
 
@@ -199,14 +199,14 @@ def algorithm_1(
 ):
     """The batch algorithm with our errata.
 
-    Returns the last W and b, and for each iteration the criterion, the mistakes and the sum of
-    gradient norms before it.
+    Returns the last W and b, and for each iteration the criterion, the mistakes, the sum of
+    gradient norms and the weight of the rows that count before it.
     """
     weight = np.ones(len(y)) if weight is None else weight
     history = []
     while True:
         G, g, totals = batch_block(X, y, weight, W, b, margin)
-        history.append((totals[0], totals[1], gradient_norms(G, g)))
+        history.append((totals[0], totals[1], gradient_norms(G, g), totals[2]))
         if history[-1][2] < tol or totals[2] == 0 or len(history) == max_iter:
             return W, b, np.array(history)
         sets = assign_block(X, W, b)

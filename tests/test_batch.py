@@ -44,11 +44,12 @@ def assert_run(model, W, b, history):
     np.testing.assert_array_equal(model.history_["criterion"], history[:, 0])
     np.testing.assert_array_equal(model.history_["mistakes"], history[:, 1])
     np.testing.assert_allclose(model.history_["gradient_norm"], history[:, 2], rtol=1e-14)
+    np.testing.assert_array_equal(model.history_["short"], history[:, 3])
 
 
 def best_of(history):
-    """The iteration of the fewest mistakes, then the least criterion, then the earliest."""
-    ranks = [(mistakes, criterion) for criterion, mistakes, _ in history.tolist()]
+    """The iteration of the fewest rows that count, then the least criterion, the earliest."""
+    ranks = [(short, criterion) for criterion, _, _, short in history.tolist()]
     return ranks.index(min(ranks))
 
 
@@ -143,7 +144,7 @@ class TestMeaning:
         assert model.history_["criterion"][0] == totals[0]
         assert model.history_["mistakes"][0] == totals[1]
         assert model.history_["gradient_norm"][0] == pytest.approx(naive.gradient_norms(G, g))
-        assert set(model.history_) == {"criterion", "mistakes", "gradient_norm"}
+        assert set(model.history_) == {"criterion", "mistakes", "short", "gradient_norm"}
         assert all(values.shape == (5,) for values in model.history_.values())
 
     def test_answer_has_the_mistakes_of_its_best_iteration(self):
@@ -194,20 +195,53 @@ class TestMeaning:
             np.testing.assert_allclose(values, repeated.history_[name], rtol=1e-14)
 
     @pytest.mark.parametrize("n_iter_no_change", [1, 4, 15])
-    def test_without_tol_stops_when_mistakes_do_not_fall(self, n_iter_no_change):
+    def test_without_tol_stops_when_rows_that_count_do_not_fall(self, n_iter_no_change):
         X, y = whole_rows()
         init = whole_start(3)
         run = {"step": 0.125, "tol": 0}
         *_, history = naive.algorithm_1(X, y, init[:, :-1], init[:, -1], max_iter=300, **run)
-        n_iter = settled(history[:, 1], n_iter_no_change)
+        n_iter = settled(history[:, 3], n_iter_no_change)
         assert n_iter < 300
         best = best_of(history[:n_iter])
         W, b, _ = naive.algorithm_1(X, y, init[:, :-1], init[:, -1], max_iter=best + 1, **run)
         model = paper(
-            3, init=init, tol=None, n_iter_no_change=n_iter_no_change, max_iter=300, step_size=0.125
+            3,
+            init=init,
+            tol=None,
+            average=False,
+            n_iter_no_change=n_iter_no_change,
+            max_iter=300,
+            step_size=0.125,
         ).fit(X, y)
         assert model.converged_
         assert_run(model, W, b, history[:n_iter])
+
+    @pytest.mark.parametrize("n_iter_no_change", [4, 15])
+    def test_the_mean_since_the_best_if_it_makes_no_more_mistakes(self, n_iter_no_change):
+        X, y = whole_rows()
+        took_mean = []
+        for seed in range(8):
+            init = whole_start(3) + seed
+            run = {"step": 0.125, "tol": 0, "margin": 1.0}
+            *_, history = naive.algorithm_1(X, y, init[:, :-1], init[:, -1], max_iter=300, **run)
+            n_iter = settled(history[:, 3], n_iter_no_change)
+            assert n_iter < 300
+            fewest = int(history[:n_iter, 3].argmin())
+            seen = [
+                naive.algorithm_1(X, y, init[:, :-1], init[:, -1], max_iter=n + 1, **run)[:2]
+                for n in range(n_iter)
+            ]
+            W, b = (np.mean([pair[i] for pair in seen[fewest:]], axis=0) for i in (0, 1))
+            best = best_of(history[:n_iter])
+            mistakes = np.sum(((X @ W.T + b).min(axis=1) >= 0) != (y > 0))
+            took_mean.append(mistakes <= history[best, 1])
+            if not took_mean[-1]:
+                W, b = seen[best]
+            options = {"tol": None, "n_iter_no_change": n_iter_no_change, "margin": 1.0}
+            model = paper(3, init=init, max_iter=300, step_size=0.125, **options).fit(X, y)
+            np.testing.assert_allclose(model.coef_, W, rtol=1e-12)
+            np.testing.assert_allclose(model.intercept_, b, rtol=1e-12, atol=1e-12)
+        assert {True, False} <= set(took_mean)
 
     @pytest.mark.parametrize("kind", [np.asarray, sp.csr_matrix])
     def test_pruning_changes_nothing(self, kind):

@@ -31,6 +31,11 @@ class Script(NamedTuple):
         ranks, place = state
         return ranks[min(place, len(ranks) - 1)]
 
+    def _conclude(self, data, best, last):
+        assert data == "rows"
+        assert best[0] is last[0]
+        return best
+
 
 def ranks(*mistakes, criterion=1.0):
     return tuple(Rank(m, criterion) for m in mistakes)
@@ -101,6 +106,16 @@ class TestOneRun:
         assert found.n_iter == 3
         assert found.state[1] == 2
         assert found.rank == Rank(7, 1)
+
+    def test_the_learner_concludes_and_its_answer_is_ranked(self):
+        class Last(Script):
+            def _conclude(self, data, best, last):
+                assert (best[1], last[1]) == (1, 3)
+                return last
+
+        found = once(Last(), ranks(9, 4, 7, 6, 5), max_iter=4)
+        assert (found.state[1], found.rank) == (3, Rank(6, 1))
+        assert once(Last(finish_at=0), ranks(9)).state[1] == 0  # nothing to conclude
 
     def test_history_has_one_entry_an_iteration(self):
         found = once(Script(finish_at=3), ranks(9, 4, 7, 6))

@@ -50,8 +50,8 @@ class Gradient:
 
     ``G[k], g[k]`` is the sum of y_n [x_n, 1] over the rows of S_k with
     y_n h(x_n) <= margin: minus the gradient of the criterion with respect to
-    [w_k, b_k]. ``totals`` has the criterion, the weighted mistakes, the rows
-    that count, and the rows that were looked at.
+    [w_k, b_k]. ``totals`` has the criterion, the weights of the
+    mistakes and of the rows that count, and the number of rows that were looked at.
     """
 
     G: Floats

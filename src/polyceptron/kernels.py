@@ -483,8 +483,9 @@ def batch_block(
     """Gradient of the criterion over a block of rows, added to G and g.
 
     A row counts where ``y h <= margin``; it is charged to its least hyperplane.
-    ``totals`` gains the criterion, the weighted mistakes, the rows that count
-    and the rows looked at. With ``keys`` (see :class:`polyceptron.criterion.Pruning`)
+    ``totals`` gains the criterion, the weights of the mistakes and of the rows that
+    count, and the number of rows looked at. With ``keys`` (see
+    :class:`polyceptron.criterion.Pruning`)
     only rows with ``keys[i] <= threshold`` are looked at, and theirs are raised if
     the new bound is better; an infinite threshold renews every key.
     """
@@ -526,7 +527,7 @@ def batch_block(
                 g[r] += s
                 totals[0] += margin * w - s * h[t]
                 totals[1] += w if (h[t] >= 0.0) != (y[i] > 0) else 0.0
-                totals[2] += 1.0
+                totals[2] += w
 
 
 @_compiled

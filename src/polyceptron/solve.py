@@ -22,7 +22,11 @@ State = TypeVar("State")
 
 
 class Rank(NamedTuple):
-    """How good a state is on the training rows: fewer mistakes first, then the criterion."""
+    """How good a state is on the training rows: fewer mistakes first, then the criterion.
+
+    Steps of one run and whole runs are compared only among themselves: a learner may count
+    something else than mistakes, as rows short of the margin, from step to step.
+    """
 
     mistakes: float
     criterion: float
@@ -63,6 +67,7 @@ class Learner(Protocol[State]):
 
     def _step(self, data: Blocks, state: State) -> Step[State]: ...
     def _rank(self, data: Blocks, state: State) -> Rank: ...
+    def _conclude(self, data: Blocks, best: State, last: State) -> State: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +125,8 @@ def run_once(
 ) -> Run[State]:
     """Step until finished, settled or out of iterations.
 
-    A finished run gives its last state, any other the best state seen.
+    A finished run gives its last state, any other what the learner concludes from the best
+    state and the last.
     """
     rows: list[dict[str, float]] = []
     best: Step[State] | None = None
@@ -133,7 +139,7 @@ def run_once(
         if best is None or step.rank is None or best.rank is None or step.rank < best.rank:
             best = step
         if step.finished:
-            best, why = step, "finished"
+            why = "finished"
             break
         if step.rank is not None:
             mistakes = step.rank.mistakes
@@ -143,10 +149,11 @@ def run_once(
             break
         state = step.following
     assert best is not None
+    state = step.state if step.finished else learner._conclude(data, best.state, step.state)
     progress.run(start, len(rows), rows[-1], why)
     history = {name: np.array([row[name] for row in rows]) for name in rows[0]}
-    rank = learner._rank(data, best.state) if best.rank is None else best.rank
-    return Run(best.state, rank, history, len(rows), why != "stopped")
+    rank = learner._rank(data, state)
+    return Run(state, rank, history, len(rows), why != "stopped")
 
 
 def run(

@@ -73,6 +73,11 @@ class PolyhedralClassifier(ClassifierMixin, BaseEstimator):
         """What a run that did not converge ends with."""
         return "the best hyperplanes seen"
 
+    def _conclude(self, data: Blocks, best: Any, last: Any) -> Any:
+        """What a run ends with that is not finished, from its best state and its last."""
+        del data, last
+        return best
+
     @property
     def _advice(self) -> str:
         """What to change where a run did not converge."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from polyceptron import criterion, kernels, solve
 from polyceptron.blocks import Blocks
@@ -12,11 +15,16 @@ from polyceptron.learners._parameters import check_flag, check_real, check_whole
 
 
 class BatchState(NamedTuple):
-    """Hyperplanes in the coordinates of learning, and what saves work on them."""
+    """Hyperplanes in the coordinates of learning, and what saves work on them.
+
+    ``tail`` has the hyperplanes since those with the fewest rows that count.
+    """
 
     planes: Planes
     unit: float
     pruning: Pruning
+    fewest: float
+    tail: tuple[Planes, ...]
 
 
 class BatchPolyceptron(PolyhedralClassifier):
@@ -36,23 +44,26 @@ class BatchPolyceptron(PolyhedralClassifier):
     ----------
     n_hyperplanes : int, default=3
         K, the number of inequalities.
-    step_size : float, default=0.1
-        The paper's eta.
+    step_size : float, default=0.5
+        The paper's eta. Beside the start, only its ratio to `margin` matters.
     tol : float or None, default=None
         The paper's gamma: stop when the norms of the K gradients add up to less, and
-        keep the last hyperplanes. With None, stop when the mistakes on the training
-        rows have not become fewer for `n_iter_no_change` iterations, and keep the best
-        hyperplanes seen.
+        keep the last hyperplanes. With None, stop when the training rows short of the
+        margin have not become fewer for `n_iter_no_change` iterations, and keep the best
+        hyperplanes seen, or a mean: see `average`.
     max_iter : int, default=1000
-        Most iterations of one start. A run that gets there keeps the best hyperplanes
-        seen, and warns.
-    n_iter_no_change : int, default=20
+        Most iterations of one start. A run that gets there ends as if it had settled,
+        and warns.
+    n_iter_no_change : int, default=12
         See `tol`; not used where `tol` is a number.
     inner_steps : int, default=1
         Gradient steps before the rows are shared out anew.
-    margin : float, default=7.0
+    margin : float, default=20.0
         Rows count until they are on their side by this much: h(x) > margin inside,
         h(x) < -margin outside. 0 is the paper's.
+    average : bool, default=True
+        Of a run that ends without `tol`, take the mean of the hyperplanes since those with
+        the fewest rows short of the margin, if it makes no more mistakes than the best.
     init : "random" or array-like of shape (n_hyperplanes, n_features + 1), default="random"
         Where to start: Gaussian weights with zero biases (all zero for one hyperplane),
         or rows [w_k, b_k] in the units of X.
@@ -91,7 +102,8 @@ class BatchPolyceptron(PolyhedralClassifier):
     converged_ : bool
         Whether that run ended by its stopping rule, not by `max_iter`.
     history_ : dict of str to ndarray of shape (n_iter_,)
-        "criterion", "mistakes" (the sum of their weights) and "gradient_norm" before each
+        "criterion", "mistakes" and "short" (the weights of the rows on the wrong side, and
+        of those not on their side by the margin) and "gradient_norm" before each
         iteration of that run.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -114,12 +126,13 @@ class BatchPolyceptron(PolyhedralClassifier):
         self,
         n_hyperplanes: int = 3,
         *,
-        step_size: float = 0.1,
+        step_size: float = 0.5,
         tol: float | None = None,
         max_iter: int = 1000,
-        n_iter_no_change: int = 20,
+        n_iter_no_change: int = 12,
         inner_steps: int = 1,
-        margin: float = 7.0,
+        margin: float = 20.0,
+        average: bool = True,
         init: Any = "random",
         n_init: int = 3,
         standardize: bool = True,
@@ -138,6 +151,7 @@ class BatchPolyceptron(PolyhedralClassifier):
         self.n_iter_no_change = n_iter_no_change
         self.inner_steps = inner_steps
         self.margin = margin
+        self.average = average
         self.init = init
         self.n_init = n_init
         self.standardize = standardize
@@ -164,6 +178,7 @@ class BatchPolyceptron(PolyhedralClassifier):
         check_whole("n_iter_no_change", self.n_iter_no_change)
         check_whole("inner_steps", self.inner_steps)
         check_real("margin", self.margin)
+        check_flag("average", self.average)
         check_flag("prune", self.prune, "auto")
 
     def _stopping(self) -> solve.Stopping:
@@ -172,21 +187,36 @@ class BatchPolyceptron(PolyhedralClassifier):
     def _start(self, problem: Problem, seed: int) -> BatchState:
         planes = self._first_planes(problem, seed)
         pruning = Pruning(problem.data, self.prune)
-        return BatchState(planes, problem.coordinates.bias_unit, pruning)
+        return BatchState(planes, problem.coordinates.bias_unit, pruning, math.inf, ())
 
     def _step(self, data: Blocks, state: BatchState) -> solve.Step[BatchState]:
-        planes, unit, pruning = state
+        planes, unit, pruning, fewest, tail = state
         margin = float(self.margin) * unit * unit
         here = criterion.gradient(data, planes, margin, pruning)
-        value, mistakes, n_counted, _ = here.totals.tolist()
+        value, mistakes, counted, _ = here.totals.tolist()
         norm = kernels.gradient_norms(here.G, here.g, unit) / unit
-        finished = n_counted == 0 or (self.tol is not None and norm < self.tol)
+        finished = counted == 0 or (self.tol is not None and norm < self.tol)
+        tail = (planes,) if counted < fewest else (*tail, planes)
+        state = BatchState(planes, unit, pruning, min(fewest, counted), tail)
         following = state
         if not finished:
             moved = self._descend(data, planes, here, margin, unit)
-            following = BatchState(moved, unit, pruning)
-        measures = {"criterion": value / unit / unit, "mistakes": mistakes, "gradient_norm": norm}
-        return solve.Step(state, following, solve.Rank(mistakes, value), measures, finished)
+            following = BatchState(moved, *state[1:])
+        measures = {
+            "criterion": value / unit / unit,
+            "mistakes": mistakes,
+            "short": counted,
+            "gradient_norm": norm,
+        }
+        return solve.Step(state, following, solve.Rank(counted, value), measures, finished)
+
+    def _conclude(self, data: Blocks, best: BatchState, last: BatchState) -> BatchState:
+        if not self.average or self.tol is not None:
+            return best
+        W, b = zip(*(planes.arrays() for planes in last.tail), strict=True)
+        mean = last._replace(planes=Planes.of(np.mean(W, axis=0), np.mean(b, axis=0)))
+        fewer = self._rank(data, mean).mistakes <= self._rank(data, best).mistakes
+        return mean if fewer else best
 
     def _descend(
         self, data: Blocks, planes: Planes, here: Gradient, margin: float, unit: float
