@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_sample_weight
 
@@ -25,6 +26,19 @@ def check_real(name: str, value: Any, *, positive: bool = False) -> float:
     if not real or not math.isfinite(value) or value < 0 or (positive and value == 0):
         raise ValueError(f"{name} must be a finite number, {asked}, got {value!r}")
     return float(value)
+
+
+def check_seed(random_state: Any) -> np.random.RandomState:
+    try:
+        random: np.random.RandomState = check_random_state(random_state)
+    except ValueError as error:
+        raise ValueError(f"random_state: {error}") from None
+    return random
+
+
+def check_verbose(verbose: Any) -> None:
+    if not isinstance(verbose, bool | np.bool_):
+        check_whole("verbose", verbose, 0)
 
 
 def check_n_jobs(n_jobs: Any) -> None:

@@ -26,12 +26,13 @@ class LogisticState(NamedTuple):
     """Hyperplanes in the coordinates of learning, and the log-likelihood there.
 
     ``theta`` has the rows [w_k, b_k], ``value`` is the log-likelihood less
-    ``penalty / 2 * sum |w_k|^2``.
+    ``penalty / 2 * sum |w_k|^2``: what is maximised.
     """
 
     theta: Floats
     penalty: float
     value: float
+    log_likelihood: float
     mistakes: float
     sets: likelihood.Sets
 
@@ -107,7 +108,7 @@ class LogisticClassifier(PolyhedralClassifier):
         return _evaluated(problem.data, theta, unit * unit / float(self.C))
 
     def _step(self, data: Blocks, state: LogisticState) -> solve.Step[LogisticState]:
-        """Share the rows out, move each hyperplane for its own; back if the likelihood fell.
+        """Share the rows out, move each hyperplane for its own; back if the objective fell.
 
         A row inside that changes hands has a lower score than its old hyperplane gives it, so
         what rises for fixed sets can fall when they are renewed. Near where it started the step
@@ -123,7 +124,11 @@ class LogisticClassifier(PolyhedralClassifier):
                 following = candidate
                 break
         gain = following.value - state.value
-        measures = {"log_likelihood": following.value, "mistakes": following.mistakes}
+        measures = {
+            "objective": following.value,
+            "log_likelihood": following.log_likelihood,
+            "mistakes": following.mistakes,
+        }
         finished = not gain > self.tol * abs(following.value)
         return solve.Step(following, following, None, measures, finished)
 
@@ -137,7 +142,8 @@ class LogisticClassifier(PolyhedralClassifier):
         return Planes.of(W, b)
 
     def _keep(self, state: LogisticState) -> None:
-        self.log_likelihood_ = state.value
+        self.objective_ = state.value
+        self.log_likelihood_ = state.log_likelihood
 
 
 def _planes(theta: Floats) -> Planes:
@@ -147,8 +153,9 @@ def _planes(theta: Floats) -> Planes:
 def _evaluated(data: Blocks, theta: Floats, penalty: float) -> LogisticState:
     totals, sets = likelihood.share_out(data, _planes(theta))
     W = theta[:, :-1]
-    value = totals.log_likelihood - 0.5 * penalty * float((W * W).sum())
-    return LogisticState(theta, penalty, value, totals.mistakes, sets)
+    plain = totals.log_likelihood
+    value = plain - 0.5 * penalty * float((W * W).sum())
+    return LogisticState(theta, penalty, value, plain, totals.mistakes, sets)
 
 
 def _maximised(data: Blocks, state: LogisticState, n_steps: int) -> Floats:
@@ -183,11 +190,12 @@ class SPLA1(LogisticClassifier):
     h(x) = min_k (w_k . x + b_k). Every row belongs to the hyperplane that is least for it;
     each hyperplane takes a few L-BFGS steps up the logistic likelihood of its own rows;
     then the rows are shared out anew, until the likelihood stops rising (Manwani & Sastry,
-    *Learning Polyhedral Classifiers Using Logistic Function*, 2010). A step after which the
-    likelihood of all rows would have fallen is halved until it rises.
+    *Learning Polyhedral Classifiers Using Logistic Function*, 2010). What rises is the
+    log-likelihood less a penalty; a step after which that would have fallen for all rows is
+    halved until it rises.
 
     With ``n_hyperplanes=1`` this is logistic regression. The defaults were chosen by
-    cross-validation on the four sets of the Polyceptron paper; see docs/design.md.
+    cross-validation on the four sets of the Polyceptron paper; see docs/errata.md.
 
     Parameters
     ----------
@@ -200,8 +208,8 @@ class SPLA1(LogisticClassifier):
     inner_steps : int, default=5
         L-BFGS steps before the rows are shared out anew.
     tol : float, default=1e-3
-        Stop when sharing out and stepping raised the log-likelihood by no more than this
-        part of it.
+        Stop when sharing out and stepping raised the objective by no more than this part
+        of it.
     max_iter : int, default=200
         Most times that the rows of one start are shared out. A run that gets there warns.
     init : "random" or array-like of shape (n_hyperplanes, n_features + 1), default="random"
@@ -209,7 +217,7 @@ class SPLA1(LogisticClassifier):
         or rows [w_k, b_k] in the units of X.
     n_init : int, default=5
         Random starts. The one with the fewest mistakes on the training rows is kept, of
-        equals the one with the greatest log-likelihood.
+        equals the one with the greatest objective.
     standardize : bool, default=True
         Learn on columns of zero mean and unit spread (sparse columns are only scaled).
         The answer is in the units of X all the same.
@@ -235,16 +243,18 @@ class SPLA1(LogisticClassifier):
     classes_ : ndarray of shape (2,)
     inside_ : label
         The class inside.
+    objective_ : float
+        What was maximised: ``log_likelihood_`` less the penalty.
     log_likelihood_ : float
-        What was maximised: the weighted log-likelihood of the training rows, less the
-        penalty.
+        The weighted log-likelihood of the training rows, without the penalty:
+        ``-log_loss(..., normalize=False)``.
     n_iter_ : int
         Iterations of the run that was kept.
     converged_ : bool
         Whether that run ended by its stopping rule, not by `max_iter`.
     history_ : dict of str to ndarray of shape (n_iter_,)
-        "log_likelihood", which never falls, and "mistakes" after each iteration of that
-        run.
+        "objective", which never falls, "log_likelihood", which may, where the penalty falls
+        by more, and "mistakes" after each iteration of that run.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
 

@@ -2,31 +2,46 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
+from scipy.special import log_expit
+from sklearn.exceptions import ConvergenceWarning
 
-from polyceptron import likelihood, solve
+from polyceptron import kernels, likelihood, oc1_growth, solve
 from polyceptron._types import Floats
 from polyceptron.blocks import ArrayBlocks
+from polyceptron.criterion import Planes
 from polyceptron.learners._base import Problem
-from polyceptron.learners._parameters import check_real, check_whole
+from polyceptron.learners._parameters import check_real, check_seed, check_whole
 from polyceptron.learners.spla1 import SPLA1, LogisticClassifier, LogisticState
 
 _SPREAD = 0.5
 """How far the halves of a split hyperplane go apart, in its own length."""
 
 
+class Search(NamedTuple):
+    """What the search for the number of hyperplanes found."""
+
+    scores: list[float]
+    """Mean log-likelihood of the held-out rows with 1, 2, ... hyperplanes."""
+    theta: Floats
+    """The hyperplanes chosen."""
+    unconverged: list[int]
+    """The numbers of hyperplanes whose run was ended by `max_iter`."""
+
+
 class SPLA2(LogisticClassifier):
     """Learn a polyhedron by logistic likelihood, and how many hyperplanes it has.
 
     Some rows are held out. SPLA1 learns from the others with one hyperplane, with two, and
-    so on, until the likelihood of the held-out rows stops rising; then it learns from all
-    rows with the best number so far. Besides random starts it has one from the hyperplanes
+    so on, until the likelihood of the held-out rows has not risen for a while. The least
+    number that is within one standard error of the best is taken, and all rows are learned
+    with it. Besides random starts it has one from the hyperplanes
     of before, of which the one with the least likely rows is split in two (after Manwani &
     Sastry, *Learning Polyhedral Classifiers Using Logistic Function*, 2010; see
     docs/errata.md for what is ours).
@@ -34,9 +49,15 @@ class SPLA2(LogisticClassifier):
     Parameters
     ----------
     max_hyperplanes : int, default=10
-        The most hyperplanes to try.
+        The most hyperplanes to try. Where they are taken, more may be better still, and `fit`
+        warns.
+    n_hyperplanes_no_change : int, default=3
+        How many numbers of hyperplanes in a row may be no better than the best so far before
+        the search ends: a polyhedron of many faces is often no likelier with two or three of
+        them than with one.
     validation_fraction : float, default=0.2
-        Share of the rows of each class to hold out: at least one, never all of them.
+        Share of each class to hold out, by weight: at least one row, never all of them. Equal
+        rows are held out together.
     C : float, default=3.0
         Inverse strength of the penalty, as for :class:`SPLA1`. It is less than there:
         hyperplanes that are too sure of themselves make the likelihood of held-out rows a
@@ -44,10 +65,11 @@ class SPLA2(LogisticClassifier):
     inner_steps : int, default=5
         L-BFGS steps before the rows are shared out anew.
     tol : float, default=1e-3
-        Stop when sharing out and stepping raised the log-likelihood by no more than this
-        part of it.
+        Stop when sharing out and stepping raised the objective by no more than this part
+        of it.
     max_iter : int, default=200
-        Most times that the rows of one start are shared out.
+        Most times that the rows of one start are shared out. A run that gets there warns,
+        those of the search together once.
     n_init : int, default=5
         Random starts for each number of hyperplanes.
     standardize : bool, default=True
@@ -68,10 +90,10 @@ class SPLA2(LogisticClassifier):
     Attributes
     ----------
     n_hyperplanes_ : int
-        How many hyperplanes were found best.
+        How many hyperplanes were taken.
     validation_scores_ : ndarray
-        Mean log-likelihood of the held-out rows with 1, 2, ... hyperplanes; the greatest is
-        that of ``n_hyperplanes_``.
+        Mean log-likelihood of the held-out rows with 1, 2, ... hyperplanes. That of
+        ``n_hyperplanes_`` is the first that is within a standard error of the greatest.
     polyhedron_ : Polyhedron
         The learned set, in the units and with the column names of X.
     coef_ : ndarray of shape (n_hyperplanes_, n_features)
@@ -79,16 +101,18 @@ class SPLA2(LogisticClassifier):
     classes_ : ndarray of shape (2,)
     inside_ : label
         The class inside.
+    objective_ : float
+        What was maximised at last: ``log_likelihood_`` less the penalty.
     log_likelihood_ : float
-        What was maximised at last: the weighted log-likelihood of all rows, less the
-        penalty.
+        The weighted log-likelihood of all rows, without the penalty:
+        ``-log_loss(..., normalize=False)``.
     n_iter_ : int
         Iterations of the run on all rows that was kept.
     converged_ : bool
         Whether that run ended by its stopping rule, not by `max_iter`.
     history_ : dict of str to ndarray of shape (n_iter_,)
-        "log_likelihood", which never falls, and "mistakes" after each iteration of that
-        run.
+        "objective", which never falls, "log_likelihood", which may, where the penalty falls
+        by more, and "mistakes" after each iteration of that run.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
 
@@ -101,7 +125,7 @@ class SPLA2(LogisticClassifier):
     >>> from polyceptron import SPLA2
     >>> from polyceptron.datasets import make_dataset2
     >>> X, y = make_dataset2(random_state=0, return_X_y=True)
-    >>> model = SPLA2(random_state=1).fit(X, y)
+    >>> model = SPLA2(random_state=0).fit(X, y)
     >>> model.n_hyperplanes_
     4
     >>> model.score(X, y) > 0.9
@@ -118,6 +142,7 @@ class SPLA2(LogisticClassifier):
         self,
         max_hyperplanes: int = 10,
         *,
+        n_hyperplanes_no_change: int = 3,
         validation_fraction: float = 0.2,
         C: float = 3.0,
         inner_steps: int = 5,
@@ -132,6 +157,7 @@ class SPLA2(LogisticClassifier):
         verbose: int = 0,
     ) -> None:
         self.max_hyperplanes = max_hyperplanes
+        self.n_hyperplanes_no_change = n_hyperplanes_no_change
         self.validation_fraction = validation_fraction
         self.C = C
         self.inner_steps = inner_steps
@@ -163,46 +189,58 @@ class SPLA2(LogisticClassifier):
         """
         self._check_parameters()
         with self._all_or_nothing():
+            random = check_seed(self.random_state)
             problem = self._problem(X, y, sample_weight)
-            random = check_random_state(self.random_state)
-            scores, theta = self._search(problem, random)
-            run = self._run(problem, len(theta), random, theta)
+            search = self._search(problem, random)
+            run = self._run(problem, search.theta, len(search.theta), random, "all rows")
             self._publish(problem, self._answer(run.state))
             self._keep(run.state)
-            self.n_hyperplanes_ = len(theta)
-            self.validation_scores_ = np.array(scores)
+            self.n_hyperplanes_ = len(search.theta)
+            self.validation_scores_ = np.array(search.scores)
             self._report(run)
+            self._report_search(search)
         return self
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_whole("max_hyperplanes", self.max_hyperplanes)
+        check_whole("n_hyperplanes_no_change", self.n_hyperplanes_no_change)
         if check_real("validation_fraction", self.validation_fraction, positive=True) >= 1:
             raise ValueError(
                 f"validation_fraction must be less than 1, got {self.validation_fraction!r}"
             )
 
-    def _search(
-        self, problem: Problem, random: np.random.RandomState
-    ) -> tuple[list[float], Floats]:
-        """Add hyperplanes while the held-out rows gain: all scores, and the best hyperplanes."""
-        held = self._held_out(problem.data.y, random)
-        learned, others = _weighted(problem, ~held), _weighted(problem, held).data
+    def _search(self, problem: Problem, random: np.random.RandomState) -> Search:
+        """Add hyperplanes until the held-out rows have not gained for a while."""
+        groups = _groups(problem.data)
+        held = self._held_out(problem.data, groups, random)
+        learned, jury = _weighted(problem, ~held), _Jury.of(problem.data, groups, held)
         most = min(self.max_hyperplanes, int((~held).sum()))
+        found: list[tuple[Floats, Floats]] = []
         scores: list[float] = []
+        unconverged: list[int] = []
         start: Floats | None = None
-        best = np.empty((0, 0))
         for K in range(1, most + 1):
-            state = self._run(learned, K, random, start).state
-            totals, _ = likelihood.share_out(others, state.planes)
-            scores.append(totals.log_likelihood / float(others.weight.sum()))
-            if K > 1 and scores[-1] <= scores[-2]:
+            run = self._run(learned, start, K, random, "search")
+            found.append((run.state.theta, jury.log_likelihoods(run.state.planes)))
+            scores.append(jury.mean(found[-1][1]))
+            self._say(K, scores[-1])
+            if not run.converged:
+                unconverged.append(K)
+            if K - 1 - int(np.argmax(scores)) == self.n_hyperplanes_no_change:
                 break
-            best, start = state.theta, _split(learned, state, random)
-        return scores, best
+            start = _split(learned, run.state, random)
+        best = found[int(np.argmax(scores))][1]
+        chosen = next(theta for theta, values in found if jury.as_good(values, best))
+        return Search(scores, chosen, unconverged)
 
     def _run(
-        self, problem: Problem, K: int, random: np.random.RandomState, start: Floats | None
+        self,
+        problem: Problem,
+        start: Floats | None,
+        K: int,
+        random: np.random.RandomState,
+        what: str,
     ) -> solve.Run[LogisticState]:
         """SPLA1 with K hyperplanes, from this start and from random ones."""
         learner = SPLA1(
@@ -221,22 +259,109 @@ class SPLA2(LogisticClassifier):
             for seed in learner._seeds():
                 yield learner._start(problem, seed)
 
-        progress = solve.Progress(self.verbose, f"{type(self).__name__} ({K} hyperplanes)")
+        progress = solve.Progress(self.verbose, f"{type(self).__name__}, {what}, {_counted(K)}")
         return solve.run(learner, problem.data, starts(), self._stopping(), progress)
 
-    def _held_out(self, y: NDArray[np.int8], random: np.random.RandomState) -> NDArray[np.bool_]:
-        """Which rows are held out: the same share of both classes."""
-        held = np.zeros(len(y), bool)
+    def _say(self, K: int, score: float) -> None:
+        if self.verbose:
+            name = f"{type(self).__name__}, search, {_counted(K)}"
+            print(f"{name}: held-out log-likelihood {score:.6g} a row", flush=True)  # noqa: T201
+
+    def _report_search(self, search: Search) -> None:
+        """Warn where the search may have ended too early, or on runs cut short."""
+        if 1 < self.max_hyperplanes == len(search.theta):
+            warnings.warn(
+                f"{type(self).__name__} found max_hyperplanes={self.max_hyperplanes} best; more "
+                "may be better still. Raise max_hyperplanes.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        if self.converged_ and search.unconverged:
+            warnings.warn(
+                f"{type(self).__name__} searched with runs that did not converge in "
+                f"max_iter={self.max_iter} iterations (n_hyperplanes "
+                f"{', '.join(map(str, search.unconverged))}). {self._advice}",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def _held_out(
+        self, data: ArrayBlocks, groups: NDArray[np.intp], random: np.random.RandomState
+    ) -> NDArray[np.bool_]:
+        """Which rows are held out: the same share of both classes, equal rows together."""
+        weight, counts = _group_weights(data, groups), np.bincount(groups)
+        y = np.empty(len(counts), np.int64)
+        y[groups] = data.y
+        sample = oc1_growth.Sample(np.empty((len(y), 0)), y, weight, counts)
+        rng = np.random.default_rng(random.randint(2**31 - 1))
+        held = oc1_growth.hold_out(sample, float(self.validation_fraction), rng)
         for sign in (-1, 1):
-            rows = np.flatnonzero(y == sign)
-            n_held = min(max(1, round(self.validation_fraction * len(rows))), len(rows) - 1)
-            held[random.permutation(rows)[:n_held]] = True
+            of_class = rng.permutation(np.flatnonzero(y == sign))
+            if len(of_class) > 1 and not held[of_class].any():
+                held[of_class[weight[of_class].argmin()]] = True
         if not held.any():
             raise ValueError(
                 f"validation_fraction={self.validation_fraction!r} needs two rows of a class "
-                f"to hold one out, got n_samples={len(y)}"
+                f"to hold one out, got n_samples={data.n_samples}"
             )
-        return held
+        return np.asarray(held[groups])
+
+
+def _counted(K: int) -> str:
+    return f"{K} hyperplane{'s' if K > 1 else ''}"
+
+
+def _groups(data: ArrayBlocks) -> NDArray[np.intp]:
+    """The number of each row's group: equal rows of a class share one.
+
+    Rows are told apart by a score in a fixed direction, which is the same for dense and sparse
+    rows to the last bit. Where no class has different rows, each row is a group.
+    """
+    w = np.random.default_rng(0).standard_normal(data.n_features)
+    planes, marks = Planes.of(w[None, :], np.zeros(1)), np.empty(data.n_samples)
+    kernels.decide(data.X, planes.panel, planes.bias, marks)
+    order = np.lexsort((marks, data.y))
+    is_new = np.ones(data.n_samples, bool)
+    is_new[1:] = (np.diff(marks[order]) != 0) | (np.diff(data.y[order]) != 0)
+    if is_new.sum() == 2:
+        is_new[:] = True
+    groups = np.empty(data.n_samples, np.intp)
+    groups[order] = np.cumsum(is_new) - 1
+    return groups
+
+
+def _group_weights(data: ArrayBlocks, groups: NDArray[np.intp]) -> Floats:
+    """Weight of each group, but for a common factor."""
+    weight = data.weight if data.weight.size else np.ones(data.n_samples)
+    return np.bincount(groups, weight / weight.max()).astype(float)
+
+
+class _Jury(NamedTuple):
+    """The held-out rows, one of each group, and the weights of the groups."""
+
+    data: ArrayBlocks
+    rows: NDArray[np.intp]
+    weight: Floats
+
+    @classmethod
+    def of(cls, data: ArrayBlocks, groups: NDArray[np.intp], held: NDArray[np.bool_]) -> _Jury:
+        which, first = np.unique(groups[held], return_index=True)
+        return cls(data, np.flatnonzero(held)[first], _group_weights(data, groups)[which])
+
+    def log_likelihoods(self, planes: Planes) -> Floats:
+        h = np.empty(self.data.n_samples)
+        kernels.decide(self.data.X, planes.panel, planes.bias, h)
+        return np.asarray(log_expit(self.data.y[self.rows] * h[self.rows]))
+
+    def mean(self, values: Floats) -> float:
+        return float(self.weight @ values / self.weight.sum())
+
+    def as_good(self, values: Floats, best: Floats) -> bool:
+        """Whether the means differ by no more than the standard error of their difference."""
+        with np.errstate(invalid="ignore"):  # infinities, of rows far away
+            gain = best - values
+            error = np.linalg.norm(self.weight * (gain - self.mean(gain))) / self.weight.sum()
+            return bool(values is best or self.mean(gain) <= error)
 
 
 def _weighted(problem: Problem, rows: NDArray[np.bool_]) -> Problem:
