@@ -418,6 +418,25 @@ class TestLearning:
         assert (tests[(sizes < 200) & ~model.tree_.is_leaf] == 1).all()
         assert tests[0] > 1
 
+    @pytest.mark.parametrize("n_constants", [0, 2])
+    def test_one_column_is_split_by_thresholds_without_a_search(self, n_constants):
+        """No hyperplane is better there, so nothing is drawn at random."""
+        rng = np.random.default_rng(0)
+        X = np.column_stack([rng.normal(size=60), np.full((60, n_constants), 0.1)])
+        sample = oc1_growth.distinct(X, rng.integers(0, 2, 60), np.empty(0))
+        before = rng.bit_generator.state
+        trees = [
+            oc1_growth.grow(
+                sample,
+                oc1_growth.Growth(oc1_kernels.Climb(0, 0, n_restarts, 5), 2, np.inf, 2, 2),
+                rng,
+            )
+            for n_restarts in (0, 20)
+        ]
+        assert rng.bit_generator.state == before
+        for one, other in zip(*((t.W, t.b, t.yes, t.no, t.counts) for t in trees), strict=True):
+            np.testing.assert_array_equal(one, other)
+
     def test_one_class_is_one_leaf(self):
         model = quick().fit(X_OK, np.full(N, "only"))
         assert (model.n_leaves_, model.n_hyperplanes_, model.depth_) == (1, 0, 0)
@@ -525,6 +544,52 @@ class TestText:
             "else:\n"
             "    low (2 of 2)"
         )
+
+    @pytest.mark.parametrize(
+        ("label", "shown"),
+        [
+            ("low", "low"),
+            ("else:", '"else:"'),
+            ("a\nelse:\n    b (9 of 9)", '"a\\nelse:\\n    b (9 of 9)"'),
+            ('say "no"', '"say \\"no\\""'),
+            ("1", '"1"'),
+            ("", '""'),
+            (1, "1"),
+            (2.0, "2.0"),
+            (True, "True"),
+        ],
+    )
+    def test_labels_cannot_forge_lines(self, label, shown):
+        y = np.array([label] * 4)
+        assert quick().fit(np.zeros((4, 1)), y).to_text() == f"{shown} (4 of 4)"
+        if isinstance(label, str):
+            y = y.astype(object)
+            assert quick().fit(np.zeros((4, 1)), y).to_text() == f"{shown} (4 of 4)"
+
+    def test_column_names_cannot_forge_lines(self):
+        names = ["a >= 1:\n    yes (1 of 1)\nelse:\n    no", "b\u2028c"]
+        X = pd.DataFrame([[0.0, 0], [1, 1], [5, 1]], columns=names)
+        model = quick(prune_share=0).fit(X, ["no", "else:", "no"])
+        lines = model.to_text().splitlines()
+        assert [line.strip().split(" ")[0] for line in lines] == [
+            "if", "no", "else:", "if", '"else:"', "else:", "no",
+        ]  # fmt: skip
+
+    def test_tree_has_a_short_repr(self):
+        model = quick(prune_share=0).fit([[1.0], [2], [3], [4]], [0, 0, 1, 0])
+        assert repr(model.tree_) == "<Tree of 5 nodes, 3 of them leaves, depth 2>"
+
+    def test_verbose(self, capsys, monkeypatch):
+        model = quick(prune_share=0)
+        model.fit(X_IRIS, Y_IRIS)
+        assert capsys.readouterr().out == ""
+        clock = iter(range(1000))
+        monkeypatch.setattr("polyceptron.learners.oc1.time.monotonic", lambda: next(clock))
+        model.set_params(verbose=1).fit(X_IRIS, Y_IRIS)
+        first, *_, last = capsys.readouterr().out.splitlines()
+        assert first == "OC1: 1 nodes, 0 of 149 distinct rows in leaves"
+        n_nodes = 2 * model.n_leaves_ - 1
+        assert last == f"OC1: {n_nodes} nodes, {n_nodes} after pruning"
 
     def test_digits(self):
         model = quick(prune_share=0).fit([[1.0], [2.2468]], [0, 1])

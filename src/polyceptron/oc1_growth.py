@@ -7,6 +7,7 @@ twice or with twice the weight.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -86,13 +87,22 @@ class Growth(NamedTuple):
     min_samples_oblique: int
 
 
-def grow(sample: Sample, how: Growth, rng: np.random.Generator) -> Tree:
-    """A tree that splits until every leaf is pure, too small or too deep."""
+def grow(
+    sample: Sample,
+    how: Growth,
+    rng: np.random.Generator,
+    tell: Callable[[int, int], None] = lambda *_: None,
+) -> Tree:
+    """A tree that splits until every leaf is pure, too small or too deep.
+
+    ``tell`` is told after every node how many there are, and how many rows are in leaves.
+    """
     d = sample.X.shape[1]
     W: list[Floats] = []
     b: list[float] = []
     counts: list[Floats] = []
     children: list[list[int]] = []
+    settled = 0
     waiting = [(np.arange(len(sample.y)), 0, [LEAF, LEAF], 0)]
     while waiting:
         rows, depth, parent, side = waiting.pop()
@@ -104,10 +114,13 @@ def grow(sample: Sample, how: Growth, rng: np.random.Generator) -> Tree:
         W.append(np.zeros(d) if split is None else split[0])
         b.append(0.0 if split is None else split[1])
         children.append(own)
-        if split is not None:
+        if split is None:
+            settled += len(rows)
+        else:
             passed = passes(here.X, *split)
             waiting.append((rows[~passed], depth + 1, own, 1))
             waiting.append((rows[passed], depth + 1, own, 0))
+        tell(len(b), settled)
     yes, no = np.array(children, np.int64).T
     return Tree(np.array(W), np.array(b), yes, no, np.array(counts))
 
@@ -128,7 +141,9 @@ def _split(
     fixed = here.X.min(axis=0) == here.X.max(axis=0)
     columns[:d][fixed] = 0.0  # not the rounding of its mean
     axis, plane = np.zeros(d + 1), np.zeros(d + 1)
-    climb = how.climb if n >= how.min_samples_oblique else how.climb._replace(n_restarts=0)
+    # With one column that varies, every hyperplane is a threshold, and the best of these is known.
+    oblique = n >= how.min_samples_oblique and d - np.count_nonzero(fixed) > 1
+    climb = how.climb if oblique else how.climb._replace(n_restarts=0)
     first, best = oc1_kernels.best_split(
         oc1_kernels.Rows(columns, here.y, here.weight, totals),
         oc1_kernels.workspace(n, how.n_classes),

@@ -22,7 +22,7 @@ LEAF = -1
 """The child of a leaf."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Tree:
     """Nodes in preorder: the root is node 0, and a node stands before those below it.
 
@@ -41,6 +41,10 @@ class Tree:
     yes: Ints
     no: Ints
     counts: Floats
+
+    def __repr__(self) -> str:
+        n_leaves, depth = int(self.is_leaf.sum()), int(self.depths().max())
+        return f"<Tree of {len(self.b)} nodes, {n_leaves} of them leaves, depth {depth}>"
 
     @property
     def is_leaf(self) -> NDArray[np.bool_]:

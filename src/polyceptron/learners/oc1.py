@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from copy import copy
+from numbers import Number
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from polyceptron import oc1_growth, oc1_kernels
 from polyceptron._checks import as_count, refuse_text
-from polyceptron._text import inequality
+from polyceptron._text import inequality, quoted
 from polyceptron._types import Floats
-from polyceptron.learners._parameters import check_real, check_weights, check_whole
+from polyceptron.learners._parameters import (
+    check_real,
+    check_seed,
+    check_verbose,
+    check_weights,
+    check_whole,
+)
 from polyceptron.oc1_tree import LEAF, Tree, prune
 from polyceptron.polyhedron import Polyhedron
 
@@ -70,6 +78,8 @@ class OC1(ClassifierMixin, BaseEstimator):
         Weights of the classes, as in scikit-learn.
     random_state : int, RandomState or None, default=None
         Chooses the rows that are held out, the hyperplanes to start from, and the jumps.
+    verbose : int, default=0
+        Print progress.
 
     Attributes
     ----------
@@ -119,6 +129,7 @@ class OC1(ClassifierMixin, BaseEstimator):
         prune_share: float = 0.1,
         class_weight: Any = None,
         random_state: Any = None,
+        verbose: int = 0,
     ) -> None:
         self.criterion = criterion
         self.order = order
@@ -130,6 +141,7 @@ class OC1(ClassifierMixin, BaseEstimator):
         self.prune_share = prune_share
         self.class_weight = class_weight
         self.random_state = random_state
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Grow the tree, and prune it.
@@ -154,6 +166,7 @@ class OC1(ClassifierMixin, BaseEstimator):
 
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
         self._check_parameters()
+        random = check_seed(self.random_state)
         X, y = self._validated(X, y, reset=True)
         check_classification_targets(y)
         self.classes_, labels = np.unique(y, return_inverse=True)
@@ -161,14 +174,17 @@ class OC1(ClassifierMixin, BaseEstimator):
         if weight.size and not weight.all():  # a row of zero weight is no row
             rows = np.flatnonzero(weight)
             X, labels, weight = X[rows], labels[rows], weight[rows]
-        random = check_random_state(self.random_state)
         rng = np.random.default_rng(random.randint(0, 2**31 - 1))
         sample = oc1_growth.distinct(X, labels.astype(np.int64), weight)
         held = oc1_growth.hold_out(sample, float(self.prune_share), rng)
-        tree = oc1_growth.grow(sample.take(~held), self._growth(X.shape[1]), rng)
+        tell = _progress(int((~held).sum())) if self.verbose else lambda *_: None
+        tree = oc1_growth.grow(sample.take(~held), self._growth(X.shape[1]), rng, tell)
+        n_grown = len(tree.b)
         if held.any():
             apart = sample.take(held)
             tree = prune(tree, tree.weigh(apart.X, apart.y, apart.weight))
+        if self.verbose:
+            print(f"OC1: {n_grown} nodes, {len(tree.b)} after pruning", flush=True)  # noqa: T201
         self._publish(tree)
 
     def _check_parameters(self) -> None:
@@ -183,6 +199,7 @@ class OC1(ClassifierMixin, BaseEstimator):
             check_whole("min_samples_oblique", self.min_samples_oblique, 0)
         if check_real("prune_share", self.prune_share) >= 1:
             raise ValueError(f"prune_share must be below 1, got {self.prune_share!r}")
+        check_verbose(self.verbose)
 
     def _growth(self, n_features: int) -> oc1_growth.Growth:
         oblique = self.min_samples_oblique
@@ -317,7 +334,7 @@ class OC1(ClassifierMixin, BaseEstimator):
         """Return the tree as nested tests, rounded to `digits` significant digits.
 
         Leaves show their label, and how much of their training weight has it. Columns without
-        names are x0, x1, ...
+        names are x0, x1, ... Names and labels that are not one word are in quotes.
 
         Examples
         --------
@@ -341,7 +358,7 @@ class OC1(ClassifierMixin, BaseEstimator):
             if node == LEAF:
                 lines.append(f"{indent}else:")
             elif tree.yes[node] == LEAF:
-                label, counts = self.classes_[tree.labels[node]], tree.counts[node]
+                label, counts = _shown(self.classes_[tree.labels[node]]), tree.counts[node]
                 lines.append(f"{indent}{label} ({counts.max():.6g} of {counts.sum():.6g})")
             else:
                 test = inequality(tree.W[node], float(tree.b[node]), names, digits)
@@ -349,6 +366,27 @@ class OC1(ClassifierMixin, BaseEstimator):
                 inner = indent + "    "
                 waiting += [(tree.no[node], inner), (LEAF, indent), (tree.yes[node], inner)]
         return "\n".join(lines)
+
+
+def _shown(label: Any) -> str:
+    """A label that cannot be taken for anything else: numbers bare, all others as names."""
+    return str(label) if isinstance(label, Number | np.bool_) else quoted(str(label))
+
+
+def _progress(n_rows: int) -> Callable[[int, int], None]:
+    """What says at most once a second how far a tree has grown."""
+    due = time.monotonic() + 1.0
+
+    def tell(n_nodes: int, n_settled: int) -> None:
+        nonlocal due
+        if time.monotonic() >= due:
+            due = time.monotonic() + 1.0
+            print(  # noqa: T201
+                f"OC1: {n_nodes} nodes, {n_settled} of {n_rows} distinct rows in leaves",
+                flush=True,
+            )
+
+    return tell
 
 
 def _check_word(name: str, value: Any, words: dict[str, int]) -> None:
