@@ -237,6 +237,24 @@ class TestObjective:
         assert model.objective_ == pytest.approx(2)
         assert len(set(model.predict(X))) == 1
 
+    @pytest.mark.parametrize("standardize", [True, False])
+    @pytest.mark.parametrize("inside", [0, 1])
+    @pytest.mark.parametrize("majority", [0, 1])
+    def test_without_information_the_majority_is_predicted(self, majority, inside, standardize):
+        y = np.where(np.arange(100) % 10 < 3, 1 - majority, majority)
+        for X in (np.zeros((100, 2)), np.full((100, 1), 7.5), sp.csr_matrix((100, 3))):
+            model = PCSLP(2, inside=inside, standardize=standardize, random_state=0).fit(X, y)
+            assert set(model.predict(X)) == {majority}
+            assert model.history_["mistakes"][-1] == 30
+            assert (np.diff(model.history_["objective"]) <= 0).all()
+            assert model.objective_ == pytest.approx(2)
+
+    def test_class_weight_decides_where_the_rows_do_not(self):
+        y = np.arange(100) % 10 < 3
+        model = quick(class_weight={True: 1.5}).fit(np.zeros((100, 2)), y)
+        assert set(model.predict(np.zeros((1, 2)))) == {True}
+        assert model.objective_ == pytest.approx(2)
+
 
 class TestStarts:
     GOOD = np.array([[1.0, 0, 1.1], [-1, 0, 1.1], [0, 1, 1.1], [0, -1, 1.1]]) * 20
@@ -305,7 +323,7 @@ class TestTies:
     @pytest.mark.parametrize("max_ties", [1, 2, 15])
     def test_not_more_than_the_limit(self, max_ties):
         found = self.choices(max_ties)
-        assert len(found) == max_ties
+        assert len(found) == len(set(map(tuple, found))) == max_ties
         assert found[0] == [0, 0, 0, 0]
         assert found == self.choices(max_ties)
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         BatchPolyceptron,
         OnlinePolyceptron,
     )
+    from polyceptron.lp import LPError
     from polyceptron.polyhedron import Polyhedron
 
 __version__ = "0.1.0"
@@ -25,6 +26,7 @@ __all__ = [
     "SPLA1",
     "SPLA2",
     "BatchPolyceptron",
+    "LPError",
     "OnlinePolyceptron",
     "Polyhedron",
     "__version__",
@@ -39,6 +41,7 @@ _HOME = {
     "SPLA1": "polyceptron.learners",
     "SPLA2": "polyceptron.learners",
     "BatchPolyceptron": "polyceptron.learners",
+    "LPError": "polyceptron.lp",
     "OnlinePolyceptron": "polyceptron.learners",
     "Polyhedron": "polyceptron.polyhedron",
     "datasets": "polyceptron.datasets",

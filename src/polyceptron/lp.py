@@ -41,7 +41,19 @@ nearly multiples of each other may keep HiGHS busy for ever."""
 
 
 class LPError(RuntimeError):
-    """A linear program that HiGHS did not solve."""
+    """A linear program that HiGHS did not solve: out of time, or for numerical reasons.
+
+    Examples
+    --------
+    >>> from polyceptron import PCSLP, LPError
+    >>> from polyceptron.datasets import make_dataset1
+    >>> X, y = make_dataset1(random_state=0, return_X_y=True)
+    >>> try:
+    ...     PCSLP(n_hyperplanes=3, time_limit=1e-9, random_state=0).fit(X, y)
+    ... except LPError:
+    ...     print("raise time_limit")
+    raise time_limit
+    """
 
 
 class SeparationLP:

@@ -281,13 +281,33 @@ class PCSLP(PolyhedralClassifier):
                 if candidate.objective < state.objective - self.tol:
                     found = candidate
                     break
+        finished = found is state or found.objective <= self.tol
+        if found is state:
+            found = self._or_constant(data, state)
         measures = {
             "objective": found.objective,
             "mistakes": self._mistakes(data, found),
             "lps": float(n_lps),
         }
-        finished = found is state or found.objective <= self.tol
         return solve.Step(found, found, None, measures, finished)
+
+    def _or_constant(self, data: Blocks, state: PCSLPState) -> PCSLPState:
+        """Put all rows on one side where that is as good as this state and mistakes fewer.
+
+        The error function weighs the classes alike, so where the rows tell nothing, w = 0, it
+        does not care which side that is.
+        """
+        best, fewest = state, self._mistakes(data, state)
+        K, d = state.planes.K, data.n_features
+        for bias in (1.0, -1.0):
+            planes = Planes.of(np.zeros((K, d)), np.full(K, bias))
+            other = _evaluated(planes, state.held, state.problem, state.start, state.n_iter + 1)
+            mistakes = self._mistakes(data, other)
+            if other.objective <= state.objective * (1 + _TIE) and mistakes < fewest:
+                # Not above the state's by rounding.
+                best = other._replace(objective=min(other.objective, state.objective))
+                fewest = mistakes
+        return best
 
     def _solved(
         self, lp: SeparationLP, responsible: Indices, state: PCSLPState, number: int
@@ -330,13 +350,20 @@ class PCSLP(PolyhedralClassifier):
 
 
 def _others(options: list[Indices], limit: int, seed: tuple[int, int]) -> Iterator[tuple[int, ...]]:
-    """One of each of the options, in all ways but the first; a sample if they are too many."""
+    """One of each of the options, in all ways but the first.
+
+    With the first there are at most `limit`: if all are more, a sample of different ones.
+    """
     if math.prod(map(len, options)) <= limit:
         yield from itertools.islice(itertools.product(*options), 1, None)
-    else:
-        rng = np.random.default_rng(seed)
-        for _ in range(limit - 1):
-            yield tuple(rng.choice(of_row) for of_row in options)
+        return
+    rng = np.random.default_rng(seed)
+    seen = {tuple(int(of_row[0]) for of_row in options)}
+    while len(seen) < limit:
+        choice = tuple(int(rng.choice(of_row)) for of_row in options)
+        if choice not in seen:
+            seen.add(choice)
+            yield choice
 
 
 def _evaluated(
