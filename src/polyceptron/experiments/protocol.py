@@ -1,0 +1,133 @@
+"""What is measured: the sets, methods, grids and printed figures of paper.toml."""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import import_module
+from importlib.resources import files
+from typing import Any
+
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from polyceptron import datasets
+
+_MAKERS = {
+    "dataset1": datasets.make_dataset1,
+    "dataset2": datasets.make_dataset2,
+    "ionosphere": datasets.load_ionosphere,
+    "breast-cancer": datasets.load_breast_cancer,
+}
+_DRAWN = ("dataset1", "dataset2")
+
+
+@dataclass(frozen=True)
+class Printed:
+    """One cell of the paper's table: accuracy and its spread in %, seconds, hyperplanes."""
+
+    accuracy: float
+    spread: float
+    seconds: float
+    hyperplanes: float
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A set of the paper, and what the paper prints for it by method."""
+
+    key: str
+    title: str
+    K: int
+    passes: int
+    printed: Mapping[str, Printed]
+
+    def load(self, seed: int) -> Any:
+        """The Bunch; synthetic sets are drawn with this seed, real ones have one draw."""
+        make = _MAKERS[self.key]
+        return make(random_state=seed) if self.key in _DRAWN else make()
+
+
+@dataclass(frozen=True)
+class Method:
+    """An estimator with its parameters; ``printed`` names its row in the paper's table."""
+
+    key: str
+    title: str
+    estimator: str
+    parameters: Mapping[str, Any]
+    grid: Mapping[str, list[Any]]
+    printed: str | None = None
+    scale: bool = False
+
+    def build(self, dataset: Dataset, seed: int) -> Any:
+        """A new estimator for this set, one thread."""
+        module, _, name = self.estimator.rpartition(".")
+        make = getattr(import_module(module), name)
+        of_set = {"K": dataset.K, "passes": dataset.passes}
+        given = {
+            name: of_set[value] if isinstance(value, str) and value in of_set else value
+            for name, value in self.parameters.items()
+        }
+        known = make().get_params()
+        always = {"random_state": seed, "n_jobs": 1} if module == "polyceptron" else {}
+        always = {"random_state": seed, **always}
+        given |= {name: value for name, value in always.items() if name in known}
+        model = make(**given)
+        return make_pipeline(StandardScaler(), model) if self.scale else model
+
+    def search_grid(self) -> dict[str, list[Any]]:
+        """The grid with the names that `build`'s estimator knows them by."""
+        prefix = self.estimator.rpartition(".")[2].lower() + "__" if self.scale else ""
+        return {prefix + name: list(values) for name, values in self.grid.items()}
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """The whole experiment. ``digest`` changes with anything in its file."""
+
+    folds: int
+    repetitions: int
+    quick_repetitions: int
+    tuning_folds: int
+    baseline: str
+    datasets: Mapping[str, Dataset]
+    methods: Mapping[str, Method]
+    reasons: Mapping[str, Mapping[str, str]]
+    digest: str
+
+    def reason(self, method: str, dataset: str) -> str | None:
+        """Why ours may be below the printed figure, where we think we know."""
+        for key, other in ((dataset, method), (method, dataset)):
+            by = self.reasons.get(key, {})
+            if text := by.get(other, by.get("all")):
+                return text
+        return None
+
+    def choose(self, what: str, keys: Iterable[str] | None) -> list[str]:
+        """The keys of ``datasets`` or ``methods`` asked for, in the order of the file."""
+        known = list(getattr(self, what))
+        wanted = known if keys is None else list(keys)
+        for key in wanted:
+            if key not in known:
+                raise ValueError(f"{what}: {key!r} is not one of {', '.join(known)}")
+        return [key for key in known if key in wanted]
+
+
+@lru_cache(maxsize=1)
+def load_protocol() -> Protocol:
+    """The experiment of paper.toml."""
+    content = files("polyceptron.experiments").joinpath("paper.toml").read_bytes()
+    raw = tomllib.loads(content.decode())
+    sets, methods = {}, {}
+    for key, given in raw.pop("datasets").items():
+        printed = {name: Printed(**cell) for name, cell in given.pop("printed").items()}
+        sets[key] = Dataset(key=key, printed=printed, **given)
+    for key, given in raw.pop("methods").items():
+        methods[key] = Method(key=key, **{"parameters": {}, "grid": {}, **given})
+    return Protocol(
+        datasets=sets, methods=methods, digest=hashlib.sha256(content).hexdigest(), **raw
+    )
