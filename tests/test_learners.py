@@ -1,7 +1,6 @@
 """What the two perceptron-like learners promise; the others have files of their own."""
 
 import pickle
-import warnings
 
 import numpy as np
 import pandas as pd
@@ -9,17 +8,22 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.model_selection import GridSearchCV, cross_val_score
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 
-from polyceptron import BatchPolyceptron, OnlinePolyceptron, Polyhedron, kernels
-from polyceptron.datasets import load_breast_cancer, make_dataset1
-
-LEARNERS = [BatchPolyceptron, OnlinePolyceptron]
-learners = pytest.mark.parametrize("learner", LEARNERS)
+from common import (
+    PERCEPTRONS,
+    X_SQUARE,
+    Y_SQUARE,
+    assert_equal_models,
+    fit,
+    perceptrons,
+    quick,
+    square,
+)
+from polyceptron import OnlinePolyceptron, Polyhedron, kernels
+from polyceptron.datasets import load_breast_cancer
 
 WEIGHTS = (
     "an online update is step_size * weight * x: a row of weight 2 moves a hyperplane once by "
@@ -46,7 +50,7 @@ def _array_api(monkeypatch):
 @pytest.mark.usefixtures("_array_api")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks(
-    [learner() for learner in LEARNERS], expected_failed_checks=expected_failures
+    [learner() for learner in PERCEPTRONS], expected_failed_checks=expected_failures
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
@@ -59,7 +63,7 @@ def checks_with_the_lesser_label_inside():
     row of the heavy class *and* about a fifth of the light one: more than the check allows.
     """
     left_out = {"check_class_weight_classifiers", *EXPECTED_FAILURES[OnlinePolyceptron]}
-    for learner in LEARNERS:
+    for learner in PERCEPTRONS:
         for estimator, check in estimator_checks_generator(learner()):
             name = getattr(check, "func", check).__name__
             if name not in left_out:
@@ -75,348 +79,10 @@ def test_scikit_learn_checks_with_the_lesser_label_inside(estimator, check, monk
     check(estimator)
 
 
-# --- data and comparisons -------------------------------------------------------------
-
-
-def square(n=300, d=2, seed=0):
-    """Inside a box about the middle of d columns, with a gap, and outside of it."""
-    rng = np.random.default_rng(seed)
-    X = rng.uniform(-2, 2, (4 * n, d))
-    size = np.abs(X).max(axis=1)
-    X = X[(size < 1) | (size > 1.2)][:n]
-    return X, (np.abs(X).max(axis=1) < 1).astype(int)
-
-
-def quick(learner, **parameters):
-    """A learner that is done soon, with nothing left to its defaults that matters here."""
-    settings = {"n_hyperplanes": 3, "max_iter": 30, "n_init": 1, "random_state": 0}
-    return learner(**(settings | parameters))
-
-
-def fit(model, X, y, **arguments):
-    """Fit, whether or not it converges."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return model.fit(X, y, **arguments)
-
-
-def snapshot(model):
-    """All that a model is, as bytes by name."""
-    return {name: pickle.dumps(value) for name, value in vars(model).items()}
-
-
-def assert_equal_models(one, other):
-    """To the last bit."""
-    np.testing.assert_array_equal(one.coef_, other.coef_)
-    np.testing.assert_array_equal(one.intercept_, other.intercept_)
-    np.testing.assert_array_equal(one.classes_, other.classes_)
-    assert one.n_iter_ == other.n_iter_
-    assert one.history_.keys() == other.history_.keys()
-    for name, values in one.history_.items():
-        np.testing.assert_array_equal(values, other.history_[name])
-
-
-def assert_sound(model, X, y):
-    assert np.isfinite(model.coef_).all()
-    assert np.isfinite(model.intercept_).all()
-    assert model.coef_.any(axis=1).all()
-    assert set(model.predict(X)) <= set(y)
-    assert np.isfinite(model.decision_function(X)).all()
-    for values in model.history_.values():
-        assert not np.isnan(values).any()
-
-
-# --- bad input ------------------------------------------------------------------------
-
-X_OK, Y_OK = square(40)
-N = len(Y_OK)
-LABEL_3 = np.arange(N) % 3
-
-
-def changed(value, *place):
-    X = X_OK.astype(object if isinstance(value, str) else np.result_type(type(value), float))
-    X[place] = value
-    return X
-
-
-BAD_ROWS = {
-    "NaN": ({"X": changed(np.nan, 3, 1)}, r"X .*NaN"),
-    "infinity": ({"X": changed(np.inf, 3, 1)}, r"X .*infinity"),
-    "NaN in CSR": ({"X": sp.csr_matrix(changed(np.nan, 3, 1))}, r"X .*NaN"),
-    "strings": ({"X": changed("abc", 3, 1)}, r"'abc'"),
-    "complex": ({"X": changed(1j, 3, 1)}, r"Complex data not supported"),
-    "one column, 1-D": ({"X": X_OK[:, 0]}, r"Expected 2D array"),
-    "no rows": ({"X": X_OK[:0], "y": Y_OK[:0]}, r"0 sample"),
-    "no columns": ({"X": X_OK[:, :0]}, r"0 feature"),
-    "other number of labels": ({"y": Y_OK[:-1]}, rf"inconsistent.*\[{N}, {N - 1}\]"),
-    "one class": ({"y": np.full(N, 7)}, r"y .*1 class: \[7\]"),
-    "three classes": ({"y": LABEL_3}, r"[Oo]nly binary.*3 classes"),
-    "NaN label": ({"y": np.where(Y_OK, 1.0, np.nan)}, r"y .*NaN"),
-    "real labels": ({"y": X_OK[:, 0]}, r"Unknown label type: continuous"),
-    "negative weight": (
-        {"sample_weight": np.r_[1.0, 1, -2, np.ones(N - 3)]},
-        r"sample_weight.* -2.0 in row 2",
-    ),
-    "NaN weight": ({"sample_weight": np.full(N, np.nan)}, r"sample_weight contains NaN"),
-    "weights of another length": ({"sample_weight": np.ones(3)}, rf"sample_weight.*\(3,\).*{N}"),
-    "no weight at all": ({"sample_weight": np.zeros(N)}, r"[Ss]ample.weight.*zero"),
-    "class without weight": (
-        {"sample_weight": Y_OK.astype(float)},
-        r"sample_weight.*class .*0.* without weight",
-    ),
-    "too few rows with weight": (
-        {"sample_weight": np.r_[[1.0, 1], np.zeros(N - 2)], "y": np.arange(N) % 2},
-        r"n_hyperplanes=3 .*n_samples=2",
-    ),
-}
-
-BAD_PARAMETERS = {
-    "n_hyperplanes": [0, -1, 2.5, "3", None, True, N + 1],
-    "step_size": [0, -0.1, np.nan, np.inf, "fast", None, True],
-    "max_iter": [0, 1.5, None],
-    "n_iter_no_change": [0, None],
-    "margin": [-1, np.inf, "wide"],
-    "n_init": [0, 2.0],
-    "standardize": ["yes", None, 1],
-    "warm_start": ["no"],
-    "inside": [2, "inside", 0.5],
-    "init": ["zeros", np.zeros((3, 2)), np.zeros(9), np.full((3, 3), np.nan), None],
-    "class_weight": ["heavy", {5: 1.0}, [1, 2], {0: -1.0}, {0: np.nan}, 3],
-}
-BAD_OF_ONE = {
-    BatchPolyceptron: {
-        "tol": [-1, np.nan, "small"],
-        "inner_steps": [0, 1.5],
-        "prune": ["always", None, 2],
-    },
-    OnlinePolyceptron: {
-        "shuffle": ["yes", None],
-        "average": [2, "mean"],
-        "pocket": ["best", None],
-    },
-}
-BAD_PARAMETER_CASES = [
-    pytest.param(learner, name, value, id=f"{learner.__name__}-{name}-{number}")
-    for learner in LEARNERS
-    for name, values in (BAD_PARAMETERS | BAD_OF_ONE[learner]).items()
-    for number, value in enumerate(values)
-]
-
-
-class TestBadInput:
-    """A ValueError that says what was wrong, and a fitted model that stays as it was."""
-
-    @learners
-    @pytest.mark.parametrize("case", BAD_ROWS)
-    def test_rows(self, learner, case):
-        arguments, message = BAD_ROWS[case]
-        model = fit(quick(learner), X_OK, Y_OK)
-        before = snapshot(model)
-        with pytest.raises(ValueError, match=message):
-            model.fit(**({"X": X_OK, "y": Y_OK} | arguments))
-        assert snapshot(model) == before
-        fresh = quick(learner)
-        with pytest.raises(ValueError, match=message):
-            fresh.fit(**({"X": X_OK, "y": Y_OK} | arguments))
-        assert vars(fresh).keys() == fresh.get_params().keys()
-
-    @pytest.mark.parametrize(("learner", "name", "value"), BAD_PARAMETER_CASES)
-    def test_parameters(self, learner, name, value):
-        model = fit(quick(learner), X_OK, Y_OK).set_params(**{name: value})
-        before = snapshot(model)
-        with pytest.raises(ValueError, match=name) as error:
-            model.fit(X_OK, Y_OK)
-        assert found_in(value, str(error.value))
-        assert snapshot(model) == before
-
-    @learners
-    @pytest.mark.parametrize(
-        "init", [[["a", 0, 0]] * 3, [[1j, 0, 0]] * 3, np.full((3, 3), 1j), [[1, 2, 3], [1], [2]]]
-    )
-    def test_init_of_no_numbers_is_named(self, learner, init):
-        with pytest.raises(ValueError, match="init"):
-            quick(learner, init=init).fit(X_OK, Y_OK)
-
-    @learners
-    def test_three_classes_say_what_works(self, learner):
-        with pytest.raises(ValueError, match="OneVsRestClassifier"):
-            quick(learner).fit(X_OK, LABEL_3)
-
-    @learners
-    @pytest.mark.parametrize("n_jobs", [0, "two", 1.5])
-    def test_n_jobs(self, learner, n_jobs):
-        with pytest.raises(ValueError, match="n_jobs"):
-            quick(learner, n_jobs=n_jobs).fit(X_OK, Y_OK)
-
-    @learners
-    def test_warm_start_with_other_shapes(self, learner):
-        model = fit(quick(learner, warm_start=True), X_OK, Y_OK)
-        before = snapshot(model)
-        with pytest.raises(ValueError, match=r"warm_start=True .*had \(3, 2, .*, now \(3, 1, "):
-            model.fit(X_OK[:, :1], Y_OK)
-        assert snapshot(model) == before
-        with pytest.raises(ValueError, match=r"warm_start=True .*now \(2, 2, "):
-            model.set_params(n_hyperplanes=2).fit(X_OK, Y_OK)
-
-    @learners
-    def test_warm_start_with_another_class_inside(self, learner):
-        model = fit(quick(learner, warm_start=True), X_OK, Y_OK)
-        with pytest.raises(ValueError, match=r"warm_start=True needs .* class inside as before"):
-            model.set_params(inside=0).fit(X_OK, Y_OK)
-
-    @learners
-    @pytest.mark.parametrize("kind", ["lists", "objects", "frame", "array"])
-    @pytest.mark.parametrize("method", ["fit", "predict"])
-    def test_text_is_not_numbers(self, learner, kind, method):
-        text = {
-            "lists": X_OK.astype(str).tolist(),
-            "objects": X_OK.astype(str).astype(object),
-            "frame": pd.DataFrame(X_OK.astype(str)),
-            "array": X_OK.astype(str),
-        }[kind]
-        model = fit(quick(learner), X_OK, Y_OK)
-        with pytest.raises(ValueError, match=r"X.* must hold real numbers; got"):
-            model.fit(text, Y_OK) if method == "fit" else model.predict(text)
-
-    @learners
-    @pytest.mark.parametrize("method", ["predict", "decision_function"])
-    def test_prediction(self, learner, method):
-        with pytest.raises(NotFittedError):
-            getattr(quick(learner), method)(X_OK)
-        model = fit(quick(learner), X_OK, Y_OK)
-        with pytest.raises(ValueError, match=r"X has 1 features, but .* is expecting 2 features"):
-            getattr(model, method)(X_OK[:, :1])
-        with pytest.raises(ValueError, match="NaN"):
-            getattr(model, method)(changed(np.nan, 0, 0))
-
-    @learners
-    def test_interrupted_fit_changes_nothing(self, learner, monkeypatch):
-        model = fit(quick(learner), X_OK, Y_OK)
-        before = snapshot(model)
-
-        def interrupt(*_):
-            raise KeyboardInterrupt
-
-        monkeypatch.setattr(learner, "_step", interrupt)
-        with pytest.raises(KeyboardInterrupt):
-            model.fit(X_OK * 2, 1 - Y_OK)
-        assert snapshot(model) == before
-
-
-def found_in(value, message):
-    """Does the message show the value: itself, its shape, or the item that is wrong?"""
-    if isinstance(value, np.ndarray):
-        return str(value.shape) in message or "NaN" in message
-    if isinstance(value, dict):
-        return any(repr(part) in message for pair in value.items() for part in pair)
-    return repr(value) in message or (value is None and "()" in message)
-
-
-# --- extreme values -------------------------------------------------------------------
-
-X_SQUARE, Y_SQUARE = square(120)
-EXTREME = {
-    "1e300": X_SQUARE * 1e300,
-    "1.7e308": X_SQUARE / np.abs(X_SQUARE).max() * 1.7e308,
-    "1e150": X_SQUARE * 1e150,
-    "1e50": X_SQUARE * 1e50,
-    "1e-300": X_SQUARE * 1e-300,
-    "1e-320": X_SQUARE * 1e-320,
-    "1e300 and 1e-300": X_SQUARE * [1e300, 1e-300],
-    "1e9": X_SQUARE * [1e9, 1],
-    "far away": X_SQUARE + 1e9,
-    "constant columns": np.column_stack([X_SQUARE, np.ones(120), np.zeros(120)]),
-    "a constant of 1e300": np.column_stack([X_SQUARE, np.full(120, 1e300)]),
-    "only constants": np.column_stack([np.ones(120), np.zeros(120)]),
-    "one row in 1e300": np.vstack([X_SQUARE[:-1], [[1e300, -1e300]]]),
-    "duplicated rows": np.repeat(X_SQUARE[::10], 10, axis=0),
-    "all rows equal": np.tile(X_SQUARE[:1], (120, 1)),
-    "greatest float32": (X_SQUARE / 2 * np.finfo(np.float32).max * 0.99).astype(np.float32),
-    "least float32": (X_SQUARE * np.finfo(np.float32).tiny).astype(np.float32),
-    "denormal float32": (X_SQUARE * 1e-44).astype(np.float32),
-}
-
-
-@learners
-class TestExtremeValues:
-    """Warnings are errors here, but for those about convergence."""
-
-    @pytest.mark.parametrize("standardize", [True, False])
-    @pytest.mark.parametrize("K", [1, 3])
-    @pytest.mark.parametrize("case", EXTREME)
-    def test_finite_answer(self, learner, case, K, standardize):
-        X = EXTREME[case]
-        model = quick(learner, n_hyperplanes=K, standardize=standardize)
-        assert_sound(fit(model, X, Y_SQUARE), X, Y_SQUARE)
-
-    @pytest.mark.parametrize("case", ["1e300", "1e-300", "1e300 and 1e-300", "1e50"])
-    def test_sparse(self, learner, case):
-        X = sp.csr_matrix(EXTREME[case])
-        for standardize in (True, False):
-            assert_sound(fit(quick(learner, standardize=standardize), X, Y_SQUARE), X, Y_SQUARE)
-
-    @pytest.mark.parametrize("size", [1e300, 1e50, 1e-50, 1e9])
-    def test_size_of_standardized_columns_does_not_matter(self, learner, size):
-        factors = [size, 1 / 1024]
-        settings = {"standardize": True, "max_iter": 60}
-        expected = fit(quick(learner, **settings), X_SQUARE, Y_SQUARE)
-        found = fit(quick(learner, **settings), X_SQUARE * factors, Y_SQUARE)
-        np.testing.assert_array_equal(found.predict(X_SQUARE * factors), expected.predict(X_SQUARE))
-
-    def test_large_rows_are_learned(self, learner):
-        """What can be learned at 1 can be learned at 2**990, without standardising too."""
-        y = (X_SQUARE[:, 0] > X_SQUARE[:, 1]).astype(int)
-        settings = {"n_hyperplanes": 1, "standardize": False, "max_iter": 500, "margin": 0.0}
-        for size in (1.0, 2.0**300, 2.0**400, 2.0**990):
-            X = X_SQUARE * size
-            assert quick(learner, **settings).fit(X, y).score(X, y) == 1
-
-    @pytest.mark.parametrize("size", [1e120, 1e200, 1e300])
-    def test_good_start_among_large_rows_stays_good(self, learner, size):
-        X, y = X_SQUARE * size, (X_SQUARE[:, 0] > 0).astype(int)
-        settings = {"n_hyperplanes": 1, "standardize": False, "margin": 0.0}
-        model = quick(learner, init=[[1.0, 0, 0]], **settings).fit(X, y)
-        assert model.score(X, y) == 1
-        assert model.set_params(warm_start=True).fit(X, y).score(X, y) == 1
-
-    def test_pruning_large_data(self, learner):
-        """Enough rows for what the batch learner does to save time."""
-        X, y = square(5000)
-        for size in (1e37, 1e44, 1e60, 1e300):
-            model = quick(learner, standardize=False, max_iter=10)
-            assert_sound(fit(model, X * size, y), X * size, y)
-
-    def test_equal_rows_with_opposite_labels(self, learner):
-        X, y = np.repeat(X_SQUARE[:20], 2, axis=0), np.tile([0, 1], 20)
-        for standardize in (True, False):
-            assert_sound(fit(quick(learner, standardize=standardize), X, y), X, y)
-
-    def test_a_hyperplane_without_normal_becomes_a_face(self, learner):
-        """All rows equal, one row more inside than outside: everything is inside, or nothing."""
-        X, y = np.zeros((7, 2)), np.array([1, 0, 1, 0, 1, 0, 1])
-        model = fit(quick(learner, n_hyperplanes=1, standardize=False), X, y)
-        assert_sound(model, X, y)
-        assert len(set(model.predict(np.vstack([X, X_SQUARE, 1e6 * X_SQUARE])))) == 1
-
-    @pytest.mark.parametrize("weight", [1e-300, 1e-9, 1e9])
-    def test_size_of_weights(self, learner, weight):
-        weights = np.full(120, weight)
-        for standardize in (True, False):
-            model = quick(learner, standardize=standardize)
-            assert_sound(fit(model, X_SQUARE, Y_SQUARE, sample_weight=weights), X_SQUARE, Y_SQUARE)
-
-    def test_extreme_rows_get_the_polyhedrons_answer(self, learner):
-        model = quick(learner, n_hyperplanes=2, init=[[1e10, -1e10, 0], [0, 1, 1e9]])
-        fit(model, [[1.0, 0], [0, 1], [2, 0], [0, 3]], [1, 0, 1, 0])
-        X = np.array([[1e300, 2e300], [1e300, 1e300], [2e300, 1e300], [-1e308, 1e308]])
-        np.testing.assert_array_equal(model.decision_function(X), model.polyhedron_.decision(X))
-        np.testing.assert_array_equal(model.predict(X) == 1, model.polyhedron_.contains(X))
-
-
 # --- convergence ----------------------------------------------------------------------
 
 
-@learners
+@perceptrons
 class TestConvergence:
     def test_warning_says_what_to_change(self, learner):
         model = quick(learner, max_iter=2)
@@ -485,7 +151,7 @@ SAME_ROWS = {
 }
 
 
-@learners
+@perceptrons
 class TestKindsOfInput:
     @pytest.mark.parametrize("standardize", [True, False])
     @pytest.mark.parametrize("kind", SAME_ROWS)
@@ -558,29 +224,6 @@ class TestKindsOfInput:
             model.decision_function(X), by_hand.decision_function(scaler.transform(X)), rtol=1e-6
         )
 
-    @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
-    def test_frames_keep_their_names(self, learner, frame):
-        X = frame({"age": X_SQUARE[:, 0], "bmi": X_SQUARE[:, 1]})
-        model = fit(quick(learner), X, Y_SQUARE)
-        assert model.polyhedron_.feature_names == ("age", "bmi")
-        assert model.feature_names_in_.tolist() == ["age", "bmi"]
-        text = str(model.polyhedron_)
-        assert text.count("\n") == 2
-        assert "*age" in text
-        assert "*bmi" in text
-        with pytest.raises(ValueError, match="feature names"):
-            model.predict(X[["bmi", "age"]])
-
-    def test_arrays_have_no_names(self, learner):
-        model = fit(quick(learner), X_SQUARE, Y_SQUARE)
-        assert model.polyhedron_.feature_names is None
-        assert not hasattr(model, "feature_names_in_")
-
-    def test_names_go_when_names_are_gone(self, learner):
-        model = fit(quick(learner), pd.DataFrame(X_SQUARE, columns=["a", "b"]), Y_SQUARE)
-        fit(model, X_SQUARE, Y_SQUARE)
-        assert model.polyhedron_.feature_names is None
-
     def test_whole_numbers_as_parameters_compile_nothing_new(self, learner):
         """step_size=1 is step_size=1.0, at once."""
         floats = {"step_size": 2.0, "margin": 1.0}
@@ -628,7 +271,7 @@ class TestKindsOfInput:
 # --- labels, inside, scores -----------------------------------------------------------
 
 
-@learners
+@perceptrons
 class TestInside:
     def test_greater_label_by_default(self, learner):
         model = fit(quick(learner), X_SQUARE, Y_SQUARE)
@@ -702,7 +345,7 @@ class TestInside:
 # --- weights, starts, seeds -----------------------------------------------------------
 
 
-@learners
+@perceptrons
 class TestWeights:
     def test_a_row_of_zero_weight_is_no_row(self, learner):
         """Even where it would change the scaling or has a label of its own side."""
@@ -751,7 +394,7 @@ class TestWeights:
         np.testing.assert_array_equal(found.coef_, expected.coef_)
 
 
-@learners
+@perceptrons
 class TestStarts:
     INIT = np.array([[1.0, 0.5, 0.2], [-1, 0.25, 0.3], [0.1, -1, 0.4]])
 
@@ -827,34 +470,10 @@ class TestStarts:
         assert (third.coef_ != models[0].coef_).any()
 
 
-# --- threads, scikit-learn's tools ------------------------------------------------------
+# --- scikit-learn's tools ----------------------------------------------------------------------
 
 
-@learners
-class TestThreads:
-    @pytest.mark.parametrize("kind", [np.asarray, sp.csr_matrix])
-    def test_one_or_two_threads_give_the_same_bits(self, learner, kind, monkeypatch):
-        monkeypatch.setattr("polyceptron.blocks.ROWS_WORTH_THREADS", 100)
-        monkeypatch.setattr("polyceptron.criterion._ROWS_TO_DECIDE", 64)
-        small_blocks(monkeypatch, 37)
-        X, y = square(1000)
-        y = np.where(np.random.default_rng(0).random(1000) < 0.05, 1 - y, y)
-        models = [fit(quick(learner, n_jobs=n_jobs), kind(X), y) for n_jobs in (1, 2, None, -1)]
-        for model in models[1:]:
-            assert_equal_models(models[0], model)
-            np.testing.assert_array_equal(
-                models[0].decision_function(kind(X)), model.decision_function(kind(X))
-            )
-
-
-def small_blocks(monkeypatch, block_rows):
-    """Blocks of so many rows in fits: what a caller gives still counts."""
-    from polyceptron.blocks import ArrayBlocks
-
-    monkeypatch.setitem(ArrayBlocks.__init__.__kwdefaults__, "block_rows", block_rows)
-
-
-@learners
+@perceptrons
 class TestScikitLearn:
     def test_clone_and_parameters(self, learner):
         model = quick(learner, margin=0.25, inside=0)
@@ -874,18 +493,6 @@ class TestScikitLearn:
         np.testing.assert_array_equal(
             other.decision_function(X_SQUARE), model.decision_function(X_SQUARE)
         )
-
-    @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-    def test_pipeline_and_searches(self, learner):
-        X, y = make_dataset1(random_state=0, return_X_y=True)
-        X, y = X[:300], y[:300]
-        pipeline = make_pipeline(MinMaxScaler((-1, 1)), quick(learner, n_hyperplanes=3))
-        name = pipeline.steps[-1][0]
-        search = GridSearchCV(pipeline, {f"{name}__n_hyperplanes": [1, 3]}, cv=3).fit(X, y)
-        assert search.best_params_ == {f"{name}__n_hyperplanes": 3}
-        assert search.best_estimator_[-1].n_hyperplanes == 3
-        auc = cross_val_score(quick(learner, inside=-1), X, -y, cv=3, scoring="roc_auc")
-        assert auc.min() > 0.8
 
     def test_weights_and_scorers(self, learner):
         X, y = load_breast_cancer(return_X_y=True)

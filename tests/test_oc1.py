@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import StratifiedKFold, cross_val_score
+from sklearn.model_selection import cross_val_score
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -343,10 +343,6 @@ def same_tree(one, other):
         np.testing.assert_array_equal(getattr(one.tree_, name), getattr(other.tree_, name))
 
 
-def snapshot(model):
-    return {name: pickle.dumps(value) for name, value in vars(model).items()}
-
-
 X_OK, Y_OK = oblique(40)
 N = len(Y_OK)
 X_IRIS, Y_IRIS = load_iris(return_X_y=True)
@@ -368,11 +364,6 @@ class TestLearning:
         names = np.array(["setosa", "versicolor", "virginica"])
         scores = cross_val_score(quick(order=order), X_IRIS, names[Y_IRIS], cv=5)
         assert scores.mean() > 0.92
-
-    def test_breast_cancer(self):
-        X, y = load_breast_cancer(return_X_y=True)
-        folds = StratifiedKFold(5, shuffle=True, random_state=0)
-        assert cross_val_score(quick(), X, y, cv=folds).mean() > 0.95
 
     def test_better_than_axis_parallel(self):
         X, y = make_dataset1(random_state=0, return_X_y=True)
@@ -644,96 +635,9 @@ class TestSameAnswers:
 # --- bad and extreme input ------------------------------------------------------------
 
 
-def changed(value, *place):
-    X = X_OK.astype(object if isinstance(value, str) else np.result_type(type(value), float))
-    X[place] = value
-    return X
-
-
-BAD_ROWS = {
-    "NaN": ({"X": changed(np.nan, 3, 1)}, r"X .*NaN"),
-    "infinity": ({"X": changed(np.inf, 3, 1)}, r"X .*infinity"),
-    "strings": ({"X": changed("abc", 3, 1)}, r"'abc'"),
-    "numbers as strings": ({"X": X_OK.astype(str)}, r"X .*text"),
-    "complex": ({"X": changed(1j, 3, 1)}, r"Complex data not supported"),
-    "one column, 1-D": ({"X": X_OK[:, 0]}, r"Expected 2D array"),
-    "no rows": ({"X": X_OK[:0], "y": Y_OK[:0]}, r"0 sample"),
-    "no columns": ({"X": X_OK[:, :0]}, r"0 feature"),
-    "other number of labels": ({"y": Y_OK[:-1]}, rf"inconsistent.*\[{N}, {N - 1}\]"),
-    "NaN label": ({"y": np.where(Y_OK, 1.0, np.nan)}, r"y .*NaN"),
-    "real labels": ({"y": X_OK[:, 0]}, r"Unknown label type: continuous"),
-    "negative weight": (
-        {"sample_weight": np.r_[1.0, 1, -2, np.ones(N - 3)]},
-        r"sample_weight.* -2.0 in row 2",
-    ),
-    "NaN weight": ({"sample_weight": np.full(N, np.nan)}, r"sample_weight contains NaN"),
-    "weights of another length": ({"sample_weight": np.ones(3)}, rf"sample_weight.*\(3,\).*{N}"),
-    "no weight at all": ({"sample_weight": np.zeros(N)}, r"[Ss]ample.weight.*zero"),
-}
-
-BAD_PARAMETERS = {
-    "criterion": ["chi2", None, 0, True],
-    "order": ["cyclic", None, 1],
-    "n_restarts": [-1, 2.5, "3", None, True],
-    "n_jumps": [-1, 0.5, None],
-    "max_depth": [0, -1, 2.5, "deep"],
-    "min_samples_split": [1, 0, 2.5, None],
-    "min_samples_oblique": [-1, 2.5, "few"],
-    "prune_share": [-0.1, 1, 1.5, np.nan, "tenth", None, True],
-    "class_weight": ["heavy", {5: 1.0}, [1, 2], {0: -1.0}, 3],
-}
-BAD_PARAMETER_CASES = [
-    pytest.param(name, value, id=f"{name}-{number}")
-    for name, values in BAD_PARAMETERS.items()
-    for number, value in enumerate(values)
-]
-
-
-class TestBadInput:
-    """A ValueError that says what was wrong, and a fitted model that stays as it was."""
-
-    @pytest.mark.parametrize("case", BAD_ROWS)
-    def test_rows(self, case):
-        arguments, message = BAD_ROWS[case]
-        model = quick().fit(X_OK, Y_OK)
-        before = snapshot(model)
-        with pytest.raises(ValueError, match=message):
-            model.fit(**({"X": X_OK, "y": Y_OK} | arguments))
-        assert snapshot(model) == before
-        fresh = quick()
-        with pytest.raises(ValueError, match=message):
-            fresh.fit(**({"X": X_OK, "y": Y_OK} | arguments))
-        assert vars(fresh).keys() == fresh.get_params().keys()
-
-    def test_sparse_rows(self):
-        with pytest.raises(TypeError, match="Sparse data was passed"):
-            quick().fit(sp.csr_matrix(X_OK), Y_OK)
-
-    @pytest.mark.parametrize(("name", "value"), BAD_PARAMETER_CASES)
-    def test_parameters(self, name, value):
-        model = quick().fit(X_OK, Y_OK).set_params(**{name: value})
-        before = snapshot(model)
-        with pytest.raises(ValueError, match=name) as error:
-            model.fit(X_OK, Y_OK)
-        parts = [*value, *value.values()] if isinstance(value, dict) else [value]
-        assert any(repr(part) in str(error.value) for part in parts)
-        assert snapshot(model) == before
-
-    def test_interrupted_fit_changes_nothing(self, monkeypatch):
-        model = quick().fit(X_OK, Y_OK)
-        before = snapshot(model)
-
-        def interrupt(*_):
-            raise KeyboardInterrupt
-
-        monkeypatch.setattr(oc1_growth, "grow", interrupt)
-        with pytest.raises(KeyboardInterrupt):
-            model.fit(X_IRIS, Y_IRIS)
-        assert snapshot(model) == before
-
-    def test_names_of_a_fit_before_are_forgotten(self):
-        model = quick().fit(pd.DataFrame(X_OK, columns=["a", "b"]), Y_OK)
-        assert not hasattr(model.fit(X_OK, Y_OK), "feature_names_in_")
+def test_sparse_rows():
+    with pytest.raises(TypeError, match="Sparse data was passed"):
+        quick().fit(sp.csr_matrix(X_OK), Y_OK)
 
 
 X_SQUARE, Y_SQUARE = oblique(120)

@@ -436,65 +436,6 @@ class TestFailures:
             lp._set({"presolve": "perhaps"})
 
 
-def bad(value, row=3):
-    X = X_BOX.copy()
-    X[row, 1] = value
-    return X
-
-
-BAD_ROWS = {
-    "NaN": ({"X": bad(np.nan)}, r"X .*NaN"),
-    "infinity": ({"X": bad(np.inf)}, r"X .*infinity"),
-    "NaN in CSR": ({"X": sp.csr_matrix(bad(np.nan))}, r"X .*NaN"),
-    "one class": ({"y": np.full(120, 7)}, r"y .*1 class: \[7\]"),
-    "three classes": ({"y": np.arange(120) % 3}, r"[Oo]nly binary.*3 classes"),
-    "no rows": ({"X": X_BOX[:0], "y": Y_BOX[:0]}, r"0 sample"),
-    "no columns": ({"X": X_BOX[:, :0]}, r"0 feature"),
-    "negative weight": ({"sample_weight": np.r_[-2.0, np.ones(119)]}, r"sample_weight.* -2.0"),
-    "class without weight": ({"sample_weight": Y_BOX.astype(float)}, r"without weight"),
-}
-BAD_PARAMETERS = {
-    "n_hyperplanes": [0, -1, 2.5, "3", None, True, 121],
-    "max_iter": [0, 1.5, None],
-    "tol": [-1, np.nan, "small", None],
-    "max_ties": [0, 2.5, None, True],
-    "time_limit": [0, -1, np.inf, "long"],
-    "n_init": [0, 2.0],
-    "standardize": ["yes", None, 1],
-    "warm_start": ["no"],
-    "inside": [2, "inside"],
-    "init": ["k-means", np.zeros((3, 2)), np.full((3, 3), np.nan), None],
-    "class_weight": ["heavy", {5: 1.0}, [1, 2], {0: -1.0}, 3],
-    "n_jobs": [0, "two"],
-}
-
-
-class TestBadInput:
-    @pytest.mark.parametrize("case", BAD_ROWS)
-    def test_rows(self, case):
-        arguments, message = BAD_ROWS[case]
-        model = quick().fit(X_BOX, Y_BOX)
-        before = snapshot(model)
-        with pytest.raises(ValueError, match=message):
-            model.fit(**({"X": X_BOX, "y": Y_BOX} | arguments))
-        assert snapshot(model) == before
-
-    @pytest.mark.parametrize(
-        ("name", "value"),
-        [
-            pytest.param(name, value, id=f"{name}-{number}")
-            for name, values in BAD_PARAMETERS.items()
-            for number, value in enumerate(values)
-        ],
-    )
-    def test_parameters(self, name, value):
-        model = quick().fit(X_BOX, Y_BOX).set_params(**{name: value})
-        before = snapshot(model)
-        with pytest.raises(ValueError, match=name):
-            model.fit(X_BOX, Y_BOX)
-        assert snapshot(model) == before
-
-
 # --- same data, same seed, same model -------------------------------------------------------
 
 

@@ -3,10 +3,8 @@
 import pickle
 import warnings
 from dataclasses import replace
-from functools import cache
 
 import numpy as np
-import pandas as pd
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
@@ -411,16 +409,6 @@ class TestBoth:
         found = fit(clone(model), X.astype(np.float32), Y_SQUARE)
         assert_equal_models(found, fit(model, X, Y_SQUARE))
 
-    @pytest.mark.parametrize("kind", [np.asarray, sp.csr_matrix])
-    def test_threads_do_not_show(self, learner, kind, monkeypatch):
-        monkeypatch.setattr("polyceptron.blocks.ROWS_WORTH_THREADS", 100)
-        monkeypatch.setitem(ArrayBlocks.__init__.__kwdefaults__, "block_rows", 37)
-        models = [
-            fit(quick(learner, n_jobs=n_jobs), kind(X_SQUARE), Y_SQUARE) for n_jobs in (1, 2, None)
-        ]
-        for model in models[1:]:
-            assert_equal_models(models[0], model)
-
     def test_seeds(self, learner):
         one, same, other = (
             fit(quick(learner, random_state=seed), X_SQUARE, Y_SQUARE) for seed in (3, 3, 4)
@@ -444,12 +432,6 @@ class TestBoth:
         by_hand = weights * np.where(Y_SQUARE == 1, 4, 2)
         model = quick(learner, standardize=False)
         assert_equal_models(found, fit(model, X_SQUARE, Y_SQUARE, sample_weight=by_hand))
-
-    def test_names(self, learner):
-        X = pd.DataFrame(X_SQUARE, columns=["age", "dose"])
-        model = fit(quick(learner), X, Y_SQUARE)
-        assert model.polyhedron_.feature_names == ("age", "dose")
-        assert model.feature_names_in_.tolist() == ["age", "dose"]
 
     def test_warning_says_what_to_change(self, learner):
         model = quick(learner, max_iter=1, tol=0)
@@ -493,18 +475,6 @@ class TestBoth:
         assert np.isfinite(model.coef_).all()
         assert np.isfinite(model.log_likelihood_)
 
-    def test_interrupted_fit_changes_nothing(self, learner, monkeypatch):
-        model = fit(quick(learner), X_SQUARE, Y_SQUARE)
-        before = {name: pickle.dumps(value) for name, value in vars(model).items()}
-
-        def interrupt(*_):
-            raise KeyboardInterrupt
-
-        monkeypatch.setattr(SPLA1, "_step", interrupt)
-        with pytest.raises(KeyboardInterrupt):
-            model.fit(X_SQUARE * 2, 1 - Y_SQUARE)
-        assert {name: pickle.dumps(value) for name, value in vars(model).items()} == before
-
 
 def test_blas_gets_its_threads_back():
     """However many threads are in there: the first limits, the last lifts the limit."""
@@ -545,72 +515,6 @@ def test_a_given_start_is_in_the_units_of_the_rows(standardize):
 
 
 # --- bad input ------------------------------------------------------------------------------
-
-BAD = {
-    "C": [0, -1.0, np.inf, np.nan, "strong", None, True],
-    "inner_steps": [0, 1.5, None],
-    "tol": [-1e-3, np.nan, None, "small"],
-    "max_iter": [0, 2.5],
-    "n_init": [0, "five"],
-    "standardize": ["yes", None],
-    "n_jobs": [0, "two"],
-    "inside": [2, "inside"],
-    "class_weight": ["heavy", {5: 1.0}],
-}
-BAD_OF_ONE = {
-    SPLA1: {
-        "n_hyperplanes": [0, 2.5, None, True, 301],
-        "init": ["zeros", np.zeros((3, 2)), np.full((3, 3), np.nan)],
-        "warm_start": ["no"],
-    },
-    SPLA2: {
-        "max_hyperplanes": [0, 2.5, None, "many"],
-        "validation_fraction": [0, 1, 1.5, -0.1, np.nan, None, "half"],
-    },
-}
-
-
-@cache
-def fitted(learner):
-    return pickle.dumps(fit(quick(learner), X_SQUARE, Y_SQUARE))
-
-
-@pytest.mark.parametrize(
-    ("learner", "name", "value"),
-    [
-        pytest.param(learner, name, value, id=f"{learner.__name__}-{name}-{number}")
-        for learner in LEARNERS
-        for name, values in (BAD | BAD_OF_ONE[learner]).items()
-        for number, value in enumerate(values)
-    ],
-)
-def test_bad_parameters_are_named(learner, name, value):
-    model = pickle.loads(fitted(learner)).set_params(**{name: value})
-    before = pickle.dumps(vars(model))
-    with pytest.raises(ValueError, match=name) as error:
-        model.fit(X_SQUARE, Y_SQUARE)
-    shown = str(value.shape) if isinstance(value, np.ndarray) else repr(value)
-    if isinstance(value, dict):
-        shown = "5"
-    assert shown in str(error.value) or "NaN" in str(error.value)
-    assert pickle.dumps(vars(model)) == before
-
-
-@learners
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"X": np.vstack([X_SQUARE[1:], [[0, np.nan]]])}, "NaN"),
-        ({"y": np.zeros(300, int)}, "1 class"),
-        ({"y": np.arange(300) % 3}, "3 classes"),
-        ({"sample_weight": np.full(300, -1.0)}, "sample_weight"),
-        ({"sample_weight": Y_SQUARE.astype(float)}, "without weight"),
-        ({"X": X_SQUARE[:, 0]}, "2D"),
-    ],
-)
-def test_bad_rows(learner, arguments, message):
-    with pytest.raises(ValueError, match=message):
-        quick(learner).fit(**({"X": X_SQUARE, "y": Y_SQUARE} | arguments))
 
 
 def test_nothing_to_hold_out():

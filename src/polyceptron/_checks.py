@@ -1,6 +1,7 @@
 """What arguments must be, said in one place: each check names the argument and what it found."""
 
 from collections.abc import Iterable
+from datetime import date, time, timedelta
 from numbers import Integral
 from typing import Any
 
@@ -8,6 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from polyceptron._types import Floats
+
+_TIMES = {"M": "dates", "m": "spans of time"}
 
 
 def as_count(value: Any, name: str, least: int = 1) -> int:
@@ -18,7 +21,7 @@ def as_count(value: Any, name: str, least: int = 1) -> int:
 
 
 def refuse_text(value: Any, name: str) -> None:
-    """Raise a ValueError if `value` holds text: numpy would parse "1" as a number."""
+    """Raise a ValueError if `value` holds text or dates: numpy would make numbers of them."""
     kind = getattr(getattr(value, "dtype", None), "kind", None)
     if kind is not None and kind in "biuf":
         return
@@ -33,10 +36,18 @@ def refuse_text(value: Any, name: str) -> None:
     raw = value if kind is not None else np.asarray(value)
     if raw.dtype.kind in "US":
         raise ValueError(f"{name} must hold real numbers; got text ({raw.dtype})")
+    if raw.dtype.kind in "mM":
+        raise ValueError(
+            f"{name} must hold real numbers; got {_TIMES[raw.dtype.kind]} ({raw.dtype}): "
+            "say which numbers, for example days since a day of your choice"
+        )
     if raw.dtype.kind == "O":
-        text = next((item for item in raw.flat if isinstance(item, str | bytes)), None)
-        if text is not None:
-            raise ValueError(f"{name} must hold real numbers; got the text {text!r}")
+        refused = str | bytes | date | time | timedelta | np.datetime64 | np.timedelta64
+        found = next((item for item in raw.flat if isinstance(item, refused)), None)
+        if isinstance(found, str | bytes):
+            raise ValueError(f"{name} must hold real numbers; got the text {found!r}")
+        if found is not None:
+            raise ValueError(f"{name} must hold real numbers; got the date or time {found!r}")
 
 
 def as_floats(value: Any, name: str, *, copy: bool = False) -> Floats:

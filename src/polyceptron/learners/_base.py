@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from polyceptron import solve
@@ -29,7 +28,9 @@ from polyceptron.learners._parameters import (
     check_inside,
     check_known_labels,
     check_n_jobs,
+    check_seed,
     check_two_classes,
+    check_verbose,
     check_weights,
     check_whole,
 )
@@ -127,8 +128,7 @@ class PolyhedralClassifier(ClassifierMixin, BaseEstimator):
         check_whole("max_iter", self.max_iter)
         check_whole("n_init", self.n_init)
         check_n_jobs(self.n_jobs)
-        if not isinstance(self.verbose, bool | np.bool_):
-            check_whole("verbose", self.verbose, 0)
+        check_verbose(self.verbose)
         check_flag("standardize", self.standardize)
         check_flag("warm_start", self.warm_start)
 
@@ -243,10 +243,7 @@ class PolyhedralClassifier(ClassifierMixin, BaseEstimator):
 
     def _seeds(self) -> list[int]:
         """One seed for each start; a given start needs only one."""
-        try:
-            random = check_random_state(self.random_state)
-        except ValueError as error:
-            raise ValueError(f"random_state: {error}") from None
+        random = check_seed(self.random_state)
         given = not isinstance(self.init, str) or (self.warm_start and hasattr(self, "polyhedron_"))
         n_init = 1 if given else self.n_init
         return [int(seed) for seed in random.randint(0, 2**31 - 1, size=n_init)]

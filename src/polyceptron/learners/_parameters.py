@@ -15,6 +15,9 @@ from sklearn.utils.validation import _check_sample_weight
 from polyceptron._checks import as_count, as_floats
 from polyceptron._types import Floats
 
+_LARGEST_TOTAL = 1e303
+"""Sums of weights times scores stay below the largest number, about 1.8e308."""
+
 
 def check_whole(name: str, value: Any, low: int = 1) -> int:
     return as_count(value, name, low)
@@ -32,7 +35,7 @@ def check_seed(random_state: Any) -> np.random.RandomState:
     try:
         random: np.random.RandomState = check_random_state(random_state)
     except ValueError as error:
-        raise ValueError(f"random_state: {error}") from None
+        raise ValueError(f"random_state: {error}; got {random_state!r}") from None
     return random
 
 
@@ -140,6 +143,7 @@ def check_weights(
     if (weight < 0).any():
         row = int(np.argmax(weight < 0))
         raise ValueError(f"sample_weight must not be negative, got {weight[row]} in row {row}")
+    _check_total(weight)
     if stream and isinstance(class_weight, str) and class_weight == "balanced":
         raise ValueError(
             "class_weight='balanced' needs all rows at once, so partial_fit cannot use it: "
@@ -147,7 +151,9 @@ def check_weights(
         )
     if class_weight is not None:
         by_class = _class_weights(class_weight, weight, y, classes)
-        weight = weight * by_class[np.searchsorted(classes, y)]
+        with np.errstate(over="ignore"):
+            weight = weight * by_class[np.searchsorted(classes, y)]
+        _check_total(weight)
     for label, name in [] if stream else zip(classes, classes.tolist(), strict=True):
         if not weight[y == label].any():
             raise ValueError(
@@ -155,6 +161,16 @@ def check_weights(
                 "every row of it weighs zero"
             )
     return np.asarray(weight)
+
+
+def _check_total(weight: Floats) -> None:
+    with np.errstate(over="ignore"):
+        total = float(weight.sum())
+    if not total <= _LARGEST_TOTAL:
+        raise ValueError(
+            f"sample_weight and class_weight must not add up to more than {_LARGEST_TOTAL:g}, "
+            f"got {total:g}: scale them down"
+        )
 
 
 def _class_weights(

@@ -1,0 +1,79 @@
+"""What the tests of several learners share: data, quick settings, comparisons."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from polyceptron import OC1, PCSLP, SPLA1, SPLA2, BatchPolyceptron, OnlinePolyceptron
+from polyceptron.blocks import ArrayBlocks
+
+PERCEPTRONS = [BatchPolyceptron, OnlinePolyceptron]
+SETTINGS = {
+    BatchPolyceptron: {"n_hyperplanes": 3, "max_iter": 30, "n_init": 1},
+    OnlinePolyceptron: {"n_hyperplanes": 3, "max_iter": 30, "n_init": 1},
+    SPLA1: {"n_hyperplanes": 3, "n_init": 1},
+    SPLA2: {"max_hyperplanes": 3, "n_init": 1},
+    PCSLP: {"n_hyperplanes": 3, "n_init": 1},
+    OC1: {"n_restarts": 3},
+}
+perceptrons = pytest.mark.parametrize("learner", PERCEPTRONS)
+every_learner = pytest.mark.parametrize("learner", SETTINGS)
+every_polyhedron = pytest.mark.parametrize("learner", [one for one in SETTINGS if one is not OC1])
+
+
+def square(n=300, d=2, seed=0):
+    """Inside a box about the middle of d columns, with a gap, and outside of it."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-2, 2, (4 * n, d))
+    size = np.abs(X).max(axis=1)
+    X = X[(size < 1) | (size > 1.2)][:n]
+    return X, (np.abs(X).max(axis=1) < 1).astype(int)
+
+
+def quick(learner, **parameters):
+    """A learner that is done soon, with nothing left to its defaults that matters here."""
+    return learner(**(SETTINGS[learner] | {"random_state": 0} | parameters))
+
+
+def fit(model, X, y, **arguments):
+    """Fit, whether or not it converges."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return model.fit(X, y, **arguments)
+
+
+def snapshot(model):
+    """All that a model is, as bytes by name."""
+    return {name: pickle.dumps(value) for name, value in vars(model).items()}
+
+
+def assert_equal_models(one, other):
+    """To the last bit."""
+    np.testing.assert_array_equal(one.coef_, other.coef_)
+    np.testing.assert_array_equal(one.intercept_, other.intercept_)
+    np.testing.assert_array_equal(one.classes_, other.classes_)
+    assert one.n_iter_ == other.n_iter_
+    assert one.history_.keys() == other.history_.keys()
+    for name, values in one.history_.items():
+        np.testing.assert_array_equal(values, other.history_[name])
+
+
+def assert_sound(model, X, y):
+    assert np.isfinite(model.coef_).all()
+    assert np.isfinite(model.intercept_).all()
+    assert model.coef_.any(axis=1).all()
+    assert set(model.predict(X)) <= set(y)
+    assert np.isfinite(model.decision_function(X)).all()
+    for values in model.history_.values():
+        assert not np.isnan(values).any()
+
+
+def small_blocks(monkeypatch, block_rows):
+    """Blocks of so many rows in fits: what a caller gives still counts."""
+    monkeypatch.setitem(ArrayBlocks.__init__.__kwdefaults__, "block_rows", block_rows)
+
+
+X_SQUARE, Y_SQUARE = square(120)
