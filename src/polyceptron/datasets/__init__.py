@@ -1,4 +1,4 @@
-"""The paper's four sets, and a generator of random polyhedrally separable data.
+"""The paper's four sets, random polyhedrally separable data, and a set that is never learned.
 
 Labels are -1 and +1, and the paper's positive class, the inside, is +1.
 
@@ -13,6 +13,7 @@ Ionosphere (351, 34) 2
 Breast-Cancer (683, 9) 2
 """
 
+from polyceptron.datasets._cycle import load_cycle
 from polyceptron.datasets._paper import paper_datasets
 from polyceptron.datasets._random import make_polyhedron
 from polyceptron.datasets._synthetic import make_dataset1, make_dataset2
@@ -20,6 +21,7 @@ from polyceptron.datasets._uci import load_breast_cancer, load_ionosphere
 
 __all__ = [
     "load_breast_cancer",
+    "load_cycle",
     "load_ionosphere",
     "make_dataset1",
     "make_dataset2",

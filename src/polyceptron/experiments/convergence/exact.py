@@ -1,0 +1,218 @@
+"""Small instances of online Polyceptron settled exactly: every weight that can be reached.
+
+Algorithm 2 with step 1 and the rows [x, 1]. Weights never leave a bounded region (each
+hyperplane is corrected only by rows that it has on the wrong side: the perceptron cycling
+theorem), so on integer rows they take finitely many values: in a fixed order a run converges or
+comes back to weights it had, and in a random order it is a finite Markov chain. Numbers are
+small halves and integers, which Python's floats hold exactly.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+Weights = tuple[tuple[float, ...], ...]
+"""One tuple (w_k, b_k) for each hyperplane."""
+Row = tuple[tuple[float, ...], int]
+"""A point and its label, -1 or +1."""
+
+
+@dataclass(frozen=True)
+class Pass:
+    """Some rows taken once: the weights after them, and what happened on the way.
+
+    ``ties`` says whether a row scored exactly 0, or an update had a choice of hyperplanes.
+    """
+
+    weights: Weights
+    updated: tuple[int, ...]
+    ties: bool
+
+
+def take(weights: Weights, rows: Iterable[Row]) -> Pass:
+    """Take these rows in this order."""
+    W = [list(w) for w in weights]
+    updated, ties = [], False
+    for x, y in rows:
+        scores = [sum(a * b for a, b in zip(w, x, strict=False)) + w[-1] for w in W]
+        h = min(scores)
+        wrong = y * h <= 0
+        ties |= h == 0 or (wrong and scores.count(h) > 1)
+        if wrong:
+            r = scores.index(h)
+            for j, x_j in enumerate(x):
+                W[r][j] += y * x_j
+            W[r][-1] += y
+            updated.append(r)
+    return Pass(tuple(map(tuple, W)), tuple(updated), ties)
+
+
+@dataclass(frozen=True)
+class Fate:
+    """How a run in the given order ends.
+
+    A cycle of ``length`` passes that begins after ``reached`` passes; length 0 is convergence
+    after so many passes. ``ties`` and ``moving`` (hyperplanes updated) are those of the cycle,
+    ``ties_before`` those on the way to it.
+    """
+
+    reached: int
+    length: int
+    ties: bool = False
+    ties_before: bool = False
+    moving: int = 0
+
+
+def follow(weights: Weights, rows: Sequence[Row]) -> Fate:
+    """Take pass after pass until no row is wrong or known weights are back."""
+    seen: dict[Weights, int] = {}
+    history: list[Pass] = []
+    while weights not in seen:
+        seen[weights] = len(history)
+        step = take(weights, rows)
+        if not step.updated:
+            return Fate(reached=len(history), length=0)
+        history.append(step)
+        weights = step.weights
+    first = seen[weights]
+    return Fate(
+        reached=first,
+        length=len(history) - first,
+        ties=any(step.ties for step in history[first:]),
+        ties_before=any(step.ties for step in history[:first]),
+        moving=len({r for step in history[first:] for r in step.updated}),
+    )
+
+
+@dataclass(frozen=True)
+class Chain:
+    """What can become of a run whose order is drawn anew.
+
+    ``states`` weights can be reached, ``trapped`` of them have no way to convergence any more,
+    and ``free`` of these are safe from ties for ever. The run never converges with probability
+    ``p_never``.
+    """
+
+    states: int
+    trapped: int
+    free: int
+    p_never: float
+
+
+def reshuffled(weights: Weights, rows: Sequence[Row], most: int = 5000) -> Chain | None:
+    """The chain of passes in random order; None if it has more than `most` states."""
+    return _explore(weights, list(itertools.permutations(rows)), most)
+
+
+def any_sequence(weights: Weights, rows: Sequence[Row], most: int = 5000) -> Chain | None:
+    """The chain of single rows drawn at random: a trap in it is one for every sequence of rows."""
+    return _explore(weights, [(row,) for row in rows], most)
+
+
+def _explore(start: Weights, moves: Sequence[Sequence[Row]], most: int) -> Chain | None:
+    place = {start: 0}
+    found = [start]
+    after: list[list[int]] = []
+    tied: set[int] = set()
+    for weights in found:  # grows
+        steps = [take(weights, rows) for rows in moves]
+        for step in steps:
+            if step.weights not in place:
+                place[step.weights] = len(found)
+                found.append(step.weights)
+        if any(step.ties for step in steps):
+            tied.add(len(after))
+        after.append([place[step.weights] for step in steps])
+        if len(found) > most:
+            return None
+    n = len(found)
+    # Where no move updates, all rows are right: that is convergence.
+    ends = {i for i in range(n) if all(j == i for j in after[i]) and _is_right(found[i], moves)}
+    trapped = set(range(n)) - _leading_to(ends, after)
+    free = trapped - _leading_to(tied & trapped, after)
+    return Chain(n, len(trapped), len(free), _probability(after, ends, trapped))
+
+
+def _is_right(weights: Weights, moves: Sequence[Sequence[Row]]) -> bool:
+    return not any(take(weights, rows).updated for rows in moves)
+
+
+def _leading_to(goal: set[int], after: Sequence[Sequence[int]]) -> set[int]:
+    before: list[set[int]] = [set() for _ in after]
+    for i, following in enumerate(after):
+        for j in following:
+            before[j].add(i)
+    found, open_ = set(goal), list(goal)
+    while open_:
+        new = before[open_.pop()] - found
+        found |= new
+        open_.extend(new)
+    return found
+
+
+def _probability(after: Sequence[Sequence[int]], ends: set[int], trapped: set[int]) -> float:
+    """The probability of coming from state 0 to a trapped state."""
+    between = [i for i in range(len(after)) if i not in ends and i not in trapped]
+    if not trapped or 0 in ends:
+        return 0.0
+    if 0 in trapped:
+        return 1.0
+    place = {i: k for k, i in enumerate(between)}
+    A, b = np.eye(len(between)), np.zeros(len(between))
+    for i, k in place.items():
+        for j in after[i]:
+            if j in trapped:
+                b[k] += 1 / len(after[i])
+            elif j in place:
+                A[k, place[j]] -= 1 / len(after[i])
+    return float(np.linalg.solve(A, b)[place[0]])
+
+
+def separable_rows(d: int, n: int, K: int, reach: int) -> Iterator[tuple[Row, ...]]:
+    """Sets of n different integer points of [-reach, reach]^d, with every labelling of two
+    classes that K hyperplanes separate, each set once.
+    """  # noqa: D205
+    cube = list(itertools.product(range(-reach, reach + 1), repeat=d))
+    for points in itertools.combinations(cube, n):
+        cuts = _cuts(points, d, reach)
+        for labels in itertools.product((-1, 1), repeat=n):
+            if abs(sum(labels)) < n and _separate(cuts, labels, K):
+                yield tuple(zip(points, labels, strict=True))
+
+
+def _cuts(points: Sequence[tuple[int, ...]], d: int, reach: int) -> set[tuple[bool, ...]]:
+    """Which points one hyperplane can have on its positive side.
+
+    Weights up to 3 give all of them on a line, and in the plane for reach 1: there lies one
+    between any two directions that are perpendicular to a difference of points.
+    """
+    found = set()
+    for w in itertools.product(range(-3, 4), repeat=d):
+        at = [sum(a * b for a, b in zip(w, x, strict=True)) for x in points]
+        for twice in range(-6 * d * reach - 1, 6 * d * reach + 2, 2):
+            found.add(tuple(2 * value > twice for value in at))
+    return found
+
+
+def _separate(cuts: set[tuple[bool, ...]], labels: Sequence[int], K: int) -> bool:
+    """Do K cuts leave no negative row, and every positive one?"""
+    useful = {
+        frozenset(i for i, side in enumerate(cut) if not side)
+        for cut in cuts
+        if all(side for side, y in zip(cut, labels, strict=True) if y > 0)
+    }
+    negative = {i for i, y in enumerate(labels) if y < 0}
+    return any(
+        frozenset().union(*some) == negative
+        for some in itertools.combinations_with_replacement(useful, K)
+    )
+
+
+def is_separable(rows: Sequence[Row], K: int, reach: int) -> bool:
+    """Do K hyperplanes separate these integer rows? `reach` bounds their coordinates."""
+    points = [tuple(int(value) for value in x) for x, _ in rows]
+    return _separate(_cuts(points, len(points[0]), reach), [y for _, y in rows], K)
