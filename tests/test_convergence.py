@@ -1,5 +1,6 @@
 """The open question: runs are exact, cycles are real, and the study survives a kill."""
 
+import dataclasses
 import gzip
 import itertools
 import json
@@ -267,6 +268,19 @@ class TestRuns:
             found = runs.find_trap(instance, instance.start)
             assert found == (chain.states if chain.trapped == chain.states else None)
             assert runs.find_trap(instance, instance.start, most=1) is None
+
+    def test_random_set_with_a_trap(self):
+        """A reshuffled run of the study, from the learner's own start, that never converges."""
+        instance = runs.draw(Cell(d=2, K=3, margin=0.05, N=30, digits=3), run=15, seed=0)
+        state = runs._Passes(instance, shuffled=True)
+        while runs.find_trap(instance, state.planes, most=100) is None:
+            assert state.step() > 0
+        weights = tuple(map(tuple, np.column_stack(state.planes.arrays()).tolist()))
+        rows = list(zip(map(tuple, instance.X.tolist()), instance.y.tolist(), strict=True))
+        chain = exact.any_sequence(weights, rows)
+        assert chain.trapped == chain.free == chain.states
+        others = [dataclasses.replace(instance, seed=seed) for seed in range(20)]
+        assert 0 < sum(runs.go(other, "shuffled", 1000).converged for other in others) < 20
 
     def test_every_small_run_ends_as_the_exact_one(self):
         """All whole starts up to 1 in all orders: the same verdict, pass by pass."""
