@@ -40,7 +40,7 @@ def mistakes(given: Courses, reshuffled: Courses) -> Chart:
     """The paper's figure: misclassified rows against passes, in both orders."""
     title = given.dataset.title
     panels = (
-        (given, "Rows in the given order, as in the paper", style.VERMILLION),
+        (given, "Rows in the given order, pass after pass", style.VERMILLION),
         (reshuffled, "Rows reshuffled before each pass", style.BLUE),
     )
 
