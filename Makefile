@@ -23,8 +23,8 @@ help:  ## List the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-8s %s\n", $$1, $$2}'
 
 .PHONY: demo
-demo: $(VENV)/.has-plot  ## Learn the paper's four sets and show the result
-	$(PY) -m polyceptron.demo
+demo: $(VENV)/.has-report  ## Measure the paper's table again, and write a report
+	$(PY) -m polyceptron reproduce --quick --overwrite --out polyceptron-report
 
 .PHONY: test
 test: $(VENV)/.has-test  ## Run the whole test suite, doctests included

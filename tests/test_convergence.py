@@ -424,7 +424,7 @@ class TestStudy:
         assert len(left.searches) == n_searches
         assert len(left.records) == 9 - n_searches
         begun = []
-        monkeypatch.setattr(study, "_results", lambda calls, _jobs: begun.extend(calls) or [])
+        monkeypatch.setattr(study, "in_processes", lambda _, calls, __: begun.extend(calls) or [])
         convergence.run_study(tmp_path, quick=True, resume=True)
         todo = {arguments[0] for _, arguments in begun}
         assert len(begun) == len(todo) == left.header["runs"] * 2 * len(left.header["cells"]) - 2

@@ -112,7 +112,7 @@ class TestConvergence:
 
     def test_more_starts_are_never_worse(self, learner):
         X, y = square(200)
-        y = np.where(np.random.default_rng(0).random(200) < 0.2, 1 - y, y)
+        y = np.where(np.random.default_rng(0).random(200) < 0.1, 1 - y, y)
         scores = [
             fit(quick(learner, n_hyperplanes=4, n_init=n_init), X, y).score(X, y)
             for n_init in (1, 2, 4, 8)

@@ -90,6 +90,11 @@ class TestOneRun:
         assert found.n_iter == 4
         assert found.state[1] == 3  # the least criterion among equals
 
+    def test_not_settled_too_soon(self):
+        stopping = Stopping(100, 3, at_least=10)
+        found = solve.run_once(Script(), "rows", (ranks(5, 4), 0), stopping, silent())
+        assert (found.n_iter, found.converged) == (10, True)
+
     def test_no_patience_no_settling(self):
         assert once(Script(), ranks(5), max_iter=50).n_iter == 50
 
@@ -109,7 +114,7 @@ class TestOneRun:
 
     def test_the_learner_concludes_and_its_answer_is_ranked(self):
         class Last(Script):
-            def _conclude(self, data, best, last):
+            def _conclude(self, _, best, last):
                 assert (best[1], last[1]) == (1, 3)
                 return last
 

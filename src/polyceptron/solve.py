@@ -75,11 +75,16 @@ class Stopping:
     """When a run ends, besides being finished.
 
     ``patience`` is the number of steps without fewer mistakes after which a run
-    counts as settled; None for never.
+    counts as settled, though not before ``at_least`` steps; None for never.
     """
 
     max_iter: int
     patience: int | None = None
+    at_least: int = 0
+
+    def settled(self, n_iter: int, n_no_change: int) -> bool:
+        enough = self.patience is not None and n_no_change >= self.patience
+        return enough and n_iter >= self.at_least
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +149,7 @@ def run_once(
         if step.rank is not None:
             mistakes = step.rank.mistakes
             fewest, since = (mistakes, 0) if mistakes < fewest else (fewest, since + 1)
-        if stopping.patience is not None and since >= stopping.patience:
+        if stopping.settled(len(rows), since):
             why = "settled"
             break
         state = step.following

@@ -39,6 +39,7 @@ def plan(protocol: Protocol, datasets: list[str], methods: list[str], n: int) ->
 
 
 def task_of(record: dict[str, Any]) -> Task:
+    """The task that a record is the result of."""
     return Task(*(record[name] for name in Task._fields))
 
 

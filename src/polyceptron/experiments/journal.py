@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+import platform
+from collections.abc import Iterable, Mapping
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, Self
-
-try:
-    import fcntl
-except ImportError:  # pragma: no cover - not on Windows
-    fcntl = None  # type: ignore[assignment]
+from typing import Any, Self
 
 
 class JournalError(Exception):
@@ -56,7 +53,7 @@ class Journal:
         self.header: dict[str, Any] = json.loads(_line(header))
         self.records: list[dict[str, Any]] = []
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._file: BinaryIO = open(self.path, "a+b")  # noqa: SIM115 - open until closed
+        self._file = self.path.open("a+b")
         try:
             self._lock()
             self._begin(resume=resume, overwrite=overwrite)
@@ -65,7 +62,9 @@ class Journal:
             raise
 
     def _lock(self) -> None:
-        if fcntl is None:  # pragma: no cover - not on Windows
+        try:
+            import fcntl
+        except ImportError:  # pragma: no cover - Windows has no such lock
             return
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -127,6 +126,17 @@ def read_journal(path: str | os.PathLike[str]) -> tuple[dict[str, Any], list[dic
     if not lines:
         raise JournalError(f"{path}: no header")
     return lines[0], lines[1:]
+
+
+def versions(packages: Iterable[str]) -> dict[str, str]:
+    """The versions that results depend on, for a header."""
+    found = {"python": platform.python_version()}
+    for package in packages:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "not installed"
+    return found
 
 
 def _line(value: Mapping[str, Any]) -> bytes:

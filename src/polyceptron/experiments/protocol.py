@@ -16,13 +16,11 @@ from sklearn.preprocessing import StandardScaler
 
 from polyceptron import datasets
 
-_MAKERS = {
-    "dataset1": datasets.make_dataset1,
-    "dataset2": datasets.make_dataset2,
+_DRAWN = {"dataset1": datasets.make_dataset1, "dataset2": datasets.make_dataset2}
+_STORED = {
     "ionosphere": datasets.load_ionosphere,
     "breast-cancer": datasets.load_breast_cancer,
 }
-_DRAWN = ("dataset1", "dataset2")
 
 
 @dataclass(frozen=True)
@@ -47,8 +45,9 @@ class Dataset:
 
     def load(self, seed: int) -> Any:
         """The Bunch; synthetic sets are drawn with this seed, real ones have one draw."""
-        make = _MAKERS[self.key]
-        return make(random_state=seed) if self.key in _DRAWN else make()
+        if self.key in _DRAWN:
+            return _DRAWN[self.key](random_state=seed)
+        return _STORED[self.key]()
 
 
 @dataclass(frozen=True)
@@ -57,6 +56,7 @@ class Method:
 
     key: str
     title: str
+    short: str
     estimator: str
     parameters: Mapping[str, Any]
     grid: Mapping[str, list[Any]]

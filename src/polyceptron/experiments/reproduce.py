@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import os
-import platform
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from importlib.metadata import PackageNotFoundError, version
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from joblib import Parallel, delayed
-
 from polyceptron.experiments.files import write_text
 from polyceptron.experiments.folds import Task, measure, plan, task_of
-from polyceptron.experiments.journal import Journal, read_journal
+from polyceptron.experiments.journal import Journal, read_journal, versions
+from polyceptron.experiments.processes import in_processes
 from polyceptron.experiments.protocol import Protocol, load_protocol
 from polyceptron.experiments.table import Table, tabulate, to_csv, to_latex
 
@@ -25,14 +22,8 @@ Report = Callable[[int, int], None]
 
 
 def environment() -> dict[str, str]:
-    """Versions that results depend on, and the machine."""
-    found = {"python": platform.python_version()}
-    for package in _PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            found[package] = "not installed"
-    return found
+    """Versions that the results depend on."""
+    return versions(_PACKAGES)
 
 
 def header(protocol: Protocol, seed: int) -> dict[str, Any]:
@@ -95,11 +86,14 @@ def reproduce(
     with Journal(path, header(protocol, seed), resume=resume, overwrite=overwrite) as journal:
         known = {task_of(record) for record in journal.records}
         left = [task for task in tasks if task not in known]
-        tell = report or (lambda done, total: None)
-        tell(len(tasks) - len(left), len(tasks))
-        for done, record in enumerate(_results(left, seed, jobs), len(tasks) - len(left) + 1):
+        done = len(tasks) - len(left)
+        if report:
+            report(done, len(tasks))
+        for record in in_processes(measure, [(task, seed) for task in left], jobs):
             journal.append(record)
-            tell(done, len(tasks))
+            done += 1
+            if report:
+                report(done, len(tasks))
         table = tabulate(protocol, _asked(journal.records, tasks))
     write_text(folder / "table1.csv", to_csv(table))
     write_text(folder / "table1.tex", to_latex(table))
@@ -116,11 +110,3 @@ def _asked(records: Iterable[dict[str, Any]], tasks: Iterable[Task]) -> list[dic
     """The records of these tasks, in their order: the table does not show who came first."""
     by_task = {task_of(record): record for record in records}
     return [by_task[task] for task in tasks]
-
-
-def _results(tasks: list[Task], seed: int, jobs: int) -> Iterator[dict[str, Any]]:
-    if jobs == 1:
-        yield from (measure(task, seed) for task in tasks)
-        return
-    pool = Parallel(jobs, return_as="generator_unordered", batch_size=1, pre_dispatch="2*n_jobs")
-    yield from pool(delayed(measure)(task, seed) for task in tasks)

@@ -13,11 +13,14 @@ from polyceptron.criterion import Gradient, Planes, Pruning
 from polyceptron.learners._base import PolyhedralClassifier, Problem
 from polyceptron.learners._parameters import check_flag, check_real, check_whole
 
+_TOO_SOON = 50
+"""Iterations before which a run does not settle: the first ones shake too much to judge by."""
+
 
 class BatchState(NamedTuple):
     """Hyperplanes in the coordinates of learning, and what saves work on them.
 
-    ``tail`` has the hyperplanes since those with the fewest rows that count.
+    ``tail`` has the hyperplanes since those with the least count, which was ``fewest``.
     """
 
     planes: Planes
@@ -49,13 +52,14 @@ class BatchPolyceptron(PolyhedralClassifier):
     tol : float or None, default=None
         The paper's gamma: stop when the norms of the K gradients add up to less, and
         keep the last hyperplanes. With None, stop when the training rows short of the
-        margin have not become fewer for `n_iter_no_change` iterations, and keep the best
-        hyperplanes seen, or a mean: see `average`.
+        margin, those on the wrong side counted twice, have not become fewer for
+        `n_iter_no_change` iterations, and keep the best hyperplanes seen, or a mean: see
+        `average`.
     max_iter : int, default=1000
         Most iterations of one start. A run that gets there ends as if it had settled,
         and warns.
-    n_iter_no_change : int, default=12
-        See `tol`; not used where `tol` is a number.
+    n_iter_no_change : int, default=10
+        See `tol`; not used where `tol` is a number. No run settles before iteration 50.
     inner_steps : int, default=1
         Gradient steps before the rows are shared out anew.
     margin : float, default=20.0
@@ -63,7 +67,7 @@ class BatchPolyceptron(PolyhedralClassifier):
         h(x) < -margin outside. 0 is the paper's.
     average : bool, default=True
         Of a run that ends without `tol`, take the mean of the hyperplanes since those with
-        the fewest rows short of the margin, if it makes no more mistakes than the best.
+        the least such count, if it makes no more mistakes than the best.
     init : "random" or array-like of shape (n_hyperplanes, n_features + 1), default="random"
         Where to start: Gaussian weights with zero biases (all zero for one hyperplane),
         or rows [w_k, b_k] in the units of X.
@@ -129,7 +133,7 @@ class BatchPolyceptron(PolyhedralClassifier):
         step_size: float = 0.5,
         tol: float | None = None,
         max_iter: int = 1000,
-        n_iter_no_change: int = 12,
+        n_iter_no_change: int = 10,
         inner_steps: int = 1,
         margin: float = 20.0,
         average: bool = True,
@@ -182,7 +186,8 @@ class BatchPolyceptron(PolyhedralClassifier):
         check_flag("prune", self.prune, "auto")
 
     def _stopping(self) -> solve.Stopping:
-        return solve.Stopping(self.max_iter, self.n_iter_no_change if self.tol is None else None)
+        patience = self.n_iter_no_change if self.tol is None else None
+        return solve.Stopping(self.max_iter, patience, at_least=_TOO_SOON)
 
     def _start(self, problem: Problem, seed: int) -> BatchState:
         planes = self._first_planes(problem, seed)
@@ -196,8 +201,9 @@ class BatchPolyceptron(PolyhedralClassifier):
         value, mistakes, counted, _ = here.totals.tolist()
         norm = kernels.gradient_norms(here.G, here.g, unit) / unit
         finished = counted == 0 or (self.tol is not None and norm < self.tol)
-        tail = (planes,) if counted < fewest else (*tail, planes)
-        state = BatchState(planes, unit, pruning, min(fewest, counted), tail)
+        count = counted + mistakes  # a row on the wrong side counts twice
+        tail = (planes,) if count < fewest else (*tail, planes)
+        state = BatchState(planes, unit, pruning, min(fewest, count), tail)
         following = state
         if not finished:
             moved = self._descend(data, planes, here, margin, unit)
@@ -208,7 +214,7 @@ class BatchPolyceptron(PolyhedralClassifier):
             "short": counted,
             "gradient_norm": norm,
         }
-        return solve.Step(state, following, solve.Rank(counted, value), measures, finished)
+        return solve.Step(state, following, solve.Rank(count, value), measures, finished)
 
     def _conclude(self, data: Blocks, best: BatchState, last: BatchState) -> BatchState:
         if not self.average or self.tol is not None:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import platform
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Self
 
-from sklearn.utils.parallel import Parallel, delayed
-
 from polyceptron.experiments.convergence import runs, searches
 from polyceptron.experiments.convergence.runs import ORDERS, Cell, Key
-from polyceptron.experiments.journal import Journal, read_journal
+from polyceptron.experiments.journal import Journal, read_journal, versions
+from polyceptron.experiments.processes import in_processes
 
 _Call = tuple[Callable[..., dict[str, Any]], tuple[Any, ...]]
 
@@ -124,7 +121,7 @@ def run_study(
         another study, or if another run is writing them. The message says what to do.
     """
     grid, count, limit = cells(quick=quick), _RUNS[quick], _LIMIT[quick]
-    common = {"seed": seed, "quick": quick, "versions": _versions()}
+    common = {"seed": seed, "quick": quick, "versions": versions(("polyceptron", "numpy", "numba"))}
     header = {
         "study": "convergence",
         **common,
@@ -149,7 +146,7 @@ def run_study(
         total = len(keys) + len(hunts)
         say = progress or (lambda _done, _total: None)
         say(total - len(calls), total)
-        for n, record in enumerate(_results(calls, jobs), 1):
+        for n, record in enumerate(in_processes(_call, calls, jobs), 1):
             (hunted if "search" in record else measured).append(record)
             say(total - len(calls) + n, total)
         return Study(measured.header, measured.records, hunted.records)
@@ -162,16 +159,5 @@ def _task_of(record: dict[str, Any], tasks: Iterable[searches.Task]) -> searches
     return None
 
 
-def _results(calls: list[_Call], jobs: int) -> Iterator[dict[str, Any]]:
-    """What the calls return, as they finish."""
-    if jobs == 1:
-        for function, arguments in calls:
-            yield function(*arguments)
-        return
-    work = Parallel(n_jobs=jobs, return_as="generator_unordered")
-    yield from work(delayed(function)(*arguments) for function, arguments in calls)
-
-
-def _versions() -> dict[str, str]:
-    packages = ("polyceptron", "numpy", "numba")
-    return {"python": platform.python_version(), **{name: version(name) for name in packages}}
+def _call(function: Callable[..., dict[str, Any]], arguments: tuple[Any, ...]) -> dict[str, Any]:
+    return function(*arguments)

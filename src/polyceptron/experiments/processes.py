@@ -1,0 +1,59 @@
+"""Independent work in several processes, which end with the one that started them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any, TypeVar
+
+from joblib import Parallel, delayed
+
+Result = TypeVar("Result")
+
+
+def in_processes(
+    function: Callable[..., Result], arguments: Iterable[tuple[Any, ...]], jobs: int
+) -> Iterator[Result]:
+    """Results as they come, in any order; of one job in this process."""
+    if jobs == 1:
+        yield from (function(*given) for given in arguments)
+        return
+    pool = Parallel(jobs, return_as="generator_unordered", batch_size=1, pre_dispatch="2*n_jobs")
+    with _interrupts_ignored():  # which processes started here inherit
+        results = pool(delayed(_work)(function, given) for given in arguments)
+    yield from results
+
+
+@contextmanager
+def _interrupts_ignored() -> Iterator[None]:
+    """Ctrl-C reaches the whole group of processes; only the first of them shall speak of it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _work(function: Callable[..., Result], given: tuple[Any, ...]) -> Result:
+    _end_with(os.getppid())
+    return function(*given)
+
+
+@cache
+def _end_with(parent: int) -> None:
+    """Leave when the parent is gone: a killed one cannot say goodbye to its workers."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
