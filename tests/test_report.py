@@ -274,8 +274,16 @@ def test_planes_keep_every_margin():
 
 def test_rises_are_counted():
     dataset = load_protocol().datasets["dataset1"]
-    courses = Courses(dataset, [np.array([3.0, 2.0, 2.5, 1.0]), np.array([2.0, 2.0, 1.0])])
-    assert (courses.rises, courses.steps, courses.falling) == (1, 5, 1)
+    courses = Courses(dataset, [np.array([3.0, 2.0, 2.5, 1.0]), np.array([2.0, 2.0, 1.0])], 4)
+    assert (courses.rises, courses.steps, courses.falling, courses.cut) == (1, 5, 1, 1)
+
+
+def test_criterion_says_what_became_of_every_step(full):
+    said = full.said()
+    assert "0.1 (paper)" in said
+    for step in ("0.01", "0.001", "0.0001"):
+        assert f" {step} " in said
+    assert "cut off" in said
 
 
 @pytest.mark.parametrize(

@@ -121,7 +121,8 @@ def criterion(paper: Courses, small: Courses, step: float, small_step: float) ->
         f"With the paper's step the criterion rose in {paper.rises} of {paper.steps} iterations, "
         f"and fell throughout in {paper.falling} of {len(paper.runs)} runs; with the step "
         f"{small_step:g} it rose in {small.rises} of {small.steps}, and fell throughout in "
-        f"{small.falling} of {len(small.runs)}."
+        f"{small.falling} of {len(small.runs)}, {small.cut} of the {len(small.runs)} cut off at "
+        f"{small.limit} iterations."
     )
     return draw(
         f"criterion-{paper.dataset.key}",

@@ -17,15 +17,19 @@ from polyceptron.polyhedron import Polyhedron
 
 STARTS = 10
 FEW_STARTS = 5  # where courses cross too often to be seen
-SMALL_STEP = 0.0001
+SMALLER_STEPS = (0.01, 0.001, 0.0001)  # than the paper's; the last is drawn beside it
 
 
 @dataclass(frozen=True)
 class Courses:
-    """A measure of fits from several starts, pass by pass or iteration by iteration."""
+    """A measure of fits from several starts, pass by pass or iteration by iteration.
+
+    ``limit`` is how long a run may be.
+    """
 
     dataset: Dataset
     runs: list[Floats]
+    limit: int
 
     @property
     def rises(self) -> int:
@@ -35,6 +39,11 @@ class Courses:
     @property
     def steps(self) -> int:
         return sum(len(run) - 1 for run in self.runs)
+
+    @property
+    def cut(self) -> int:
+        """How many runs ended at the limit: what would have followed is not known."""
+        return sum(len(run) >= self.limit for run in self.runs)
 
     @property
     def falling(self) -> int:
@@ -72,12 +81,13 @@ def courses(
     """Fit all rows of repetition 0 from several starts, one start a fit."""
     bunch, _ = repetition_of(seed, dataset, 0)
     of = protocol.datasets[dataset]
-    runs = []
+    runs, limit = [], 0
     for start in range(starts):
         model = protocol.methods[method].build(of, seed_of(seed, dataset, "report", start))
         model.set_params(n_init=1, **changes)
+        limit = model.max_iter
         runs.append(np.asarray(_fit(model, bunch).history_[measure], dtype=float))
-    return Courses(of, runs)
+    return Courses(of, runs, limit)
 
 
 def learn(method: Method, dataset: Dataset, seed: int) -> Learned:

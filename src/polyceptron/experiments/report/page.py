@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.resources import files
@@ -18,7 +18,7 @@ from polyceptron.experiments.protocol import Protocol, load_protocol
 from polyceptron.experiments.report import figures
 from polyceptron.experiments.report.fits import (
     FEW_STARTS,
-    SMALL_STEP,
+    SMALLER_STEPS,
     Courses,
     Learned,
     courses,
@@ -83,7 +83,7 @@ class Measurements:
     scores: dict[str, Score]
     mistakes: list[Chart]
     criterion: list[Chart]
-    criterion_total: tuple[Courses, ...]
+    descents: list[tuple[float, Courses]]
     times: list[Chart]
     inequalities: list[Inequalities]
     planes: list[Chart]
@@ -143,11 +143,14 @@ def measurements(folder: Path) -> Measurements | None:
         notes=_notes(table),
         scores=_scores(table),
         mistakes=[_mistakes(protocol, key, seed) for key in keys if key in _FIGURES_OF_PAPER],
-        criterion=[figures.criterion(*both, _step(protocol), SMALL_STEP) for both in descents],
-        criterion_total=tuple(
-            Courses(each[0].dataset, [run for one in each for run in one.runs])
-            for each in zip(*descents, strict=True)
-        ),
+        criterion=[
+            figures.criterion(each[0], each[-1], _steps(protocol)[0], _steps(protocol)[-1])
+            for each in descents
+        ],
+        descents=[
+            (step, _together(each))
+            for step, each in zip(_steps(protocol), zip(*descents, strict=True), strict=True)
+        ],
         times=[
             figures.accuracy_and_time(
                 dataset, [row for row in table.rows if row.dataset.key == dataset.key]
@@ -159,15 +162,21 @@ def measurements(folder: Path) -> Measurements | None:
     )
 
 
-def _step(protocol: Protocol) -> float:
-    return float(protocol.methods["batch-paper"].parameters["step_size"])
+def _steps(protocol: Protocol) -> tuple[float, ...]:
+    return float(protocol.methods["batch-paper"].parameters["step_size"]), *SMALLER_STEPS
 
 
-def _descents(protocol: Protocol, key: str, seed: int) -> tuple[Courses, Courses]:
-    return (
-        courses(protocol, key, "batch-paper", "criterion", seed),
-        courses(protocol, key, "batch-paper", "criterion", seed, step_size=SMALL_STEP),
-    )
+def _descents(protocol: Protocol, key: str, seed: int) -> list[Courses]:
+    """The criterion of batch at the paper's settings, for each step."""
+    return [
+        courses(protocol, key, "batch-paper", "criterion", seed, step_size=step)
+        for step in _steps(protocol)
+    ]
+
+
+def _together(each: Sequence[Courses]) -> Courses:
+    """The runs of all sets."""
+    return Courses(each[0].dataset, [run for one in each for run in one.runs], each[0].limit)
 
 
 def _mistakes(protocol: Protocol, key: str, seed: int) -> Chart:
@@ -247,13 +256,10 @@ def template(*, measured: Measurements | None, study: StudyPage | None) -> str:
     environ.filters |= {
         "signed": figures.signed,
         "duration": figures.duration,
+        "plain": lambda value: f"{value:.10f}".rstrip("0"),
         "brief": lambda value: f"{value:.3g}" if value < 1000 else f"{value:.0f}",
     }
-    environ.globals |= {
-        "paper_step": f"{_step(load_protocol()):g}",
-        "small_step": f"{SMALL_STEP:f}".rstrip("0"),
-        "now": environment(),
-    }
+    environ.globals["now"] = environment()
     script = _source("script.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return environ.get_template("report.html.j2").render(
