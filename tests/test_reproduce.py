@@ -45,7 +45,7 @@ def small(tmp_path_factory):
 def without_times(folder):
     _, records = read_journal(folder / "folds.jsonl")
     for record in records:
-        del record["seconds"], record["tuning_seconds"]
+        del record["seconds"], record["tuning_seconds"], record["at"]
     return sorted(records, key=lambda record: json.dumps(record, sort_keys=True))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 import zlib
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -95,6 +96,7 @@ def measure(task: Task, seed: int) -> dict[str, Any]:
         "seconds": fitted - tuned,
         "tuning_seconds": tuned - started,
         "hyperplanes": hyperplanes_of(model),
+        "at": datetime.now(UTC).isoformat(timespec="seconds"),
         "chosen": {name.rpartition("__")[2]: value for name, value in chosen.items()},
     }
 

@@ -65,9 +65,13 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """All rows, in the order of the protocol: set by set, methods within."""
+    """All rows, in the order of the protocol: set by set, methods within.
+
+    ``measured`` is the day of the newest record, as year-month-day.
+    """
 
     rows: list[Row]
+    measured: str | None = None
 
     @property
     def datasets(self) -> list[Dataset]:
@@ -91,7 +95,9 @@ class Table:
 def tabulate(protocol: Protocol, records: Iterable[Mapping[str, Any]]) -> Table:
     """Means over repetitions; an unfinished repetition counts with the folds that it has."""
     found: dict[tuple[str, str], dict[int, list[Mapping[str, Any]]]] = {}
+    days = []
     for record in records:
+        days.append(record.get("at", "")[:10])
         cell = found.setdefault((record["dataset"], record["method"]), defaultdict(list))
         cell[record["repetition"]].append(record)
     rows = []
@@ -101,7 +107,7 @@ def tabulate(protocol: Protocol, records: Iterable[Mapping[str, Any]]) -> Table:
             cell = found.get((dataset.key, method.key), defaultdict(list))
             if cell:
                 rows.append(_row(protocol, dataset, method, list(cell.values()), of_baseline))
-    return Table(rows)
+    return Table(rows, max(days, default=None) or None)
 
 
 def _fit_seconds(cell: Mapping[int, list[Mapping[str, Any]]] | None) -> float | None:

@@ -308,9 +308,9 @@ def _from_runs(summary: Summary, limit: int) -> list[str]:
         )
     if fixed.proved:
         found.append(
-            f"In the fixed order {fixed.proved} runs are proved to cycle, every "
-            f"{fixed.lengths[0]:,} to {fixed.lengths[-1]:,} passes; {fixed.open} that did not "
-            "converge are undecided."
+            f"Runs in the fixed order that are proved to cycle: {fixed.proved}, every "
+            f"{_between(fixed.lengths)} passes; those that did not converge and are undecided: "
+            f"{fixed.open}."
         )
     if shuffled.proved:
         found.append(
@@ -330,6 +330,11 @@ def _from_runs(summary: Summary, limit: int) -> list[str]:
         )
         found.append(f"Reshuffled, passes of runs that converged grow like {slopes}.")
     return found
+
+
+def _between(ascending: Sequence[int]) -> str:
+    least, most = ascending[0], ascending[-1]
+    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
 
 
 def _share(s: CellSummary) -> str:

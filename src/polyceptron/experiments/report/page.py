@@ -7,7 +7,7 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -121,6 +121,13 @@ class Measurements:
         return next(n for n, (_, rows) in enumerate(self.notes, 1) if row in rows)
 
 
+def _in_words(day: str | None) -> str:
+    if day is None:
+        return "an unknown day"
+    date = datetime.fromisoformat(day)
+    return f"{date.day} {date:%B %Y}"
+
+
 def measurements(folder: Path) -> Measurements | None:
     """What is in the folder's ``folds.jsonl``, and the fits that the page shows; None without."""
     path = folder / FOLDS
@@ -134,12 +141,11 @@ def measurements(folder: Path) -> Measurements | None:
     keys = [dataset.key for dataset in table.datasets]
     descents = [_descents(protocol, key, seed) for key in keys]
     learned = [learn(protocol.methods["batch"], protocol.datasets[key], seed) for key in keys]
-    changed = datetime.fromtimestamp(path.stat().st_mtime, UTC)
     return Measurements(
         protocol=protocol,
         table=table,
         header=header,
-        written=f"{changed.day} {changed:%B %Y}",
+        written=_in_words(table.measured),
         notes=_notes(table),
         scores=_scores(table),
         mistakes=[_mistakes(protocol, key, seed) for key in keys if key in _FIGURES_OF_PAPER],
@@ -262,7 +268,7 @@ def template(*, measured: Measurements | None, study: StudyPage | None) -> str:
     environ.globals["now"] = environment()
     script = _source("script.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return environ.get_template("report.html.j2").render(
+    return str(environ.get_template("report.html.j2").render()
         measured=measured,
         study=study,
         style=Markup(_source("style.css")),
