@@ -268,7 +268,7 @@ def template(*, measured: Measurements | None, study: StudyPage | None) -> str:
     environ.globals["now"] = environment()
     script = _source("script.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return str(environ.get_template("report.html.j2").render()
+    text: str = environ.get_template("report.html.j2").render(
         measured=measured,
         study=study,
         style=Markup(_source("style.css")),
@@ -276,6 +276,7 @@ def template(*, measured: Measurements | None, study: StudyPage | None) -> str:
         script_hash=digest,
         drawn=lambda chart: Markup(chart.svg),
     )
+    return text
 
 
 def _source(name: str) -> str:
