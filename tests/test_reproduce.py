@@ -1,6 +1,7 @@
 """The paper's table measured again: the same folds for all, resumed, whatever the jobs."""
 
 import csv
+import gzip
 import io
 import json
 import os
@@ -26,6 +27,7 @@ from polyceptron.experiments.table import (
     tabulate,
     to_csv,
     to_latex,
+    to_markdown,
 )
 
 SMALL = {"datasets": ["breast-cancer"], "methods": ["batch", "logistic"], "repetitions": 1}
@@ -247,6 +249,29 @@ class TestReproduce:
             reproduce(tmp_path, repetitions=0)
 
 
+class TestStored:
+    def test_the_stored_results_give_the_stored_table(self, protocol):
+        """docs/reproduction.md and its CSV say what docs/results/folds.jsonl.gz holds."""
+        docs = pathlib.Path(__file__).parents[1] / "docs"
+        content = gzip.decompress((docs / "results" / "folds.jsonl.gz").read_bytes())
+        _, *records = map(json.loads, content.splitlines())
+        table = tabulate(protocol, records)
+        assert len(records) == 4 * 11 * 100
+        assert to_markdown(table) in (docs / "reproduction.md").read_text(encoding="utf-8")
+        assert to_csv(table) == (docs / "results" / "table1.csv").read_text(encoding="utf-8")
+
+    def test_what_the_defaults_reach(self, protocol):
+        docs = pathlib.Path(__file__).parents[1] / "docs"
+        with (docs / "results" / "table1.csv").open(encoding="utf-8") as file:
+            rows = {(row["dataset"], row["method"]): row for row in csv.DictReader(file)}
+        for dataset in protocol.datasets.values():
+            batch = rows[dataset.title, "BatchPolyceptron, our defaults"]
+            less = 1.6 if dataset.key == "breast-cancer" else 0.0
+            assert float(batch["accuracy"]) >= dataset.printed["batch"].accuracy - less
+            online = rows[dataset.title, "OnlinePolyceptron, our defaults"]
+            assert float(online["accuracy"]) > dataset.printed["online"].accuracy
+
+
 class TestTable:
     def test_means_and_spreads_over_repetitions(self, protocol):
         table = tabulate(
@@ -292,6 +317,14 @@ class TestTable:
         assert (float(batch["accuracy"]), batch["below_paper"]) == (97, "yes")
         assert float(batch["paper_accuracy"]) == 98.52
         assert (svm["hyperplanes"], svm["paper_accuracy"], svm["below_paper"]) == ("", "", "")
+
+    def test_markdown(self, protocol):
+        records = [record("breast-cancer", "batch", n, 0, 97) for n in (0, 1)]
+        text = to_markdown(tabulate(protocol, [*records, record("dataset1", "svm", 0, 0, 93)]))
+        assert text.splitlines()[2:] == [
+            "| RBF-SVM | 93.00, 100.0 ms |  |",
+            "| BatchPolyceptron, our defaults |  | ▼ 97.00 ± 0.00 (98.52), 100.0 ms |",
+        ]
 
     def test_latex(self, protocol):
         text = to_latex(tabulate(protocol, [record("dataset1", "batch", n, 0, 97) for n in (0, 1)]))

@@ -183,6 +183,27 @@ def to_csv(table: Table) -> str:
     return out.getvalue()
 
 
+def to_markdown(table: Table) -> str:
+    """A row for each method, with what the paper prints in brackets; ▼ marks `Row.below`."""
+    sets = table.datasets
+    lines = [
+        "| accuracy in %, and ms of a fit | " + " | ".join(one.title for one in sets) + " |",
+        "|---" * (len(sets) + 1) + "|",
+    ]
+    for method in table.methods:
+        cells = [_markdown_cell(table.row(one.key, method.key)) for one in sets]
+        lines.append(f"| {method.title} | " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def _markdown_cell(row: Row | None) -> str:
+    if row is None:
+        return ""
+    mark = "▼ " if row.below else ""
+    paper = f" ({row.printed.accuracy:.2f})" if row.printed else ""
+    return f"{mark}{row.accuracy.text()}{paper}, {1000 * row.seconds.mean:.1f} ms"
+
+
 def to_latex(table: Table) -> str:
     """A tabular in the form of the paper's Table 1, with its figures in columns beside ours."""
     lines = [
