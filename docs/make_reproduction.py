@@ -19,6 +19,7 @@ STORED = DOCS / "results" / f"{FOLDS}.gz"
 
 
 def main() -> None:
+    """Store, tabulate, write."""
     if len(sys.argv) > 1:
         content = (Path(sys.argv[1]) / FOLDS).read_bytes()
         STORED.write_bytes(gzip.compress(content, mtime=0))

@@ -19,11 +19,11 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 import naive
 from polyceptron import kernels, likelihood, solve
+from polyceptron._blas import ONE_BLAS_THREAD
 from polyceptron.blocks import ArrayBlocks, frozen, kernel_rows
 from polyceptron.criterion import Planes
 from polyceptron.datasets import load_breast_cancer, make_dataset1, make_dataset2
 from polyceptron.learners import spla1, spla2
-from polyceptron.learners._blas import ONE_BLAS_THREAD
 from polyceptron.learners.spla1 import SPLA1
 from polyceptron.learners.spla2 import SPLA2
 

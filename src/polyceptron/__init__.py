@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         SPLA2,
         BatchPolyceptron,
         OnlinePolyceptron,
+        Polyceptron,
     )
     from polyceptron.lp import LPError
     from polyceptron.polyhedron import Polyhedron
@@ -28,6 +29,7 @@ __all__ = [
     "BatchPolyceptron",
     "LPError",
     "OnlinePolyceptron",
+    "Polyceptron",
     "Polyhedron",
     "__version__",
     "datasets",
@@ -43,6 +45,7 @@ _HOME = {
     "BatchPolyceptron": "polyceptron.learners",
     "LPError": "polyceptron.lp",
     "OnlinePolyceptron": "polyceptron.learners",
+    "Polyceptron": "polyceptron.learners",
     "Polyhedron": "polyceptron.polyhedron",
     "datasets": "polyceptron.datasets",
     "plots": "polyceptron.plots",

@@ -760,3 +760,38 @@ def logistic_block(X, y, weight, panel, bias, assigned, G, g):
             add_row(X, i + t, s, G[r])
             g[r] += s
     return total
+
+
+# --- a noisy product of logistics: P(inside | x) = noise + (1 - 2 noise) prod_k s(score_k) ---
+
+
+@_compiled
+def product_block(X, y, weight, panel, bias, K, noise, G, g):
+    """Log-likelihood of a block, and its slope in `noise`; that in [w_k, b_k] is added to G, g."""
+    S = np.empty((4, bias.shape[0]))
+    h = np.empty(4)
+    tail = np.empty(K)
+    n = y.shape[0]
+    z = n - 1
+    total = 0.0
+    of_noise = 0.0
+    for i in range(0, n, 4):
+        score_rows(X, (i, min(i + 1, z), min(i + 2, z), min(i + 3, z)), panel, bias, S, h, 0)
+        for t in range(min(4, n - i)):
+            log_q = 0.0
+            for k in range(K):
+                small = np.exp(-abs(S[t, k]))  # never overflows
+                log_q += min(S[t, k], 0.0) - np.log1p(small)
+                tail[k] = (small if S[t, k] > 0 else 1.0) / (1.0 + small)
+            q = np.exp(log_q)
+            sign = y[i + t]
+            side = q if sign > 0 else -np.expm1(log_q)
+            p = noise + (1.0 - 2.0 * noise) * side
+            w = weight[i + t] if weight.shape[0] > 0 else 1.0
+            total += w * np.log(p)
+            of_noise += w * (1.0 - 2.0 * side) / p
+            c = sign * w * (1.0 - 2.0 * noise) * q / p
+            for k in range(K):
+                add_row(X, i + t, c * tail[k], G[k])
+                g[k] += c * tail[k]
+    return total, of_noise

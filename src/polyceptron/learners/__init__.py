@@ -4,7 +4,8 @@ from polyceptron.learners.batch import BatchPolyceptron
 from polyceptron.learners.oc1 import OC1
 from polyceptron.learners.online import OnlinePolyceptron
 from polyceptron.learners.pcslp import PCSLP
+from polyceptron.learners.polyceptron import Polyceptron
 from polyceptron.learners.spla1 import SPLA1
 from polyceptron.learners.spla2 import SPLA2
 
-__all__ = ["OC1", "PCSLP", "SPLA1", "SPLA2", "BatchPolyceptron", "OnlinePolyceptron"]
+__all__ = ["OC1", "PCSLP", "SPLA1", "SPLA2", "BatchPolyceptron", "OnlinePolyceptron", "Polyceptron"]

@@ -162,7 +162,7 @@ class PolyhedralClassifier(ClassifierMixin, BaseEstimator):
             check_known_labels(y, classes)
         else:
             classes = check_two_classes(y)
-        inside = check_inside(self.inside, classes)
+        inside = self._choose_inside(classes)
         if not fresh and inside != self._inside:
             raise ValueError(f"inside={self.inside!r} is not the class inside so far")
         weight = check_weights(sample_weight, self.class_weight, X, y, classes, stream=stream)
@@ -171,7 +171,7 @@ class PolyhedralClassifier(ClassifierMixin, BaseEstimator):
             X, y, weight = X[rows], y[rows], weight[rows]
         if stream and fresh and X.shape[0] == 0:
             raise ValueError("sample_weight and class_weight leave the first call no row")
-        if not stream and X.shape[0] < self.n_hyperplanes:
+        if not stream and X.shape[0] < self._rows_needed():
             raise ValueError(
                 f"n_hyperplanes={self.n_hyperplanes} is more than the rows with weight: "
                 f"n_samples={X.shape[0]}"
@@ -204,6 +204,13 @@ class PolyhedralClassifier(ClassifierMixin, BaseEstimator):
         X, *rest = valid if len(arrays) > 1 else (valid,)
         X = canonical(X) if sparse.issparse(X) else X
         return (X, *rest) if rest else X
+
+    def _choose_inside(self, classes: NDArray[Any]) -> int:
+        """The place of the class inside among the two classes."""
+        return check_inside(self.inside, classes)
+
+    def _rows_needed(self) -> int:
+        return self.n_hyperplanes
 
     def _choose_coordinates(self, X: Any, weight: Floats) -> Coordinates:
         return standardized(X, weight) if self.standardize else within_range(X)

@@ -10,11 +10,11 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from polyceptron import likelihood, solve
+from polyceptron._blas import ONE_BLAS_THREAD
 from polyceptron._types import Floats
 from polyceptron.blocks import Blocks
 from polyceptron.criterion import Planes
 from polyceptron.learners._base import PolyhedralClassifier, Problem
-from polyceptron.learners._blas import ONE_BLAS_THREAD
 from polyceptron.learners._parameters import check_real, check_whole
 from polyceptron.scaling import Coordinates
 

@@ -1,0 +1,482 @@
+"""Polyceptron: the polyhedral learner to reach for, with nothing to tune."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.optimize import linprog
+from sklearn.base import clone
+from sklearn.model_selection import StratifiedKFold
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from polyceptron import mixture
+from polyceptron._types import Floats
+from polyceptron.blocks import ArrayBlocks, kernel_rows
+from polyceptron.centre import centre
+from polyceptron.criterion import Planes, decide
+from polyceptron.learners._base import PolyhedralClassifier, Problem
+from polyceptron.learners._parameters import (
+    check_flag,
+    check_inside,
+    check_n_jobs,
+    check_real,
+    check_seed,
+    check_verbose,
+    check_weights,
+    check_whole,
+)
+from polyceptron.learners._selection import LADDER, STRENGTHS, Outcome, Selection, Setting, search
+from polyceptron.polyhedron import Polyhedron
+
+_ROWS_TO_SELECT = 4000
+"""Most rows that the selection looks at."""
+_VISITS = 100_000
+"""Rows that an online run with a margin visits, in whole passes."""
+
+
+class _Effort(NamedTuple):
+    """How much is spent on one fit."""
+
+    n_init: int
+    max_iter: int
+    n_steps: int
+
+
+_TRIAL = _Effort(n_init=3, max_iter=250, n_steps=60)
+
+
+class Rows(NamedTuple):
+    """Training rows in the coordinates of learning; ``y`` is +1 for ``classes[1]``."""
+
+    X: Any
+    y: NDArray[np.int8]
+    weight: Floats
+    n_threads: int
+
+    def take(self, places: Any) -> Rows:
+        return Rows(self.X[places], self.y[places], self.weight[places], self.n_threads)
+
+    def blocks(self, inside: int) -> ArrayBlocks:
+        signs = self.y if inside == 1 else -self.y
+        plain = (self.weight == 1.0).all()
+        weight = np.empty(0) if plain else self.weight
+        d = self.X.shape[1]
+        return ArrayBlocks(kernel_rows(self.X), signs, weight, d, n_threads=self.n_threads)
+
+    def h(self, theta: Floats) -> Floats:
+        return decide(self.X, theta[:, :-1].copy(), theta[:, -1].copy(), self.n_threads)[0]
+
+
+def _rows(problem: Problem) -> Rows:
+    data = problem.data
+    n, d = data.n_samples, data.n_features
+    X = sparse.csr_matrix(data.X, shape=(n, d)) if isinstance(data.X, tuple) else data.X
+    y = data.y if problem.inside == 1 else -data.y
+    return Rows(X, y, data.weight if data.weight.size else np.ones(n), data.n_threads)
+
+
+def _stratified(y: NDArray[np.int8], n: int, random: np.random.RandomState) -> NDArray[np.int64]:
+    """Places of n rows, as many of each class as its share, one at least."""
+    places = []
+    for sign in (-1, 1):
+        here = np.flatnonzero(y == sign)
+        share = max(1, round(n * len(here) / len(y)))
+        places.append(random.permutation(here)[:share])
+    return np.sort(np.concatenate(places))
+
+
+def _learn(rows: Rows, setting: Setting, seeds: list[int], effort: _Effort) -> tuple[Floats, int]:
+    """Hyperplanes [w_k, b_k] whose h has a mean size of 1 on these rows; passes over them."""
+    data = rows.blocks(setting.inside)
+    n_passes = effort.max_iter
+    if setting.margin > 0:
+        n_passes = min(n_passes, max(10, _VISITS // data.n_samples))
+    elif data.n_samples > 1000:
+        n_passes = min(n_passes, max(10, 10 * _VISITS // data.n_samples))
+    theta, n_iter = centre(data, setting.n_hyperplanes, setting.margin, seeds, n_passes)
+    if setting.penalty is not None:
+        total = float(rows.weight.sum())
+        start = _to_mean_size(rows, theta)
+        theta, _ = mixture.maximise(data, start, setting.penalty, total, effort.n_steps)
+        theta = _with_offset(theta, rows.h(theta), data.y > 0, rows.weight)
+    return _to_mean_size(rows, theta), n_iter
+
+
+def _to_mean_size(rows: Rows, theta: Floats) -> Floats:
+    size = float(rows.weight @ np.abs(rows.h(theta))) / float(rows.weight.sum())
+    return theta / size if size > 0 else theta
+
+
+def _with_offset(theta: Floats, h: Floats, is_inside: Any, weight: Floats) -> Floats:
+    """The same normals, with the offset, one for all, that makes the fewest mistakes.
+
+    {x : P(inside | x) >= 1/2} of a product has round edges; its faces alone are not where
+    the polyhedron should be. Of equally good offsets the middle one is taken.
+    """
+    order = np.argsort(h, kind="stable")
+    signed = np.where(is_inside, -weight, weight)[order]
+    saved = np.append(0.0, np.cumsum(signed))  # by a cut below the i-th row
+    ends = np.append(True, np.diff(h[order]) > 0), [True]
+    saved[~np.concatenate(ends)] = -np.inf  # equal rows are not cut apart
+    best = np.flatnonzero(saved >= saved.max() - 1e-9 * float(weight.sum()))
+    place = int(best[len(best) // 2])
+    edges = np.concatenate([[h[order[0]] - 1.0], h[order], [h[order[-1]] + 1.0]])
+    shifted = theta.copy()
+    shifted[:, -1] -= 0.5 * (edges[place] + edges[place + 1])
+    return shifted
+
+
+def _needed(rows: Rows, theta: Floats) -> Floats:
+    """The hyperplanes that matter: they reject a row, and the others do not do it for them."""
+    rejects = [bool((rows.h(face[None]) < 0).any()) for face in theta]
+    if not any(rejects):
+        return theta[:1]
+    kept = list(theta[rejects])
+    low = np.asarray(rows.X.min(axis=0).todense() if sparse.issparse(rows.X) else rows.X.min(0))
+    high = np.asarray(rows.X.max(axis=0).todense() if sparse.issparse(rows.X) else rows.X.max(0))
+    box = np.column_stack([low.ravel(), high.ravel()])
+    k = 0
+    while len(kept) > 1 and k < len(kept):
+        others = np.array(kept[:k] + kept[k + 1 :])
+        face = kept[k]
+        found = linprog(face[:-1], -others[:, :-1], others[:, -1], bounds=box, method="highs")
+        # 2 is an infeasible program: the others leave nothing, with or without this one.
+        if found.status == 0 and found.fun + face[-1] >= 0 and _same(rows, theta, others):
+            kept.pop(k)
+        else:
+            k += 1
+    return np.array(kept)
+
+
+def _same(rows: Rows, theta: Floats, others: Floats) -> bool:
+    """Whether no prediction of these rows changes: the program's rounding must not show."""
+    return bool(((rows.h(theta) >= 0) == (rows.h(others) >= 0)).all())
+
+
+class Polyceptron(PolyhedralClassifier):
+    """Learn a class as a polyhedron, with nothing to tune.
+
+    Several online runs with different starts and orders of the rows are matched, hyperplane by
+    hyperplane, and averaged: the centre of what they agree on. Where the labels are noisy or the
+    class is no polyhedron, the centre is where a penalised likelihood with a share of wrong
+    labels starts from. The number of hyperplanes, the class inside and the strength are chosen
+    by cross-validation inside the training rows, with the fewest hyperplanes within one standard
+    error of the best. With more than two classes, each class gets a polyhedron of its own.
+
+    Parameters
+    ----------
+    n_hyperplanes : int or "auto", default="auto"
+        K, the number of inequalities to begin with; those not needed are dropped.
+    margin : float or "auto", default="auto"
+        How far on their side rows must be for an online run to leave them alone, in updates
+        on standardised columns. 0 suits clean labels.
+    penalty : float, None or "auto", default="auto"
+        Penalty of the likelihood that refines the centre, per row:
+        ``penalty / 2 * sum_k |w_k|^2``. None leaves the centre as it is, which is also what
+        "auto" means where `margin` is a number.
+    inside : label or "auto", default="auto"
+        The class inside. "auto" takes the one whose polyhedron is more accurate on rows held
+        out. Not used with more than two classes.
+    n_init : int, default=9
+        Online runs to average.
+    max_iter : int, default=1000
+        Most passes of an online run.
+    standardize : bool, default=True
+        Learn on columns of zero mean and unit spread (sparse columns are only scaled).
+        The answer is in the units of X all the same.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, as in scikit-learn.
+    random_state : int, RandomState or None, default=None
+    n_jobs : int or None, default=None
+        Threads for the many rows of large data; None is all cores. The result does not
+        depend on it.
+    verbose : int, default=0
+        Print what is tried.
+
+    Attributes
+    ----------
+    polyhedron_ : Polyhedron
+        The learned set, in the units and with the column names of X. Only with two classes.
+    polyhedra_ : dict of label to Polyhedron
+        The polyhedron of each class that has one: the inside class, or all of more than two.
+    classes_ : ndarray of shape (n_classes,)
+    inside_ : label
+        The class inside. Only with two classes, as the attributes below.
+    coef_ : ndarray of shape (n_hyperplanes_, n_features)
+    intercept_ : ndarray of shape (n_hyperplanes_,)
+    n_hyperplanes_ : int
+        Those that are left.
+    margin_ : float
+    penalty_ : float or None
+    selection_ : dict of str to list
+        What was tried, a column each: "inside", "n_hyperplanes", "margin", "penalty",
+        "accuracy" on rows held out, and which was "chosen".
+        ``pandas.DataFrame(model.selection_)`` shows it.
+    n_iter_ : int
+        Passes of the longest online run.
+    estimators_ : list of Polyceptron
+        One for each class, only with more than two.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+
+    See Also
+    --------
+    OnlinePolyceptron : A single run; also learns from a stream.
+
+    Examples
+    --------
+    >>> from polyceptron import Polyceptron
+    >>> from polyceptron.datasets import make_dataset1
+    >>> X, y = make_dataset1(random_state=0, return_X_y=True)
+    >>> model = Polyceptron(random_state=0).fit(X, y)
+    >>> model.n_hyperplanes_, model.score(X, y) > 0.97
+    (3, True)
+    """
+
+    def __init__(
+        self,
+        n_hyperplanes: int | str = "auto",
+        *,
+        margin: float | str = "auto",
+        penalty: float | str | None = "auto",
+        inside: Any = "auto",
+        n_init: int = 9,
+        max_iter: int = 1000,
+        standardize: bool = True,
+        class_weight: Any = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_hyperplanes = n_hyperplanes  # type: ignore[assignment]
+        self.margin = margin
+        self.penalty = penalty
+        self.inside = inside
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.standardize = standardize
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = True
+        return tags
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn the polyhedron of the inside class, or of each of more than two classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, not negative. A row of weight 0 is no row.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator. If anything goes wrong it is left as it was.
+        """
+        self._check_parameters()
+        with self._all_or_nothing():
+            rows, labels = self._validated(X, y, reset=True)
+            check_classification_targets(labels)
+            classes = np.unique(labels)
+            for name in ("estimators_", "polyhedron_", "coef_", "intercept_", "inside_"):
+                self.__dict__.pop(name, None)
+            if len(classes) > 2:
+                self._fit_each(rows, labels, classes, sample_weight)
+            else:
+                self._fit_two(X, y, sample_weight)
+        return self
+
+    # --- two classes --------------------------------------------------------------------
+
+    def _fit_two(self, X: Any, y: Any, sample_weight: Any) -> None:
+        problem = self._problem(X, y, sample_weight)
+        rows = _rows(problem)
+        random = check_seed(self.random_state)
+        seeds = [int(seed) for seed in random.randint(0, 2**31 - 1, size=self.n_init)]
+        selection = self._selection(rows, int(random.randint(0, 2**31 - 1)))
+        insides = [0, 1] if self._is_auto("inside") else [problem.inside]
+        numbers = list(LADDER) if self._is_auto("n_hyperplanes") else [self.n_hyperplanes]
+        numbers = [number for number in numbers if number <= len(rows.y)]
+        chosen = search(selection, insides, numbers, self._strengths())
+        effort = _Effort(self.n_init, self.max_iter, 200)
+        theta, self.n_iter_ = _learn(rows, chosen, seeds, effort)
+        theta = _needed(rows, theta)
+        problem = replace(problem, inside=chosen.inside)
+        self._publish(problem, Planes.of(theta[:, :-1].copy(), theta[:, -1].copy()))
+        self.polyhedra_ = {self.inside_: self.polyhedron_}
+        self.n_hyperplanes_ = len(theta)
+        self.margin_, self.penalty_ = chosen.margin, chosen.penalty
+        self.selection_ = selection.table(problem.classes, chosen)
+        self._calibration = selection.outcomes[chosen].calibration
+
+    def _selection(self, rows: Rows, seed: int) -> Selection:
+        """What judges settings: a few folds of some of the rows, the same for every setting."""
+        random = np.random.RandomState(seed)
+        if len(rows.y) > _ROWS_TO_SELECT:
+            rows = rows.take(_stratified(rows.y, _ROWS_TO_SELECT, random))
+        least = int(min((rows.y > 0).sum(), (rows.y < 0).sum()))
+        n_folds = min(5 if len(rows.y) < 1000 else 3, max(least, 2))
+        if least < 2:  # a class of one row cannot be on both sides
+            splits = [(np.arange(len(rows.y)), np.arange(len(rows.y)))]
+        else:
+            folds = StratifiedKFold(n_folds, shuffle=True, random_state=random)
+            splits = list(folds.split(rows.y, rows.y))
+        seeds = [int(one) for one in random.randint(0, 2**31 - 1, size=_TRIAL.n_init)]
+
+        def evaluate(setting: Setting) -> Outcome:
+            h = np.empty(len(rows.y))
+            for train, test in splits:
+                here = rows.take(train)
+                number = min(setting.n_hyperplanes, len(train))
+                theta, _ = _learn(here, setting._replace(n_hyperplanes=number), seeds, _TRIAL)
+                h[test] = rows.take(test).h(theta)
+            is_inside = (rows.y > 0) == (setting.inside == 1)
+            outcome = Outcome(h, is_inside, rows.weight)
+            if self.verbose:
+                share = float(rows.weight @ outcome.right / rows.weight.sum())
+                said = f"Polyceptron: {setting}: {share:.2%} of held-out rows\n"
+                sys.stdout.write(said)
+            return outcome
+
+        return Selection(evaluate, rows.weight)
+
+    def _strengths(self) -> list[tuple[float, float | None]]:
+        auto_margin, auto_penalty = self._is_auto("margin"), self._is_auto("penalty")
+        if auto_margin and auto_penalty:
+            return list(STRENGTHS)
+        if auto_margin:
+            margins = [m for m, p in STRENGTHS if p is None] if self.penalty is None else [20.0]
+            return [(m, self.penalty) for m in margins]  # type: ignore[misc]
+        return [(float(self.margin), None if auto_penalty else self.penalty)]  # type: ignore[list-item]
+
+    def _is_auto(self, name: str) -> bool:
+        value = getattr(self, name)
+        return isinstance(value, str) and value == "auto"
+
+    def _choose_inside(self, classes: NDArray[Any]) -> int:
+        return 1 if self._is_auto("inside") else check_inside(self.inside, classes)
+
+    def _rows_needed(self) -> int:
+        return 1 if self._is_auto("n_hyperplanes") else self.n_hyperplanes
+
+    # --- more classes -------------------------------------------------------------------
+
+    def _fit_each(self, X: Any, y: Any, classes: NDArray[Any], sample_weight: Any) -> None:
+        """A polyhedron for each class against the rest."""
+        random = check_seed(self.random_state)
+        weight = check_weights(sample_weight, self.class_weight, X, y, classes)
+        self.estimators_ = []
+        for label in classes:
+            one = clone(self).set_params(
+                inside=True, class_weight=None, random_state=random.randint(0, 2**31 - 1)
+            )
+            self.estimators_.append(one.fit(X, y == label, weight if weight.size else None))
+        names = getattr(self, "feature_names_in_", None)
+        self.polyhedra_ = {
+            label: Polyhedron(one.coef_, one.intercept_, None if names is None else names.tolist())
+            for label, one in zip(classes, self.estimators_, strict=True)
+        }
+        self.n_iter_ = max(one.n_iter_ for one in self.estimators_)
+        self.classes_ = classes
+
+    # --- prediction ---------------------------------------------------------------------
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Probability of each class, calibrated on rows held out of the training rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Columns in the order of ``classes_``.
+        """
+        check_is_fitted(self)
+        if hasattr(self, "estimators_"):
+            X = self._validated(X, reset=False)
+            each = np.column_stack([one.predict_proba(X)[:, 1] for one in self.estimators_])
+            shares: Floats = each / each.sum(axis=1, keepdims=True)
+            return shares
+        inside = self._calibration.probability(np.ldexp(self._h(X), self._exponent))
+        columns = [1.0 - inside, inside] if self._inside == 1 else [inside, 1.0 - inside]
+        return np.column_stack(columns)
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Logarithm of `predict_proba`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Columns in the order of ``classes_``.
+        """
+        return np.log(self.predict_proba(X))
+
+    def decision_function(self, X: Any) -> Floats:
+        """Signed score of every row: h(x) with the sign that ``classes_[1]`` is positive.
+
+        With more than two classes, the log-odds of each by its own polyhedron.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+        """
+        check_is_fitted(self)
+        if not hasattr(self, "estimators_"):
+            return super().decision_function(X)
+        X = self._validated(X, reset=False)
+        each = np.column_stack([one.predict_proba(X)[:, 1] for one in self.estimators_])
+        odds: Floats = np.log(each) - np.log1p(-each)
+        return odds
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Label of every row: inside or outside, or the most probable of more than two.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        if not hasattr(self, "estimators_"):
+            return super().predict(X)
+        labels: NDArray[Any] = self.classes_[self.decision_function(X).argmax(axis=1)]
+        return labels
+
+    def _check_parameters(self) -> None:
+        if not self._is_auto("n_hyperplanes"):
+            check_whole("n_hyperplanes", self.n_hyperplanes)
+        if not self._is_auto("margin"):
+            check_real("margin", self.margin)
+        if self.penalty is not None and not self._is_auto("penalty"):
+            check_real("penalty", self.penalty)
+        check_whole("n_init", self.n_init)
+        check_whole("max_iter", self.max_iter)
+        check_n_jobs(self.n_jobs)
+        check_verbose(self.verbose)
+        check_flag("standardize", self.standardize)
