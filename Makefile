@@ -24,7 +24,7 @@ help:  ## List the targets
 
 .PHONY: demo
 demo: $(VENV)/.has-report  ## Measure the paper's table again, and write a report
-	$(PY) -m polyceptron reproduce --quick --overwrite --out polyceptron-report
+	$(PY) -m polyceptron reproduce --quick --overwrite --out polyceptron-demo
 
 .PHONY: test
 test: $(VENV)/.has-test  ## Run the whole test suite, doctests included

@@ -22,7 +22,7 @@ def fill_folds(
             "dataset": dataset, "method": method, "repetition": repetition, "fold": fold,
             "seed": 1, "right": RIGHT[method] + (fold == repetition == 0), "rows": 100,
             "seconds": 0.01 * (1 + fold / 10), "tuning_seconds": 0.0,
-            "hyperplanes": protocol.datasets[dataset].K, "chosen": {},
+            "hyperplanes": protocol.datasets[dataset].K, "parameters": {},
         }
         for dataset in datasets
         for method in methods

@@ -1,6 +1,10 @@
 """The command line: what it prints, its exit codes, its errors in one line."""
 
+import gzip
+import io
+import json
 import os
+import pathlib
 import pty
 import select
 import signal
@@ -10,10 +14,14 @@ import time
 
 import pytest
 from click.testing import CliRunner
+from rich.console import Console
 
 from polyceptron.cli import _options
 from polyceptron.cli._app import app
+from polyceptron.cli._reproduce import show
 from polyceptron.experiments.journal import read_journal
+from polyceptron.experiments.protocol import load_protocol
+from polyceptron.experiments.table import tabulate
 
 SMALL = ["--datasets", "breast-cancer", "--methods", "batch,cart", "--repetitions", "1", "-j", "1"]
 
@@ -70,6 +78,20 @@ class TestReproduce:
         assert "20 results are there already; --resume" in again.stderr
         assert len(again.stderr.splitlines()) == 1
         assert run("reproduce", *SMALL, "--out", tmp_path, "--resume").exit_code == 0
+
+    @pytest.mark.parametrize("width", [45, 56, 70, 80, 120])
+    def test_narrow_terminals_lose_columns_not_digits(self, width):
+        docs = pathlib.Path(__file__).parents[1] / "docs" / "results" / "folds.jsonl.gz"
+        _, *records = map(json.loads, gzip.decompress(docs.read_bytes()).splitlines())
+        console = Console(width=width, record=True, file=io.StringIO())
+        show(tabulate(load_protocol(), records), console)
+        text = console.export_text()
+        assert "…" not in text
+        assert max(map(len, text.splitlines())) <= width
+        assert ("hyperpl." in text) == (width >= 80)
+
+    def test_names_that_name_nothing(self, tmp_path):
+        assert run("reproduce", "--methods", ",", "--out", tmp_path).exit_code == 2
 
     def test_unknown_method(self, tmp_path):
         result = run("reproduce", "--methods", "batch, forest", "--out", tmp_path)

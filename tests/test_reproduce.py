@@ -142,7 +142,7 @@ class TestFolds:
         monkeypatch.setattr(folds_module, "GridSearchCV", Spy)
         found = measure(Task("breast-cancer", "logistic", 0, 0), seed=0)
         assert sizes == [683 - found["rows"]]
-        assert set(found["chosen"]) == {"C"}
+        assert set(found["parameters"]) == {"C", "max_iter"}
         assert found["tuning_seconds"] > 0
 
     def test_draws_and_folds_change_with_repetition_and_seed(self):
@@ -212,10 +212,40 @@ class TestReproduce:
 
     def test_results_of_another_protocol_are_refused(self, small, tmp_path):
         text = (small[0] / "folds.jsonl").read_text()
-        digest = json.loads(text.splitlines()[0])["protocol"]
-        (tmp_path / "folds.jsonl").write_text(text.replace(digest, "0" * 64))
-        with pytest.raises(JournalError, match="another protocol"):
+        for name in ("protocol", "source"):
+            digest = json.loads(text.splitlines()[0])[name]
+            (tmp_path / "folds.jsonl").write_text(text.replace(digest, "0" * 64))
+            with pytest.raises(JournalError, match=f"another {name}"):
+                reproduce(tmp_path, resume=True, **SMALL)
+
+    @pytest.mark.parametrize(
+        ("before", "after", "message"),
+        [
+            ('"method": "batch"', '"method": "forest"', "line 2: method 'forest' is not one of"),
+            ('"right": ', '"wrong": ', "line 2: right is None"),
+            ('"repetition": 0', '"repetition": "zero"', "line 2: repetition is 'zero'"),
+        ],
+    )
+    def test_records_that_are_none(self, small, tmp_path, before, after, message):
+        head, line, *rest = (small[0] / "folds.jsonl").read_text().splitlines(keepends=True)
+        assert before in line
+        text = head + line.replace(before, after) + "".join(rest)
+        (tmp_path / "folds.jsonl").write_text(text)
+        with pytest.raises(JournalError, match=message):
             reproduce(tmp_path, resume=True, **SMALL)
+        with pytest.raises(JournalError, match=message):
+            read_table(tmp_path)
+
+    def test_no_header_of_ours(self, tmp_path):
+        (tmp_path / "folds.jsonl").write_text('{"kind": "else"}\n')
+        with pytest.raises(JournalError, match="line 1: no header of results of"):
+            read_table(tmp_path)
+
+    def test_files_have_all_results_of_the_folder(self, small, tmp_path):
+        (tmp_path / "folds.jsonl").write_bytes((small[0] / "folds.jsonl").read_bytes())
+        part = {**SMALL, "methods": ["batch"]}
+        assert len(reproduce(tmp_path, resume=True, **part).rows) == 1
+        assert (tmp_path / "table1.csv").read_text() == (small[0] / "table1.csv").read_text()
 
     def test_killed_and_resumed_ends_with_the_same_table(self, small, tmp_path):
         program = textwrap.dedent(
@@ -245,7 +275,7 @@ class TestReproduce:
         assert [row.accuracy for row in table.rows] == [row.accuracy for row in small[1].rows]
 
     def test_no_repetition(self, tmp_path):
-        with pytest.raises(ValueError, match="repetitions must be at least 1"):
+        with pytest.raises(ValueError, match="repetitions must be 1 to 1000"):
             reproduce(tmp_path, repetitions=0)
 
 
@@ -301,6 +331,7 @@ class TestTable:
 
         assert of(97, 97).below  # 98.52 - 2 * 0.09 is more
         assert "449 of the 683" in of(97, 97).reason
+        assert protocol.reason("pcslp", "breast-cancer") is None
         assert not of(99, 99).below
         assert not of(95, 100).below  # it may be chance
         assert not tabulate(protocol, [record("breast-cancer", "svm", 0, 0, 50)]).rows[0].below
@@ -329,7 +360,7 @@ class TestTable:
     def test_latex(self, protocol):
         text = to_latex(tabulate(protocol, [record("dataset1", "batch", n, 0, 97) for n in (0, 1)]))
         assert r"Dataset 1 & BatchPolyceptron, our defaults & $97.00 \pm 0.00$" in text
-        assert text.count("&") == 7 * 2
+        assert text.count("&") == 9 * 2
         assert escape_latex("a_b & 50% {x} \\ ^~#$") == (
             r"a\_b \& 50\% \{x\} \textbackslash{} \textasciicircum{}\textasciitilde{}\#\$"
         )

@@ -35,7 +35,7 @@ def measuring(command: Callable[..., Any]) -> Callable[..., Any]:
                 type=click.IntRange(1),
                 default=cores,
                 show_default="the cores there are",
-                help="Processes; each fit has one thread.",
+                help="Processes; each fit has one thread. Times are steadiest with 1.",
             ),
             click.option("--resume", is_flag=True, help="Go on with the results in the folder."),
             click.option("--overwrite", is_flag=True, help="Start anew in the folder."),

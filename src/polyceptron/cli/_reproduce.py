@@ -12,11 +12,13 @@ import click
 from polyceptron.cli._options import check_resume, measuring, need_report_parts
 
 if TYPE_CHECKING:
-    from polyceptron.experiments.table import Table
+    from polyceptron.experiments.table import Row, Table
 
 
 def _keys(_: click.Context, __: click.Parameter, value: tuple[str, ...]) -> list[str] | None:
     names = [name.strip() for part in value for name in part.split(",")]
+    if value and not any(names):
+        raise click.BadParameter("names nothing")
     return [name for name in names if name] or None
 
 
@@ -34,10 +36,10 @@ def _keys(_: click.Context, __: click.Parameter, value: tuple[str, ...]) -> list
     multiple=True,
     metavar="NAMES",
     callback=_keys,
-    help="Some of batch-paper, online-paper, batch, online, spla1, pcslp, oc1, best, logistic, "
-    "svm, cart; by default all.",
+    help="Some of batch-paper, online-paper, batch, online, spla1, pcslp, oc1, polyceptron, "
+    "logistic, svm, cart; by default all.",
 )
-@click.option("--repetitions", type=click.IntRange(1), help="Of 10-fold cross-validation.")
+@click.option("--repetitions", type=click.IntRange(1, 1000), help="Of 10-fold cross-validation.")
 @measuring
 def reproduce(
     quick: bool,
@@ -84,6 +86,10 @@ def reproduce(
                 overwrite=overwrite,
                 report=progress,
             )
+        console = Console(highlight=False)
+        show(table, console)
+        with console.status("Drawing the report"):
+            page = write_report(out)
     except KeyboardInterrupt:
         click.echo(
             f"\nInterrupted; {progress.done} of {progress.total} results are kept. Go on with\n"
@@ -91,10 +97,6 @@ def reproduce(
             err=True,
         )
         raise click.exceptions.Exit(130) from None
-    console = Console(highlight=False)
-    show(table, console)
-    with console.status("Drawing the report"):
-        page = write_report(out)
     click.echo(f"Report: {page.resolve()}")
 
 
@@ -118,6 +120,24 @@ def _three_digits(value: float) -> str:
     return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
 
 
+_COLUMNS = {"accuracy %": 0, "paper": 45, "fit ms": 54, "÷ batch": 69, "hyperpl.": 80}
+"""The columns of the table, and the least width of a terminal that they are shown on."""
+
+
+def _cells(row: Row) -> dict[str, str]:
+    paper, ours = row.printed, row.accuracy.text().replace(" ", "")
+    ratio, faces = row.ratio, row.hyperplanes
+    return {
+        "accuracy %": f"[yellow]▼ {ours}[/yellow]" if row.below else ours,
+        "paper": "" if paper is None else f"{paper.accuracy:.2f}±{paper.spread:.2f}",
+        "fit ms": f"{1000 * row.seconds.mean:.1f}",
+        "÷ batch": "" if ratio is None else _beside(ratio, row.printed_ratio),
+        "hyperpl.": _beside(
+            None if faces is None else faces.mean, None if paper is None else paper.hyperplanes
+        ),
+    }
+
+
 def show(table: Table, console: object) -> None:
     """Print the table, ours beside the paper's, and why ours is below where it is."""
     from rich import box
@@ -133,24 +153,16 @@ def show(table: Table, console: object) -> None:
         pad_edge=False,
         show_edge=False,
     )
+    # Some terminals are narrow: whole columns go, never the end of a number.
+    fitting = [name for name, least in _COLUMNS.items() if console.width >= least]
     grid.add_column("method", no_wrap=True)
-    for name in ("accuracy %", "paper", "fit ms", "÷ batch", "hyperpl."):
+    for name in fitting:
         grid.add_column(name, justify="right", no_wrap=True)
     for dataset in table.datasets:
         grid.add_row(f"[bold]{dataset.title}[/bold]")
         for row in (row for row in table.rows if row.dataset.key == dataset.key):
-            paper, ours = row.printed, row.accuracy.text().replace(" ", "")
-            grid.add_row(
-                f" {row.method.short}",
-                f"[yellow]▼ {ours}[/yellow]" if row.below else ours,
-                "" if paper is None else f"{paper.accuracy:.2f}±{paper.spread:.2f}",
-                f"{1000 * row.seconds.mean:.1f}",
-                _beside(row.ratio, row.printed_ratio),
-                _beside(
-                    None if row.hyperplanes is None else row.hyperplanes.mean,
-                    None if paper is None else paper.hyperplanes,
-                ),
-            )
+            cells = _cells(row)
+            grid.add_row(f" {row.method.short}", *(cells[name] for name in fitting))
         grid.add_section()
     console.print(grid)
     console.print(
@@ -160,6 +172,6 @@ def show(table: Table, console: object) -> None:
     reasons: dict[str, list[str]] = {}
     for row in table.below:
         name = f"{row.method.short} on {row.dataset.title}"
-        reasons.setdefault(row.reason or "We do not know why.", []).append(name)
+        reasons.setdefault(row.reason or "We know no reason.", []).append(name)
     for reason, names in reasons.items():
         console.print(f"[yellow]▼[/yellow] {'; '.join(names)}: {' '.join(reason.split())}")

@@ -48,6 +48,9 @@ def convergence(
                 overwrite=overwrite,
                 progress=progress,
             )
+        for sentence in findings(found):
+            click.echo(f"- {sentence}")
+        page = write_report(out)
     except KeyboardInterrupt:
         words = ["polyceptron", "study", "convergence", "--resume", "--out", str(out)]
         words += ["--quick"] if quick else []
@@ -58,6 +61,4 @@ def convergence(
             err=True,
         )
         raise click.exceptions.Exit(130) from None
-    for sentence in findings(found):
-        click.echo(f"- {sentence}")
-    click.echo(f"Report: {write_report(out).resolve()}")
+    click.echo(f"Report: {page.resolve()}")

@@ -97,7 +97,10 @@ def measure(task: Task, seed: int) -> dict[str, Any]:
         "tuning_seconds": tuned - started,
         "hyperplanes": hyperplanes_of(model),
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
-        "chosen": {name.rpartition("__")[2]: value for name, value in chosen.items()},
+        "parameters": {
+            **method.given(dataset),
+            **{name.rpartition("__")[2]: value for name, value in chosen.items()},
+        },
     }
 
 

@@ -74,10 +74,7 @@ class Journal:
     def _begin(self, *, resume: bool, overwrite: bool) -> None:
         found = [] if overwrite else _parse(self.path, self._whole_lines())
         if found and not resume:
-            raise JournalError(
-                f"{self.path}: {len(found) - 1} results are there already; --resume goes on with "
-                "them, --overwrite starts anew, --out names another folder"
-            )
+            raise results_are_there(self.path, len(found) - 1)
         if not found:
             self._file.truncate(0)
             self._write(self.header)
@@ -119,6 +116,14 @@ class Journal:
         self.close()
 
 
+def results_are_there(path: Path, n: int) -> JournalError:
+    """The error for results that nobody said what to do with."""
+    return JournalError(
+        f"{path}: {n} results are there already; --resume goes on with them, --overwrite starts "
+        "anew, --out names another folder"
+    )
+
+
 def read_journal(path: str | os.PathLike[str]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Return header and records of a journal, without its torn end if it has one."""
     content = Path(path).read_bytes()
@@ -157,9 +162,15 @@ def _parse(path: Path, content: bytes) -> list[dict[str, Any]]:
 
 
 def _check_same(path: Path, found: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
-    for name in sorted({*found, *wanted}):
+    for name in wanted:  # the first in the header says most
         if found.get(name) != wanted.get(name):
+            before, now = _brief(found.get(name)), _brief(wanted.get(name))
             raise JournalError(
-                f"{path}: it was made with another {name} ({found.get(name)!r}, now "
-                f"{wanted.get(name)!r}); --overwrite starts anew, --out names another folder"
+                f"{path}: it was made with another {name} ({before}, now {now}); "
+                "--overwrite starts anew, --out names another folder"
             )
+
+
+def _brief(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

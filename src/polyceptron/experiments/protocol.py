@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
@@ -67,17 +68,21 @@ class Method:
         """A new estimator for this set, one thread."""
         module, _, name = self.estimator.rpartition(".")
         make = getattr(import_module(module), name)
-        of_set = {"K": dataset.K, "passes": dataset.passes}
-        given = {
-            name: of_set[value] if isinstance(value, str) and value in of_set else value
-            for name, value in self.parameters.items()
-        }
+        given = self.given(dataset)
         known = make().get_params()
         always = {"random_state": seed, "n_jobs": 1} if module == "polyceptron" else {}
         always = {"random_state": seed, **always}
         given |= {name: value for name, value in always.items() if name in known}
         model = make(**given)
         return make_pipeline(StandardScaler(), model) if self.scale else model
+
+    def given(self, dataset: Dataset) -> dict[str, Any]:
+        """The parameters with the K and the passes of this set."""
+        of_set = {"K": dataset.K, "passes": dataset.passes}
+        return {
+            name: of_set[value] if isinstance(value, str) and value in of_set else value
+            for name, value in self.parameters.items()
+        }
 
     def search_grid(self) -> dict[str, list[Any]]:
         """The grid with the names that `build`'s estimator knows them by."""
@@ -87,7 +92,7 @@ class Method:
 
 @dataclass(frozen=True)
 class Protocol:
-    """The whole experiment. ``digest`` changes with anything in its file."""
+    """The whole experiment. ``digest`` changes with whatever decides a number."""
 
     folds: int
     repetitions: int
@@ -101,11 +106,7 @@ class Protocol:
 
     def reason(self, method: str, dataset: str) -> str | None:
         """Why ours may be below the printed figure, where we think we know."""
-        for key, other in ((dataset, method), (method, dataset)):
-            by = self.reasons.get(key, {})
-            if text := by.get(other, by.get("all")):
-                return text
-        return None
+        return self.reasons.get(method, {}).get(dataset)
 
     def choose(self, what: str, keys: Iterable[str] | None) -> list[str]:
         """The keys of ``datasets`` or ``methods`` asked for, in the order of the file."""
@@ -120,14 +121,48 @@ class Protocol:
 @lru_cache(maxsize=1)
 def load_protocol() -> Protocol:
     """The experiment of paper.toml."""
-    content = files("polyceptron.experiments").joinpath("paper.toml").read_bytes()
-    raw = tomllib.loads(content.decode())
+    raw = tomllib.loads(files("polyceptron.experiments").joinpath("paper.toml").read_text("utf-8"))
+    digest = _digest(raw)
     sets, methods = {}, {}
     for key, given in raw.pop("datasets").items():
         printed = {name: Printed(**cell) for name, cell in given.pop("printed").items()}
         sets[key] = Dataset(key=key, printed=printed, **given)
     for key, given in raw.pop("methods").items():
         methods[key] = Method(key=key, **{"parameters": {}, "grid": {}, **given})
-    return Protocol(
-        datasets=sets, methods=methods, digest=hashlib.sha256(content).hexdigest(), **raw
-    )
+    return Protocol(datasets=sets, methods=methods, digest=digest, **raw)
+
+
+_SAYS_NOTHING_OF_NUMBERS = {
+    "reasons", "printed", "title", "short", "repetitions", "quick_repetitions", "baseline",
+}  # fmt: skip
+
+
+def _digest(raw: Any) -> str:
+    """Of what decides a number: neither words nor how many repetitions there are."""
+
+    def deciding(value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        kept = {key: one for key, one in value.items() if key not in _SAYS_NOTHING_OF_NUMBERS}
+        return {key: deciding(one) for key, one in kept.items()}
+
+    return hashlib.sha256(json.dumps(deciding(raw), sort_keys=True).encode()).hexdigest()
+
+
+@lru_cache(maxsize=1)
+def source_digest() -> str:
+    """Of the code that results come from: all of the package but what only shows them."""
+    package = files("polyceptron")
+    digest = hashlib.sha256()
+    for name, content in sorted(_sources(package)):
+        digest.update(f"{name}\n".encode() + content)
+    return digest.hexdigest()
+
+
+def _sources(folder: Any, prefix: str = "") -> Iterator[tuple[str, bytes]]:
+    for entry in folder.iterdir():
+        name = f"{prefix}{entry.name}"
+        if entry.is_dir() and name not in ("cli", "plots", "experiments", "__pycache__"):
+            yield from _sources(entry, f"{name}/")
+        elif entry.name.endswith(".py"):
+            yield name, entry.read_bytes()

@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from polyceptron.experiments.files import write_text
-from polyceptron.experiments.folds import Task, measure, plan, task_of
-from polyceptron.experiments.journal import Journal, read_journal, versions
+from polyceptron.experiments.folds import measure, plan, task_of
+from polyceptron.experiments.journal import Journal, JournalError, read_journal, versions
 from polyceptron.experiments.processes import in_processes
-from polyceptron.experiments.protocol import Protocol, load_protocol
+from polyceptron.experiments.protocol import Protocol, load_protocol, source_digest
 from polyceptron.experiments.table import Table, tabulate, to_csv, to_latex
 
 FOLDS = "folds.jsonl"
+_KIND = "polyceptron reproduce"
+_MOST_REPETITIONS = 1000
 _PACKAGES = ("polyceptron", "numpy", "scipy", "scikit-learn", "numba", "highspy")
 
 Report = Callable[[int, int], None]
@@ -29,10 +31,11 @@ def environment() -> dict[str, str]:
 def header(protocol: Protocol, seed: int) -> dict[str, Any]:
     """What results must have in common to be put into one table."""
     return {
-        "kind": "polyceptron reproduce",
+        "kind": _KIND,
         "format": 1,
         "seed": seed,
         "protocol": protocol.digest,
+        "source": source_digest(),
         "versions": environment(),
     }
 
@@ -79,11 +82,12 @@ def reproduce(
     sets = protocol.choose("datasets", datasets)
     chosen = protocol.choose("methods", methods)
     n = protocol.repetitions if repetitions is None else repetitions
-    if n < 1:
-        raise ValueError(f"repetitions must be at least 1; got {n}")
+    if not 1 <= n <= _MOST_REPETITIONS:
+        raise ValueError(f"repetitions must be 1 to {_MOST_REPETITIONS}; got {n}")
     tasks = plan(protocol, sets, chosen, n)
     path = folder / FOLDS
     with Journal(path, header(protocol, seed), resume=resume, overwrite=overwrite) as journal:
+        check_records(path, journal.records, protocol)
         known = {task_of(record) for record in journal.records}
         left = [task for task in tasks if task not in known]
         done = len(tasks) - len(left)
@@ -94,19 +98,40 @@ def reproduce(
             done += 1
             if report:
                 report(done, len(tasks))
-        table = tabulate(protocol, _asked(journal.records, tasks))
-    write_text(folder / "table1.csv", to_csv(table))
-    write_text(folder / "table1.tex", to_latex(table))
+        whole = tabulate(protocol, journal.records)
+        asked = set(tasks)
+        table = tabulate(protocol, (one for one in journal.records if task_of(one) in asked))
+    write_text(folder / "table1.csv", to_csv(whole))
+    write_text(folder / "table1.tex", to_latex(whole))
     return table
 
 
 def read_table(out: str | os.PathLike[str]) -> tuple[Table, dict[str, Any]]:
     """The table of the results in a folder, all of them, and their header."""
-    found, records = read_journal(Path(out) / FOLDS)
-    return tabulate(load_protocol(), records), found
+    path, protocol = Path(out) / FOLDS, load_protocol()
+    found, records = read_journal(path)
+    if found.get("kind") != _KIND:
+        raise JournalError(f"{path}, line 1: no header of results of `polyceptron reproduce`")
+    check_records(path, records, protocol)
+    return tabulate(protocol, records), found
 
 
-def _asked(records: Iterable[dict[str, Any]], tasks: Iterable[Task]) -> list[dict[str, Any]]:
-    """The records of these tasks, in their order: the table does not show who came first."""
-    by_task = {task_of(record): record for record in records}
-    return [by_task[task] for task in tasks]
+_FIELDS: dict[str, tuple[type, ...]] = {
+    "dataset": (str,), "method": (str,), "repetition": (int,), "fold": (int,), "right": (int,),
+    "rows": (int,), "seconds": (int, float), "tuning_seconds": (int, float),
+    "hyperplanes": (int, type(None)),
+}  # fmt: skip
+
+
+def check_records(path: Path, records: Iterable[dict[str, Any]], protocol: Protocol) -> None:
+    """Refuse a record that no table can be made of, with its line."""
+    for number, record in enumerate(records, 2):
+        for name, types in _FIELDS.items():
+            if not isinstance(record.get(name), types):
+                raise JournalError(f"{path}, line {number}: {name} is {record.get(name)!r}")
+        for name, known in (("dataset", protocol.datasets), ("method", protocol.methods)):
+            if record[name] not in known:
+                raise JournalError(
+                    f"{path}, line {number}: {name} {record[name]!r} is not one of "
+                    + ", ".join(known)
+                )

@@ -10,7 +10,12 @@ from typing import Any, Self
 
 from polyceptron.experiments.convergence import runs, searches
 from polyceptron.experiments.convergence.runs import ORDERS, Cell, Key
-from polyceptron.experiments.journal import Journal, read_journal, versions
+from polyceptron.experiments.journal import (
+    Journal,
+    read_journal,
+    results_are_there,
+    versions,
+)
 from polyceptron.experiments.processes import in_processes
 
 _Call = tuple[Callable[..., dict[str, Any]], tuple[Any, ...]]
@@ -131,6 +136,9 @@ def run_study(
     }
     keys = [Key(cell, run, order) for cell in grid for run in range(count) for order in ORDERS]
     hunts = searches.tasks(quick=quick)
+    for name in (RUNS_FILE, SEARCHES_FILE):  # before either is begun
+        if not (resume or overwrite) and (out / name).exists():
+            raise results_are_there(out / name, len(read_journal(out / name)[1]))
     with ExitStack() as stack:
         options = {"resume": resume, "overwrite": overwrite}
         measured = stack.enter_context(Journal(out / RUNS_FILE, header, **options))
