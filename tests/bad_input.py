@@ -10,7 +10,7 @@ import pandas as pd
 import scipy.sparse as sp
 
 from common import SETTINGS, square
-from polyceptron import OC1, PCSLP, SPLA1, SPLA2, BatchPolyceptron, OnlinePolyceptron
+from polyceptron import OC1, PCSLP, SPLA1, SPLA2, BatchPolyceptron, OnlinePolyceptron, Polyceptron
 
 X_OK, Y_OK = square(40)
 N = len(Y_OK)
@@ -79,6 +79,7 @@ DIFFERENT = {
     ("NaN in CSR", OC1): (TypeError, r"Sparse data was passed"),
     ("one class", OC1): None,
     ("three classes", OC1): None,
+    ("three classes", Polyceptron): None,
     ("too few rows with weight", OC1): None,
     ("too few rows with weight", SPLA2): (ValueError, r"validation_fraction=0.2 .*n_samples=2"),
 }
@@ -135,6 +136,12 @@ BAD_OF_ONE = {
         "min_samples_split": [1, 0, 2.5, None],
         "min_samples_oblique": [-1, 2.5, "few"],
         "prune_share": [-0.1, 1, 1.5, np.nan, "tenth", None, True],
+    },
+    Polyceptron: {
+        "n_hyperplanes": ["auot"],
+        "margin": [np.nan, "auot", None, True],
+        "penalty": [-1, np.nan, np.inf, "auot", True],
+        "inside": ["auot"],
     },
 }
 

@@ -258,3 +258,25 @@ def logistic_block(X, y, weight, W, b, assigned):
             G[r][j] += slope * x_j
         g[r] += slope
     return total, np.array(G), np.array(g)
+
+
+def product_block(X, y, weight, W, b, noise):
+    """The log-likelihood of a noisy product of logistics, its slope in the noise, and (G, g)."""
+    X, y, weight, W, b = _lists(X, y, weight, W, b)
+    total, of_noise, G, g = 0.0, 0.0, [[0.0] * len(w) for w in W], [0.0] * len(b)
+    for i, x in enumerate(X):
+        s = scores(x, W, b)
+        log_q = 0.0
+        for score in s:
+            log_q += log_sigmoid(score)
+        q = math.exp(log_q)
+        side = q if y[i] > 0 else -math.expm1(log_q)
+        p = (1.0 - noise) * side + noise * (1.0 - side)
+        total += weight[i] * math.log(p)
+        of_noise += weight[i] * (1.0 - 2.0 * side) / p
+        for k, score in enumerate(s):
+            slope = y[i] * weight[i] * (1.0 - 2.0 * noise) * q * math.exp(log_sigmoid(-score)) / p
+            for j, x_j in enumerate(x):
+                G[k][j] += slope * x_j
+            g[k] += slope
+    return total, of_noise, np.array(G), np.array(g)

@@ -19,7 +19,7 @@ from bad_input import (
     found_in,
 )
 from common import SETTINGS, every_learner, fit, quick, snapshot
-from polyceptron import OC1, PCSLP, SPLA1, BatchPolyceptron, OnlinePolyceptron
+from polyceptron import OC1, PCSLP, SPLA1, BatchPolyceptron, OnlinePolyceptron, Polyceptron
 
 with_init = pytest.mark.parametrize("learner", [BatchPolyceptron, OnlinePolyceptron, SPLA1, PCSLP])
 
@@ -66,6 +66,12 @@ def test_parameters(learner, name, value):
         model.fit(X_OK, Y_OK)
     assert found_in(value, str(error.value))
     assert snapshot(model) == before
+
+
+@pytest.mark.parametrize("name", ["n_hyperplanes", "margin", "penalty", "inside"])
+def test_what_may_be_auto_says_so(name):
+    with pytest.raises(ValueError, match=rf"{name} must be .*'auot'; or .*'auto'"):
+        Polyceptron(**{name: "auot"}).fit(X_OK, Y_OK)
 
 
 @with_init
@@ -137,8 +143,11 @@ def test_interrupted_fit_changes_nothing(learner, monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    where = "polyceptron.oc1_growth.grow" if learner is OC1 else "polyceptron.solve.run"
-    monkeypatch.setattr(where, interrupt)
+    where = {
+        OC1: "polyceptron.oc1_growth.grow",
+        Polyceptron: "polyceptron.learners.polyceptron._needed",
+    }
+    monkeypatch.setattr(where.get(learner, "polyceptron.solve.run"), interrupt)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X_OK * 2, 1 - Y_OK)
     assert snapshot(model) == before

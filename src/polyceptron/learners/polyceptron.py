@@ -48,6 +48,22 @@ class _Effort(NamedTuple):
     n_steps: int
 
 
+_FITTED = {
+    "estimators_",
+    "polyhedron_",
+    "coef_",
+    "intercept_",
+    "inside_",
+    "n_hyperplanes_",
+    "margin_",
+    "penalty_",
+    "selection_",
+    "_calibration",
+    "_inside",
+    "_exponent",
+    "_coordinates",
+}
+"""What one kind of fit sets and the other does not."""
 _TRIAL = _Effort(n_init=3, max_iter=250, n_steps=60)
 
 
@@ -78,7 +94,9 @@ def _rows(problem: Problem) -> Rows:
     n, d = data.n_samples, data.n_features
     X = sparse.csr_matrix(data.X, shape=(n, d)) if isinstance(data.X, tuple) else data.X
     y = data.y if problem.inside == 1 else -data.y
-    return Rows(X, y, data.weight if data.weight.size else np.ones(n), data.n_threads)
+    # Only shares of weight matter: an update on a row of mean weight is the row itself.
+    weight = data.weight / data.weight.mean() if data.weight.size else np.ones(n)
+    return Rows(X, y, weight, data.n_threads)
 
 
 def _stratified(y: NDArray[np.int8], n: int, random: np.random.RandomState) -> NDArray[np.int64]:
@@ -147,7 +165,8 @@ def _needed(rows: Rows, theta: Floats) -> Floats:
         face = kept[k]
         found = linprog(face[:-1], -others[:, :-1], others[:, -1], bounds=box, method="highs")
         # 2 is an infeasible program: the others leave nothing, with or without this one.
-        if found.status == 0 and found.fun + face[-1] >= 0 and _same(rows, theta, others):
+        idle = found.status == 2 or (found.status == 0 and found.fun + face[-1] >= 0)
+        if idle and _same(rows, theta, others):
             kept.pop(k)
         else:
             k += 1
@@ -180,9 +199,10 @@ class Polyceptron(PolyhedralClassifier):
         Penalty of the likelihood that refines the centre, per row:
         ``penalty / 2 * sum_k |w_k|^2``. None leaves the centre as it is, which is also what
         "auto" means where `margin` is a number.
-    inside : label or "auto", default="auto"
-        The class inside. "auto" takes the one whose polyhedron is more accurate on rows held
-        out. Not used with more than two classes.
+    inside : label, None or "auto", default="auto"
+        The class inside; None is the greater label. "auto" takes the one whose polyhedron is
+        more accurate on rows held out, even where a label is called "auto". Not used with more
+        than two classes.
     n_init : int, default=9
         Online runs to average.
     max_iter : int, default=1000
@@ -291,8 +311,8 @@ class Polyceptron(PolyhedralClassifier):
             rows, labels = self._validated(X, y, reset=True)
             check_classification_targets(labels)
             classes = np.unique(labels)
-            for name in ("estimators_", "polyhedron_", "coef_", "intercept_", "inside_"):
-                self.__dict__.pop(name, None)
+            for name in set(vars(self)) & _FITTED:  # three classes leave others than two
+                delattr(self, name)
             if len(classes) > 2:
                 self._fit_each(rows, labels, classes, sample_weight)
             else:
@@ -335,13 +355,15 @@ class Polyceptron(PolyhedralClassifier):
             folds = StratifiedKFold(n_folds, shuffle=True, random_state=random)
             splits = list(folds.split(rows.y, rows.y))
         seeds = [int(one) for one in random.randint(0, 2**31 - 1, size=_TRIAL.n_init)]
+        effort = _TRIAL._replace(max_iter=min(_TRIAL.max_iter, self.max_iter))
+        seeds = seeds[: self.n_init]  # a trial takes no more than the fit itself
 
         def evaluate(setting: Setting) -> Outcome:
             h = np.empty(len(rows.y))
             for train, test in splits:
                 here = rows.take(train)
                 number = min(setting.n_hyperplanes, len(train))
-                theta, _ = _learn(here, setting._replace(n_hyperplanes=number), seeds, _TRIAL)
+                theta, _ = _learn(here, setting._replace(n_hyperplanes=number), seeds, effort)
                 h[test] = rows.take(test).h(theta)
             is_inside = (rows.y > 0) == (setting.inside == 1)
             outcome = Outcome(h, is_inside, rows.weight)
@@ -367,7 +389,12 @@ class Polyceptron(PolyhedralClassifier):
         return isinstance(value, str) and value == "auto"
 
     def _choose_inside(self, classes: NDArray[Any]) -> int:
-        return 1 if self._is_auto("inside") else check_inside(self.inside, classes)
+        if self._is_auto("inside"):
+            return 1
+        try:
+            return check_inside(self.inside, classes)
+        except ValueError as error:
+            raise ValueError(f"{error}; or 'auto'") from None
 
     def _rows_needed(self) -> int:
         return 1 if self._is_auto("n_hyperplanes") else self.n_hyperplanes
@@ -469,12 +496,19 @@ class Polyceptron(PolyhedralClassifier):
         return labels
 
     def _check_parameters(self) -> None:
-        if not self._is_auto("n_hyperplanes"):
-            check_whole("n_hyperplanes", self.n_hyperplanes)
-        if not self._is_auto("margin"):
-            check_real("margin", self.margin)
-        if self.penalty is not None and not self._is_auto("penalty"):
-            check_real("penalty", self.penalty)
+        for name, check in [
+            ("n_hyperplanes", check_whole),
+            ("margin", check_real),
+            ("penalty", check_real),
+        ]:
+            value = getattr(self, name)
+            if self._is_auto(name) or (name == "penalty" and value is None):
+                continue
+            try:
+                check(name, value)
+            except ValueError as error:
+                words = "None or 'auto'" if name == "penalty" else "'auto'"
+                raise ValueError(f"{error}; or {words}") from None
         check_whole("n_init", self.n_init)
         check_whole("max_iter", self.max_iter)
         check_n_jobs(self.n_jobs)
