@@ -216,7 +216,7 @@ def to_latex(table: Table) -> str:
     lines = [
         r"\begin{tabular}{llrrrrrrrr}",
         r"\hline",
-        r"Data set & Method & Accuracy & paper & Seconds & paper & Ratio & paper & Faces & paper \\",
+        r"Set & Method & Accuracy & paper & Seconds & paper & Ratio & paper & Faces & paper \\",
         r"\hline",
     ]
     for dataset in table.datasets:

@@ -60,7 +60,8 @@ class Growth:
     """Passes grow like ``factor ** slope``: a straight line through the logarithms.
 
     Least squares over the converged runs of the cells that differ from the centre in this factor
-    only; `low` and `high` are the 95% interval of the slope.
+    only, so that it leans low where some did not converge; `low` and `high` are the 95% interval
+    of the slope if the line is right. Where medians do not rise throughout, ``rises`` is False.
     """
 
     factor: str
@@ -68,6 +69,7 @@ class Growth:
     slope: float
     low: float
     high: float
+    rises: bool
 
 
 @dataclass(frozen=True)
@@ -224,7 +226,11 @@ def _growth(
     slope = float(x @ y / (x @ x))
     rest = y - y.mean() - slope * x
     error = _Z * math.sqrt(float(rest @ rest) / (len(x) - 2) / float(x @ x))
-    return Growth(factor, order, slope, slope - error, slope + error)
+    medians = [
+        np.median([v for at, v in points if at == u]) for u in sorted({u for u, _ in points})
+    ]
+    rises = bool((np.diff(medians) >= 0).all())
+    return Growth(factor, order, slope, slope - error, slope + error, rises)
 
 
 def _pairs(records: Iterable[Record]) -> Pairs:
@@ -303,8 +309,7 @@ def _from_runs(summary: Summary, limit: int) -> list[str]:
     if stuck:
         found.append(
             f"Of the {stuck} runs that did not converge, {summary.moving.get(1, 0)} moved a single "
-            "hyperplane in the end: it is left alone with rows that it does not separate while the "
-            "others stand still."
+            "hyperplane in the end, while the others stood still."
         )
     if fixed.proved:
         found.append(
@@ -323,12 +328,16 @@ def _from_runs(summary: Summary, limit: int) -> list[str]:
         "reshuffled."
     )
     if summary.growth:
+        shuffled_growth = [g for g in summary.growth if g.order == "shuffled"]
         slopes = "; ".join(
             f"{g.factor} to the {g.slope:.2f} ({g.low:.2f} to {g.high:.2f})"
-            for g in summary.growth
-            if g.order == "shuffled"
+            for g in shuffled_growth
+            if g.rises
         )
-        found.append(f"Reshuffled, passes of runs that converged grow like {slopes}.")
+        other = ", ".join(g.factor for g in shuffled_growth if not g.rises)
+        said = f"Reshuffled, passes of runs that converged grow like {slopes}." if slopes else ""
+        rest = f"They do not grow throughout with {other}." if other else ""
+        found.append(f"{said} {rest}".strip())
     return found
 
 
