@@ -22,10 +22,10 @@ _SHORT = {
     "online-paper": "Online, paper",
     "batch": "Batch",
     "online": "Online",
-    "best": "Best of ours",
+    "polyceptron": "Polyceptron",
     "logistic": "Logistic",
 }
-_OURS = {"batch", "online", "best"}
+_OURS = {"batch", "online", "polyceptron"}
 _OF_PAPER = {"batch-paper", "online-paper"}
 
 
