@@ -2,37 +2,27 @@
 
 from __future__ import annotations
 
-import warnings
-from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from polyceptron import solve
 from polyceptron._checks import refuse_text
 from polyceptron._rows import canonical
 from polyceptron._types import Floats
-from polyceptron.blocks import ArrayBlocks, Blocks, count_threads, kernel_rows
+from polyceptron.blocks import ArrayBlocks, count_threads, kernel_rows
 from polyceptron.criterion import Planes, decide
 from polyceptron.learners._parameters import (
-    check_flag,
-    check_init,
     check_inside,
     check_known_labels,
-    check_n_jobs,
-    check_seed,
     check_two_classes,
-    check_verbose,
     check_weights,
-    check_whole,
 )
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.scaling import Coordinates, standardized, within_range
@@ -49,102 +39,22 @@ class Problem:
 
 
 class PolyhedralClassifier(ClassifierMixin, BaseEstimator):
-    """Base of the learners of a single polyhedron.
-
-    A learner says where a run starts (``_start``), what a step is (``_step``), how good a
-    state is (``_rank``), when to stop (``_stopping``) and which hyperplanes a state stands
-    for (``_answer``). This class does the rest of scikit-learn's contract.
-    """
+    """Base of the learners of a single polyhedron: how rows come in, and answers go out."""
 
     # Parameters that every such learner has; the learners' __init__ set them.
     n_hyperplanes: int
-    init: Any
-    n_init: int
     standardize: bool
     inside: Any
     class_weight: Any
-    warm_start: bool
     random_state: Any
     n_jobs: int | None
     verbose: int
-    max_iter: int
-
-    @property
-    def _kept(self) -> str:
-        """What a run that did not converge ends with."""
-        return "the best hyperplanes seen"
-
-    def _conclude(self, data: Blocks, best: Any, last: Any) -> Any:
-        """What a run ends with that is not finished, from its best state and its last."""
-        del data, last
-        return best
-
-    @property
-    def _advice(self) -> str:
-        """What to change where a run did not converge."""
-        return "Raise max_iter."
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.classifier_tags.multi_class = False
         return tags
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn the polyhedron of the inside class.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-            Two labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows, not negative. A row of weight 0 is no row.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator. If anything goes wrong it is left as it was.
-        """
-        self._check_parameters()
-        with self._all_or_nothing():
-            problem = self._problem(X, y, sample_weight)
-            run = solve.run(
-                self,
-                problem.data,
-                (self._start(problem, seed) for seed in self._seeds()),
-                self._stopping(),
-                solve.Progress(self.verbose, type(self).__name__),
-            )
-            self._publish(problem, self._answer(run.state))
-            self._keep(run.state)
-            self._report(run)
-        return self
-
-    # --- what a learner adds ------------------------------------------------------------
-
-    def _check_parameters(self) -> None:
-        check_whole("n_hyperplanes", self.n_hyperplanes)
-        check_whole("max_iter", self.max_iter)
-        check_whole("n_init", self.n_init)
-        check_n_jobs(self.n_jobs)
-        check_verbose(self.verbose)
-        check_flag("standardize", self.standardize)
-        check_flag("warm_start", self.warm_start)
-
-    @abstractmethod
-    def _stopping(self) -> solve.Stopping: ...
-    @abstractmethod
-    def _start(self, problem: Problem, seed: int) -> Any: ...
-    @abstractmethod
-    def _step(self, data: Blocks, state: Any) -> solve.Step[Any]: ...
-    @abstractmethod
-    def _rank(self, data: Blocks, state: Any) -> solve.Rank: ...
-    @abstractmethod
-    def _answer(self, state: Any) -> Planes: ...
-
-    def _keep(self, state: Any) -> None:
-        """Keep what a later call goes on from; nothing by default."""
 
     # --- the door ---------------------------------------------------------------------
 
@@ -215,46 +125,6 @@ class PolyhedralClassifier(ClassifierMixin, BaseEstimator):
     def _choose_coordinates(self, X: Any, weight: Floats) -> Coordinates:
         return standardized(X, weight) if self.standardize else within_range(X)
 
-    def _first_planes(self, problem: Problem, seed: int) -> Planes:
-        """Where a run starts, in the coordinates of learning."""
-        K, d, coordinates = self.n_hyperplanes, problem.data.n_features, problem.coordinates
-        given = check_init(self.init, (K, d + 1))
-        if self.warm_start and hasattr(self, "polyhedron_"):
-            self._check_warm_start(problem)
-            start = coordinates.from_user(self.coef_, self.intercept_, self._exponent)
-        elif given is not None:
-            start = coordinates.from_user(given[:, :-1], given[:, -1])
-        elif K == 1:  # no symmetry to break: the perceptron's own start
-            start = np.zeros((1, d)), np.zeros(1)
-        else:
-            W = np.random.default_rng(seed).standard_normal((K, d))
-            start = W * coordinates.bias_unit, np.zeros(K)
-        if not all(np.isfinite(part).all() for part in start):
-            name = "init" if given is not None else "warm_start=True"
-            raise ValueError(f"{name}: that start is beyond the range of numbers on these columns")
-        return Planes.of(*start)
-
-    def _check_warm_start(self, problem: Problem) -> None:
-        before = (*self.coef_.shape, self.classes_.tolist(), self._inside)
-        now = (
-            self.n_hyperplanes,
-            problem.data.n_features,
-            problem.classes.tolist(),
-            problem.inside,
-        )
-        if before != now:
-            raise ValueError(
-                "warm_start=True needs the same n_hyperplanes, features, labels and class inside "
-                f"as before: had {before}, now {now}"
-            )
-
-    def _seeds(self) -> list[int]:
-        """One seed for each start; a given start needs only one."""
-        random = check_seed(self.random_state)
-        given = not isinstance(self.init, str) or (self.warm_start and hasattr(self, "polyhedron_"))
-        n_init = 1 if given else self.n_init
-        return [int(seed) for seed in random.randint(0, 2**31 - 1, size=n_init)]
-
     # --- the way out ------------------------------------------------------------------
 
     def _publish(self, problem: Problem, planes: Planes) -> None:
@@ -274,19 +144,6 @@ class PolyhedralClassifier(ClassifierMixin, BaseEstimator):
         self._inside = problem.inside
         self.inside_ = problem.classes[problem.inside]
         self._coordinates = problem.coordinates
-
-    def _report(self, run: solve.Run[Any]) -> None:
-        """Set the fitted attributes that describe the run, and warn if it was cut short."""
-        self.n_iter_ = run.n_iter
-        self.converged_ = run.converged
-        self.history_ = run.history
-        if not run.converged:
-            warnings.warn(
-                f"{type(self).__name__} did not converge in max_iter={self.max_iter} "
-                f"iterations; it ends with {self._kept}. {self._advice}",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:

@@ -10,7 +10,8 @@ import numpy as np
 from polyceptron import criterion, kernels, solve
 from polyceptron.blocks import Blocks
 from polyceptron.criterion import Gradient, Planes, Pruning
-from polyceptron.learners._base import PolyhedralClassifier, Problem
+from polyceptron.learners._base import Problem
+from polyceptron.learners._iterated import IteratedClassifier
 from polyceptron.learners._parameters import check_flag, check_real, check_whole
 
 _TOO_SOON = 50
@@ -30,7 +31,7 @@ class BatchState(NamedTuple):
     tail: tuple[Planes, ...]
 
 
-class BatchPolyceptron(PolyhedralClassifier):
+class BatchPolyceptron(IteratedClassifier):
     """Learn a polyhedron by gradient descent on the Polyceptron criterion.
 
     The criterion sums ``margin - y h(x)`` over the rows where it is positive, with

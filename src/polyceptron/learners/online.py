@@ -11,7 +11,8 @@ from polyceptron import kernels, solve
 from polyceptron._types import Floats
 from polyceptron.blocks import ArrayBlocks, Blocks
 from polyceptron.criterion import Planes
-from polyceptron.learners._base import PolyhedralClassifier, Problem
+from polyceptron.learners._base import Problem
+from polyceptron.learners._iterated import IteratedClassifier
 from polyceptron.learners._parameters import check_flag, check_real, check_two_classes, check_whole
 
 _NOT_SHUFFLED = np.empty(0, np.int64)
@@ -40,7 +41,7 @@ class OnlineState(NamedTuple):
         return Planes.of(W - self.U / self.n_seen, b - self.u / self.n_seen)
 
 
-class OnlinePolyceptron(PolyhedralClassifier):
+class OnlinePolyceptron(IteratedClassifier):
     """Learn a polyhedron row by row, as the perceptron does.
 
     A row on the wrong side moves the hyperplane that is least for it:

@@ -16,7 +16,8 @@ from polyceptron import criterion, solve
 from polyceptron._types import Floats
 from polyceptron.blocks import ArrayBlocks, Blocks
 from polyceptron.criterion import Planes, decide
-from polyceptron.learners._base import PolyhedralClassifier, Problem
+from polyceptron.learners._base import Problem
+from polyceptron.learners._iterated import IteratedClassifier
 from polyceptron.learners._parameters import check_real, check_whole
 from polyceptron.lp import LPError, SeparationLP, load_highspy
 from polyceptron.scaling import Coordinates, standardized
@@ -69,7 +70,7 @@ class PCSLPState(NamedTuple):
     n_iter: int
 
 
-class PCSLP(PolyhedralClassifier):
+class PCSLP(IteratedClassifier):
     """Learn a polyhedron by successive linear programs (PC-SLP).
 
     With A the rows inside, B those outside and h(x) = min_k (w_k . x + b_k), the error

@@ -14,7 +14,8 @@ from polyceptron._blas import ONE_BLAS_THREAD
 from polyceptron._types import Floats
 from polyceptron.blocks import Blocks
 from polyceptron.criterion import Planes
-from polyceptron.learners._base import PolyhedralClassifier, Problem
+from polyceptron.learners._base import Problem
+from polyceptron.learners._iterated import IteratedClassifier
 from polyceptron.learners._parameters import check_real, check_whole
 from polyceptron.scaling import Coordinates
 
@@ -41,7 +42,7 @@ class LogisticState(NamedTuple):
         return _planes(self.theta)
 
 
-class LogisticClassifier(PolyhedralClassifier):
+class LogisticClassifier(IteratedClassifier):
     """What SPLA1 and SPLA2 share: P(y | x) = 1 / (1 + exp(-y h(x)))."""
 
     C: float
