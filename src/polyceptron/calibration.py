@@ -11,7 +11,11 @@ from scipy.special import expit
 
 from polyceptron._types import Floats
 
-_BOUNDS = [(-8.0, 8.0), (-12.0, 3.0)]
+_BOUNDS = [(-8.0, 8.0), (-12.0, 6.0)]
+_USUAL_LOG_SLOPE, _SPREAD = 1.5, 0.5
+"""What slopes are like where h has a mean size of 1: few rows near h = 0 say little of them."""
+_LAPSES_ADDED = 0.3
+"""A side without a lapse is not certain for ever. One row right is added too."""
 
 
 class Side(NamedTuple):
@@ -40,7 +44,7 @@ class Calibration(NamedTuple):
 
 
 def calibrate(h: Floats, is_inside: NDArray[np.bool_], weight: Floats) -> Calibration:
-    """Maximise the likelihood of the labels, each side for itself."""
+    """Maximise the likelihood of the labels, each side for itself; h has a mean size near 1."""
     sides = []
     for here in (h < 0, h >= 0):
         right = is_inside[here] == (h[here] >= 0)
@@ -58,10 +62,11 @@ def _side(size: Floats, right: NDArray[np.bool_], weight: Floats) -> Side:
         t = np.tanh(0.5 * slope * size)
         p = 0.5 + (0.5 - lapse) * t
         of_p = weight * np.where(right, 1.0 / p, -1.0 / (1.0 - p))
-        # One row more of each kind: a side without a lapse is not certain for ever.
-        value = weight @ np.log(np.where(right, p, 1.0 - p)) + np.log(lapse) + np.log1p(-lapse)
-        of_slope = of_p @ ((0.5 - lapse) * (1.0 - t * t) * 0.5 * size) * slope
-        of_lapse = -(of_p @ t) + 1.0 / lapse - 1.0 / (1.0 - lapse)
+        unusual = (point[0] - _USUAL_LOG_SLOPE) / _SPREAD
+        value = weight @ np.log(np.where(right, p, 1.0 - p)) - 0.5 * unusual**2
+        value += _LAPSES_ADDED * np.log(lapse) + np.log1p(-lapse)
+        of_slope = of_p @ ((0.5 - lapse) * (1.0 - t * t) * 0.5 * size) * slope - unusual / _SPREAD
+        of_lapse = -(of_p @ t) + _LAPSES_ADDED / lapse - 1.0 / (1.0 - lapse)
         slopes = np.array([of_slope, of_lapse * lapse * (1.0 - 2.0 * lapse)])
         return -float(value) / (total + 2.0), slopes / -(total + 2.0)
 

@@ -97,7 +97,7 @@ class Selection:
         for number in numbers:
             here = start._replace(n_hyperplanes=number)
             best, since = (here, 0) if self.accuracy(here) > self.accuracy(best) else (best, since)
-            since += best is not here
+            since += best != here  # the start itself is no step
             if since >= PATIENCE:
                 break
         return best
