@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from dataclasses import replace
 from typing import Any, NamedTuple, Self
@@ -36,6 +37,8 @@ from polyceptron.polyhedron import Polyhedron
 
 _ROWS_TO_SELECT = 4000
 """Most rows that the selection looks at."""
+_LP_TOLERANCE = 1e-7
+"""That of the linear programs: a face and its double are one."""
 _VISITS = 100_000
 """Rows that an online run with a margin visits, in whole passes."""
 
@@ -59,6 +62,7 @@ _FITTED = {
     "penalty_",
     "selection_",
     "_calibration",
+    "_score_exponent",
     "_inside",
     "_exponent",
     "_coordinates",
@@ -165,7 +169,8 @@ def _needed(rows: Rows, theta: Floats) -> Floats:
         face = kept[k]
         found = linprog(face[:-1], -others[:, :-1], others[:, -1], bounds=box, method="highs")
         # 2 is an infeasible program: the others leave nothing, with or without this one.
-        idle = found.status == 2 or (found.status == 0 and found.fun + face[-1] >= 0)
+        rounding = -_LP_TOLERANCE * float(np.linalg.norm(face))
+        idle = found.status == 2 or (found.status == 0 and found.fun + face[-1] >= rounding)
         if idle and _same(rows, theta, others):
             kept.pop(k)
         else:
@@ -176,6 +181,14 @@ def _needed(rows: Rows, theta: Floats) -> Floats:
 def _same(rows: Rows, theta: Floats, others: Floats) -> bool:
     """Whether no prediction of these rows changes: the program's rounding must not show."""
     return bool(((rows.h(theta) >= 0) == (rows.h(others) >= 0)).all())
+
+
+def _say(setting: Setting, inside: Any, share: float) -> None:
+    _, K, margin, penalty = setting
+    sys.stdout.write(
+        f"Polyceptron: inside={inside!r}, n_hyperplanes={K}, margin={margin:g}, "
+        f"penalty={penalty}: {share:.2%} of held-out rows\n"
+    )
 
 
 class Polyceptron(PolyhedralClassifier):
@@ -326,7 +339,7 @@ class Polyceptron(PolyhedralClassifier):
         rows = _rows(problem)
         random = check_seed(self.random_state)
         seeds = [int(seed) for seed in random.randint(0, 2**31 - 1, size=self.n_init)]
-        selection = self._selection(rows, int(random.randint(0, 2**31 - 1)))
+        selection = self._selection(rows, problem.classes, int(random.randint(0, 2**31 - 1)))
         insides = [0, 1] if self._is_auto("inside") else [problem.inside]
         numbers = list(LADDER) if self._is_auto("n_hyperplanes") else [self.n_hyperplanes]
         numbers = [number for number in numbers if number <= len(rows.y)]
@@ -341,8 +354,11 @@ class Polyceptron(PolyhedralClassifier):
         self.margin_, self.penalty_ = chosen.margin, chosen.penalty
         self.selection_ = selection.table(problem.classes, chosen)
         self._calibration = selection.outcomes[chosen].calibration
+        # Calibrated are scores in the coordinates of learning, which leave its unit out.
+        unit = math.frexp(problem.coordinates.bias_unit)[1] - 1
+        self._score_exponent = self._exponent + 2 * unit
 
-    def _selection(self, rows: Rows, seed: int) -> Selection:
+    def _selection(self, rows: Rows, classes: NDArray[Any], seed: int) -> Selection:
         """What judges settings: a few folds of some of the rows, the same for every setting."""
         random = np.random.RandomState(seed)
         if len(rows.y) > _ROWS_TO_SELECT:
@@ -369,8 +385,7 @@ class Polyceptron(PolyhedralClassifier):
             outcome = Outcome(h, is_inside, rows.weight)
             if self.verbose:
                 share = float(rows.weight @ outcome.right / rows.weight.sum())
-                said = f"Polyceptron: {setting}: {share:.2%} of held-out rows\n"
-                sys.stdout.write(said)
+                _say(setting, classes.tolist()[setting.inside], share)
             return outcome
 
         return Selection(evaluate, rows.weight)
@@ -439,7 +454,7 @@ class Polyceptron(PolyhedralClassifier):
             each = np.column_stack([one.predict_proba(X)[:, 1] for one in self.estimators_])
             shares: Floats = each / each.sum(axis=1, keepdims=True)
             return shares
-        inside = self._calibration.probability(np.ldexp(self._h(X), self._exponent))
+        inside = self._calibration.probability(np.ldexp(self._h(X), self._score_exponent))
         columns = [1.0 - inside, inside] if self._inside == 1 else [inside, 1.0 - inside]
         return np.column_stack(columns)
 
@@ -496,21 +511,19 @@ class Polyceptron(PolyhedralClassifier):
         return labels
 
     def _check_parameters(self) -> None:
-        for name, check in [
-            ("n_hyperplanes", check_whole),
-            ("margin", check_real),
-            ("penalty", check_real),
-        ]:
-            value = getattr(self, name)
-            if self._is_auto(name) or (name == "penalty" and value is None):
-                continue
-            try:
-                check(name, value)
-            except ValueError as error:
-                words = "None or 'auto'" if name == "penalty" else "'auto'"
-                raise ValueError(f"{error}; or {words}") from None
+        self._check_or_auto("n_hyperplanes", check_whole, "'auto'")
+        self._check_or_auto("margin", check_real, "'auto'")
+        if self.penalty is not None:
+            self._check_or_auto("penalty", check_real, "None or 'auto'")
         check_whole("n_init", self.n_init)
         check_whole("max_iter", self.max_iter)
         check_n_jobs(self.n_jobs)
         check_verbose(self.verbose)
         check_flag("standardize", self.standardize)
+
+    def _check_or_auto(self, name: str, check: Any, words: str) -> None:
+        if not self._is_auto(name):
+            try:
+                check(name, getattr(self, name))
+            except ValueError as error:
+                raise ValueError(f"{error}; or {words}") from None
