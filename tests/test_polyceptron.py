@@ -359,6 +359,34 @@ class TestNeeded:
         np.testing.assert_array_equal(few.predict(X), all_of_them.predict(X))
 
 
+# --- the offset, and the rows that choices are made with ------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_offset_makes_fewer_mistakes(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 30))
+    h = rng.integers(-4, 5, n).astype(float)  # with ties
+    is_inside, weight = rng.random(n) < 0.5, rng.integers(1, 4, n).astype(float)
+    theta = rng.standard_normal((2, 3))
+    shifted = module._with_offset(theta, h, is_inside, weight)
+    np.testing.assert_array_equal(shifted[:, :-1], theta[:, :-1])
+    moved = shifted[:, -1] - theta[:, -1]
+    assert moved[0] == pytest.approx(moved[1])
+    found = weight @ ((h + moved[0] >= 0) != is_inside)
+    assert found == min(weight @ ((h >= cut) != is_inside) for cut in np.arange(-5.5, 6))
+
+
+@pytest.mark.parametrize("n_few", [1, 2, 50, 400])
+def test_some_rows_have_the_shares_of_all(n_few):
+    y = np.where(np.arange(1000) < n_few, 1, -1).astype(np.int8)
+    places = module._stratified(y, 100, np.random.RandomState(0))
+    assert len(set(places)) == len(places)
+    assert (np.diff(places) > 0).all()
+    assert (y[places] > 0).sum() == max(1, n_few // 10)
+    assert abs(len(places) - 100) <= 1
+
+
 # --- the estimator ---------------------------------------------------------------------------
 
 
