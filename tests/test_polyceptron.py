@@ -150,7 +150,7 @@ class TestShapes:
         assert model.score(X[300:], y[300:]) > 0.95
 
     def test_a_box_in_five_columns(self):
-        """One or two faces are no better than none: the search must go on."""
+        """Four faces matter, in two columns of the five."""
         rng = np.random.default_rng(0)
         X = rng.uniform(-1, 1, (1500, 5))
         y = (np.abs(X[:, :2]).max(axis=1) < 0.7).astype(int)

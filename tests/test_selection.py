@@ -66,7 +66,7 @@ class TestClimb:
         assert self.climbed({1: 0.5, 2: 0.6, 3: 0.6, 4: 0.8, 5: 0.7, 6: 0.7})[0] == 4
 
     def test_the_start_is_no_step(self):
-        """Two hyperplanes are often no better than one where three or four are."""
+        """Patience counts from the first number after it."""
         rows = {1: 0.5, 2: 0.5, 3: 0.9, 4: 0.8, 5: 0.8, 6: 1.0}
         assert self.climbed(rows) == (3, [1, 2, 3, 4, 5])
 
