@@ -145,9 +145,9 @@ def search(
     strengths: list[tuple[float, float | None]],
 ) -> Setting:
     """Choose a setting: first the class inside and K, then the strength, then K once more."""
-    starts = [
-        Setting(inside, numbers[0], *strength) for inside in insides for strength in strengths[:2]
-    ]
+    # Clean labels and noisy ones ask for different numbers; for one number one strength will do.
+    firsts = strengths[:2] if len(numbers) > 1 else strengths[1:2] or strengths
+    starts = [Setting(inside, numbers[0], *first) for inside in insides for first in firsts]
     best = selection.best([selection.climb(start, numbers) for start in starts])
     best = selection.best(best._replace(margin=m, penalty=p) for m, p in strengths)
     turned = [best._replace(inside=inside) for inside in insides]
