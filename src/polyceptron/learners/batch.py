@@ -21,12 +21,14 @@ _TOO_SOON = 50
 class BatchState(NamedTuple):
     """Hyperplanes in the coordinates of learning, and what saves work on them.
 
-    ``tail`` has the hyperplanes since those with the least count, which was ``fewest``.
+    ``mistakes`` are those of the hyperplanes once a step has counted them; ``tail`` has the
+    hyperplanes since those with the least count, which was ``fewest``.
     """
 
     planes: Planes
     unit: float
     pruning: Pruning
+    mistakes: float
     fewest: float
     tail: tuple[Planes, ...]
 
@@ -193,22 +195,22 @@ class BatchPolyceptron(IteratedClassifier):
     def _start(self, problem: Problem, seed: int) -> BatchState:
         planes = self._first_planes(problem, seed)
         pruning = Pruning(problem.data, self.prune)
-        return BatchState(planes, problem.coordinates.bias_unit, pruning, math.inf, ())
+        return BatchState(planes, problem.coordinates.bias_unit, pruning, math.inf, math.inf, ())
 
     def _step(self, data: Blocks, state: BatchState) -> solve.Step[BatchState]:
-        planes, unit, pruning, fewest, tail = state
+        planes, unit, pruning, _, fewest, tail = state
         margin = float(self.margin) * unit * unit
         here = criterion.gradient(data, planes, margin, pruning)
         value, mistakes, counted, _ = here.totals.tolist()
         norm = kernels.gradient_norms(here.G, here.g, unit) / unit
         finished = counted == 0 or (self.tol is not None and norm < self.tol)
         count = counted + mistakes  # a row on the wrong side counts twice
-        tail = (planes,) if count < fewest else (*tail, planes)
-        state = BatchState(planes, unit, pruning, min(fewest, count), tail)
+        fewest, tail = (count, (planes,)) if count < fewest else (fewest, (*tail, planes))
+        state = BatchState(planes, unit, pruning, mistakes, fewest, tail)
         following = state
         if not finished:
             moved = self._descend(data, planes, here, margin, unit)
-            following = BatchState(moved, *state[1:])
+            following = BatchState(moved, unit, pruning, mistakes, fewest, tail)
         measures = {
             "criterion": value / unit / unit,
             "mistakes": mistakes,
@@ -222,8 +224,7 @@ class BatchPolyceptron(IteratedClassifier):
             return best
         W, b = zip(*(planes.arrays() for planes in last.tail), strict=True)
         mean = last._replace(planes=Planes.of(np.mean(W, axis=0), np.mean(b, axis=0)))
-        fewer = self._rank(data, mean).mistakes <= self._rank(data, best).mistakes
-        return mean if fewer else best
+        return mean if self._rank(data, mean).mistakes <= best.mistakes else best
 
     def _descend(
         self, data: Blocks, planes: Planes, here: Gradient, margin: float, unit: float
