@@ -82,11 +82,11 @@ def check_two_classes(y: NDArray[Any]) -> NDArray[Any]:
     if y.ndim != 1:
         raise ValueError(f"the labels must be one-dimensional, got shape {y.shape}")
     check_classification_targets(y)
-    kind = type_of_target(y, input_name="y", raise_unknown=True)
     classes = np.unique(y)
     if len(classes) > 2:
         raise ValueError(
-            f"Only binary classification is supported. The type of the target is {kind}. "
+            "Only binary classification is supported. The type of the target is "
+            f"{type_of_target(y, input_name='y')}. "
             f"Found {len(classes)} classes; a polyhedron separates one class from one other: "
             "use sklearn.multiclass.OneVsRestClassifier for more"
         )
