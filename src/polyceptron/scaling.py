@@ -117,7 +117,7 @@ def standardized(X: Any, weight: Floats) -> Coordinates:
     absolute value near 1 first, so that neither 1e300 nor 1e-300 spoils the moments.
     """
     d = X.shape[1]
-    least, greatest = _range(X)
+    least, greatest = column_range(X)
     largest = np.maximum(greatest, -least)
     unit = np.ldexp(1.0, -np.clip(np.frexp(largest)[1], -1000, 1000))
     mean = _column_means(X, unit, weight, np.zeros(d), 1)
@@ -134,7 +134,7 @@ def standardized(X: Any, weight: Floats) -> Coordinates:
     return Coordinates(scale, shift)
 
 
-def _range(X: Any) -> tuple[Floats, Floats]:
+def column_range(X: Any) -> tuple[Floats, Floats]:
     """Least and greatest value of every column, the zeros of sparse ones included."""
     ends = X.min(axis=0), X.max(axis=0)
     if sparse.issparse(X):

@@ -70,8 +70,7 @@ class Method:
         make = getattr(import_module(module), name)
         given = self.given(dataset)
         known = make().get_params()
-        always = {"random_state": seed, "n_jobs": 1} if module == "polyceptron" else {}
-        always = {"random_state": seed, **always}
+        always = {"random_state": seed} | ({"n_jobs": 1} if module == "polyceptron" else {})
         given |= {name: value for name, value in always.items() if name in known}
         model = make(**given)
         return make_pipeline(StandardScaler(), model) if self.scale else model

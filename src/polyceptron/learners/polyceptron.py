@@ -35,6 +35,7 @@ from polyceptron.learners._parameters import (
 )
 from polyceptron.learners._selection import LADDER, STRENGTHS, Outcome, Selection, Setting, search
 from polyceptron.polyhedron import Polyhedron
+from polyceptron.scaling import column_range
 
 _ROWS_TO_SELECT = 4000
 """Most rows that the selection looks at."""
@@ -47,7 +48,6 @@ _VISITS = 100_000
 class _Effort(NamedTuple):
     """How much is spent on one fit."""
 
-    n_init: int
     max_iter: int
     n_steps: int
 
@@ -69,7 +69,8 @@ _FITTED = {
     "_coordinates",
 }
 """What one kind of fit sets and the other does not."""
-_TRIAL = _Effort(n_init=3, max_iter=250, n_steps=40)
+_TRIAL = _Effort(max_iter=250, n_steps=40)
+_TRIAL_RUNS = 3
 _FOLDS = 5
 """With fewer, training sets are so small that strong penalties look better than they are."""
 
@@ -174,9 +175,7 @@ def _needed(rows: Rows, theta: Floats) -> Floats:
     if not any(rejects):
         return theta[:1]
     kept = list(theta[rejects])
-    low = np.asarray(rows.X.min(axis=0).todense() if sparse.issparse(rows.X) else rows.X.min(0))
-    high = np.asarray(rows.X.max(axis=0).todense() if sparse.issparse(rows.X) else rows.X.max(0))
-    box = np.column_stack([low.ravel(), high.ravel()])
+    box = np.column_stack(column_range(rows.X))
     k = 0
     while len(kept) > 1 and k < len(kept):
         others = np.array(kept[:k] + kept[k + 1 :])
@@ -358,7 +357,7 @@ class Polyceptron(PolyhedralClassifier):
         numbers = list(LADDER) if self._is_auto("n_hyperplanes") else [self.n_hyperplanes]
         numbers = [number for number in numbers if number <= len(rows.y)]
         chosen = search(selection, insides, numbers, self._strengths())
-        effort = _Effort(self.n_init, self.max_iter, 200)
+        effort = _Effort(self.max_iter, 200)
         theta, self.n_iter_ = _learn(rows, chosen, seeds, effort)
         theta = _needed(rows, theta)
         problem = replace(problem, inside=chosen.inside)
@@ -384,7 +383,7 @@ class Polyceptron(PolyhedralClassifier):
         else:
             folds = StratifiedKFold(n_folds, shuffle=True, random_state=random)
             splits = list(folds.split(rows.y, rows.y))
-        seeds = [int(one) for one in random.randint(0, 2**31 - 1, size=_TRIAL.n_init)]
+        seeds = [int(one) for one in random.randint(0, 2**31 - 1, size=_TRIAL_RUNS)]
         effort = _TRIAL._replace(max_iter=min(_TRIAL.max_iter, self.max_iter))
         seeds = seeds[: self.n_init]  # a trial takes no more than the fit itself
 
@@ -468,13 +467,17 @@ class Polyceptron(PolyhedralClassifier):
         """
         check_is_fitted(self)
         if hasattr(self, "estimators_"):
-            X = self._validated(X, reset=False)
-            each = np.column_stack([one.predict_proba(X)[:, 1] for one in self.estimators_])
+            each = self._each(X)
             shares: Floats = each / each.sum(axis=1, keepdims=True)
             return shares
         inside = self._calibration.probability(np.ldexp(self._h(X), self._score_exponent))
         columns = [1.0 - inside, inside] if self._inside == 1 else [inside, 1.0 - inside]
         return np.column_stack(columns)
+
+    def _each(self, X: Any) -> Floats:
+        """The probability of every class by its own polyhedron."""
+        X = self._validated(X, reset=False)
+        return np.column_stack([one.predict_proba(X)[:, 1] for one in self.estimators_])
 
     def predict_log_proba(self, X: Any) -> Floats:
         """Logarithm of `predict_proba`.
@@ -506,8 +509,7 @@ class Polyceptron(PolyhedralClassifier):
         check_is_fitted(self)
         if not hasattr(self, "estimators_"):
             return super().decision_function(X)
-        X = self._validated(X, reset=False)
-        each = np.column_stack([one.predict_proba(X)[:, 1] for one in self.estimators_])
+        each = self._each(X)
         odds: Floats = np.log(each) - np.log1p(-each)
         return odds
 
