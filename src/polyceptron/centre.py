@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
@@ -11,10 +13,16 @@ from polyceptron.blocks import ArrayBlocks, map_in_order
 from polyceptron.criterion import Planes
 
 
-def centre(
-    data: ArrayBlocks, K: int, margin: float, seeds: list[int], n_passes: int
-) -> tuple[Floats, int]:
-    """Rows [w_k, b_k] of the matched mean of online runs, one for each seed; passes of the longest.
+class Centre(NamedTuple):
+    """Rows [w_k, b_k] of a matched mean, passes of the longest run, and how many runs converged."""
+
+    theta: Floats
+    n_passes: int
+    n_converged: int
+
+
+def centre(data: ArrayBlocks, K: int, margin: float, seeds: list[int], n_passes: int) -> Centre:
+    """The matched mean of online runs, one for each seed.
 
     Every run has its own start and order of rows. Where it makes no update any more its last
     hyperplanes count, else their mean over the last three quarters of the passes. Runs count
@@ -23,14 +31,17 @@ def centre(
     runs = map_in_order(
         lambda seed: online_run(data, K, margin, seed, n_passes), seeds, data.n_threads
     )
-    mean = matched_mean([_unit(theta) for theta, _ in runs])
-    return mean, max(passes for _, passes in runs)
+    mean = matched_mean([_unit(theta) for theta, _, _ in runs])
+    return Centre(mean, max(run[1] for run in runs), sum(run[2] for run in runs))
 
 
 def online_run(
     data: ArrayBlocks, K: int, margin: float, seed: int, n_passes: int
-) -> tuple[Floats, int]:
-    """Rows [w_k, b_k] after one run: the last if it converged, else a mean; and its passes."""
+) -> tuple[Floats, int, bool]:
+    """Rows [w_k, b_k] after one run, its passes, and whether it converged.
+
+    The rows are the last ones where it converged, else a mean.
+    """
     n, d = data.n_samples, data.n_features
     start = np.random.default_rng(seed).standard_normal((K, d)) if K > 1 else np.zeros((1, d))
     panel, bias, _ = Planes.of(start, np.zeros(K)).copy()
@@ -45,9 +56,9 @@ def online_run(
         )
         seen += n
         if updates == 0:
-            return np.column_stack(kernels.from_panels(panel, bias, K)), number + 1
+            return np.column_stack(kernels.from_panels(panel, bias, K)), number + 1, True
     W, b = kernels.from_panels(panel, bias, K)
-    return np.column_stack([W - U / seen, b - u / seen]), n_passes
+    return np.column_stack([W - U / seen, b - u / seen]), n_passes, False
 
 
 def matched_mean(runs: list[Floats]) -> Floats:

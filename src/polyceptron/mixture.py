@@ -21,6 +21,8 @@ from polyceptron.criterion import Planes
 
 _LEAST_NOISE = 1e-4
 _FIRST_LOGIT = -2.0  # e = 0.06
+LEAST_LEAPS, MOST_LEAPS = 10, 20
+_FIRST_LEAP, _WARM_UP, _ACCEPTED = 0.1, 20, 0.8
 _MEAN_SCORE = 5.0
 """What the mean size of h is scaled to at the start: only now do scores have a scale."""
 
@@ -58,43 +60,88 @@ def ascent(data: Blocks, planes: Planes, noise: float) -> Ascent:
     return data.reduce(of_block)
 
 
-def maximise(
-    data: Blocks, start: Floats, penalty: float, total_weight: float, n_steps: int
-) -> tuple[Floats, float]:
-    """L-BFGS on the mean log-likelihood less ``penalty / 2 * sum |w_k|^2``, biases free.
+class Loss:
+    """Minus the penalised mean log-likelihood, as a function of one flat array.
 
-    Parameters
-    ----------
-    data : Blocks
-    start : ndarray of shape (K, d + 1)
-        Rows [w_k, b_k]; h(x) has a mean size of about 1 there.
-    penalty : float
-    total_weight : float
-        Of all rows.
-    n_steps : int
-
-    Returns
-    -------
-    theta : ndarray of shape (K, d + 1)
-    noise : float
+    That array is [w_1, b_1, ..., w_K, b_K] and the logit of the noise; ``unpack`` takes it apart.
+    Penalised is ``penalty / 2 * sum |w_k|^2``; biases are free.
     """
-    shape = start.shape
 
-    def loss(flat: Floats) -> tuple[float, Floats]:
-        theta, share = flat[:-1].reshape(shape), expit(flat[-1])
-        noise = _LEAST_NOISE + (0.5 - _LEAST_NOISE) * share
+    def __init__(
+        self, data: Blocks, shape: tuple[int, int], penalty: float, total_weight: float
+    ) -> None:
+        self.data, self.shape = data, shape
+        self.penalty, self.total_weight = penalty, total_weight
+
+    def unpack(self, flat: Floats) -> tuple[Floats, float]:
+        """Rows [w_k, b_k], and the noise."""
+        noise = _LEAST_NOISE + (0.5 - _LEAST_NOISE) * float(expit(flat[-1]))
+        return flat[:-1].reshape(self.shape), noise
+
+    def __call__(self, flat: Floats) -> tuple[float, Floats]:
+        """The value and its slope."""
+        theta, noise = self.unpack(flat)
         W = theta[:, :-1]
-        here = ascent(data, Planes.of(W, theta[:, -1]), noise)
-        slope = np.empty(shape)
-        slope[:, :-1] = penalty * W - here.G / total_weight
-        slope[:, -1] = here.g / -total_weight
-        value = 0.5 * penalty * float((W * W).sum()) - here.log_likelihood / total_weight
-        of_logit = here.of_noise * (0.5 - _LEAST_NOISE) * share * (1 - share) / -total_weight
-        return value, np.append(slope.ravel(), of_logit)
+        here = ascent(self.data, Planes.of(W, theta[:, -1]), noise)
+        slope = np.empty(flat.size)
+        of_theta = slope[:-1].reshape(self.shape)
+        of_theta[:, :-1] = self.penalty * W - here.G / self.total_weight
+        of_theta[:, -1] = here.g / -self.total_weight
+        share = expit(flat[-1])
+        of_share = (0.5 - _LEAST_NOISE) * share * (1 - share)
+        slope[-1] = here.of_noise * of_share / -self.total_weight
+        value = 0.5 * self.penalty * float((W * W).sum())
+        return value - here.log_likelihood / self.total_weight, slope
 
+
+def maximise(loss: Loss, start: Floats, n_steps: int) -> Floats:
+    """L-BFGS from rows [w_k, b_k] whose h has a mean size of about 1; a flat array as in `Loss`."""
     first = np.append((_MEAN_SCORE * start).ravel(), _FIRST_LOGIT)
     options = {"maxiter": n_steps, "ftol": 1e-9}
     with ONE_BLAS_THREAD:
         found = minimize(loss, first, jac=True, method="L-BFGS-B", options=options)
-    noise = _LEAST_NOISE + (0.5 - _LEAST_NOISE) * float(expit(found.x[-1]))
-    return found.x[:-1].reshape(shape), noise
+    flat: Floats = found.x
+    return flat
+
+
+def posterior_mean(loss: Loss, flat: Floats, n_samples: int, seed: int) -> Floats:
+    """Mean over hyperplanes that the rows leave likely, each of norm one: rows [w_k, b_k].
+
+    Hamiltonian Monte Carlo from ``flat``, a maximum. Of hyperplanes that explain the rows about
+    as well, the maximum is one at the edge as often as not; their middle is nearer the truth.
+    """
+    random = np.random.default_rng(seed)
+    step, total = _FIRST_LEAP, np.zeros(loss.shape)
+    with ONE_BLAS_THREAD:
+        here = flat, *loss(flat)
+        for number in range(_WARM_UP + n_samples):
+            here, likely = _leap(loss, here, step, random)
+            warm = number >= _WARM_UP
+            step *= float(np.exp((likely - _ACCEPTED) * (0.05 if warm else 0.5)))
+            if warm:
+                theta, _ = loss.unpack(here[0])
+                total += theta / np.linalg.norm(theta, axis=1, keepdims=True)
+    return total / n_samples
+
+
+_Place = tuple[Floats, float, Floats]
+"""A flat array, the loss there, and its slope."""
+
+
+def _leap(
+    loss: Loss, here: _Place, step: float, random: np.random.Generator
+) -> tuple[_Place, float]:
+    """One proposal, taken or not, and how likely it was to be taken."""
+    n = loss.total_weight  # the posterior is exp(-n loss)
+    step *= random.uniform(0.8, 1.2)
+    speed = random.standard_normal(here[0].size)
+    energy = n * here[1] + 0.5 * float(speed @ speed)
+    flat, value, slope = here
+    for _ in range(int(random.integers(LEAST_LEAPS, MOST_LEAPS + 1))):
+        speed = speed - 0.5 * step * n * slope
+        flat = flat + step * speed
+        value, slope = loss(flat)
+        speed -= 0.5 * step * n * slope
+    gained = energy - n * value - 0.5 * float(speed @ speed)
+    likely = float(np.exp(min(gained, 0.0))) if np.isfinite(gained) else 0.0
+    return ((flat, value, slope) if random.random() < likely else here), likely

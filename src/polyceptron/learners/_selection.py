@@ -15,7 +15,8 @@ from polyceptron.calibration import Calibration, calibrate
 
 LADDER = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16)
 """Numbers of hyperplanes that are tried."""
-STRENGTHS: tuple[tuple[float, float | None], ...] = (
+Strength = tuple[float, float | None]
+STRENGTHS: tuple[Strength, ...] = (
     (0.0, None),
     (20.0, 1e-3),
     (20.0, None),
@@ -26,8 +27,11 @@ STRENGTHS: tuple[tuple[float, float | None], ...] = (
 )
 """Margins of the online runs, and penalties of what refines them (None: nothing does).
 
-The first two, for clean labels and for noisy ones, are those that the ladder is climbed with.
+The first is for clean labels. With the second, for noisy ones, the ladder is climbed first.
 """
+CLEAN = STRENGTHS[0]
+CLEARLY = 2.0
+"""Standard errors by which held-out rows overrule that a setting parts all rows."""
 PATIENCE = 2
 """Steps up the ladder without a gain before it is left."""
 
@@ -39,6 +43,12 @@ class Setting(NamedTuple):
     n_hyperplanes: int
     margin: float
     penalty: float | None
+    sampled: bool = False
+    """Whether the mean of likely hyperplanes is taken, not the likeliest."""
+
+    @property
+    def strength(self) -> Strength:
+        return self.margin, self.penalty
 
 
 @dataclass(frozen=True)
@@ -75,10 +85,19 @@ class Selection:
         From a setting to its `Outcome`.
     weight : ndarray
         Of the rows held out.
+    separates : callable
+        From a setting of clean labels to whether it parts all rows without a mistake.
+    pins : callable
+        From a number of hyperplanes to whether there are rows enough to pin them down.
+    affords : callable
+        From a number of hyperplanes to whether there is time to sample them.
     """
 
     evaluate: Callable[[Setting], Outcome]
     weight: Floats
+    separates: Callable[[Setting], bool]
+    pins: Callable[[int], bool]
+    affords: Callable[[int], bool]
     outcomes: dict[Setting, Outcome] = field(default_factory=dict)
 
     def accuracy(self, setting: Setting) -> float:
@@ -90,6 +109,13 @@ class Selection:
     def best(self, settings: Iterable[Setting]) -> Setting:
         """The most accurate; of equals the first."""
         return max(settings, key=self.accuracy)
+
+    def likeliest(self, settings: Iterable[Setting]) -> Setting:
+        """The one of least log-loss; of equals the first."""
+        settings = list(settings)
+        for setting in settings:
+            self.accuracy(setting)  # which tries it
+        return min(settings, key=lambda one: float(self.weight @ self.outcomes[one].surprise))
 
     def climb(self, start: Setting, numbers: Iterable[int]) -> Setting:
         """The best along these numbers of hyperplanes, until nothing is gained for a while."""
@@ -104,21 +130,30 @@ class Selection:
 
     def worse_than(self, best: Setting, setting: Setting) -> tuple[float, float]:
         """By how much the log-loss of a setting is greater, and the standard error of that."""
-        more = self.outcomes[setting].surprise - self.outcomes[best].surprise
+        return self._mean(self.outcomes[setting].surprise - self.outcomes[best].surprise)
+
+    def less_accurate_than(self, best: Setting, setting: Setting) -> tuple[float, float]:
+        """By how much the accuracy of a setting is less, and the standard error of that."""
+        return self._mean(self.outcomes[best].right - self.outcomes[setting].right)
+
+    def _mean(self, values: Floats) -> tuple[float, float]:
+        """The weighted mean, and its standard error."""
         total = float(self.weight.sum())
-        mean = float(self.weight @ more) / total
-        spread = float(np.sqrt((self.weight**2) @ (more - mean) ** 2)) / total
+        mean = float(self.weight @ values) / total
+        spread = float(np.sqrt((self.weight**2) @ (values - mean) ** 2)) / total
         return mean, spread
 
-    def simplest(self, best: Setting) -> Setting:
+    def simplest(self, best: Setting, strengths: list[Strength]) -> Setting:
         """Fewest hyperplanes within one standard error of the best; then the most accurate.
 
+        Of settings tried with these strengths.
         Log-loss tells settings apart with fewer rows than accuracy does.
         """
         near = []
-        for setting in self.outcomes:
+        fewer = [one for one in self.outcomes if one.n_hyperplanes < best.n_hyperplanes]
+        for setting in fewer:
             mean, spread = self.worse_than(best, setting)
-            if setting.n_hyperplanes < best.n_hyperplanes and mean <= spread:
+            if setting.strength in strengths and mean <= spread:
                 near.append(setting)
         if not near:
             return best
@@ -133,6 +168,7 @@ class Selection:
             "n_hyperplanes": [one.n_hyperplanes for one in settings],
             "margin": [one.margin for one in settings],
             "penalty": [one.penalty for one in settings],
+            "sampled": [one.sampled for one in settings],
             "accuracy": [self.accuracy(one) for one in settings],
             "chosen": [one == chosen for one in settings],
         }
@@ -142,14 +178,17 @@ def search(
     selection: Selection,
     insides: list[int],
     numbers: list[int],
-    strengths: list[tuple[float, float | None]],
+    strengths: list[Strength],
 ) -> Setting:
-    """Choose a setting: first the class inside and K, then the strength, then K once more."""
-    # Clean labels and noisy ones ask for different numbers; for one number one strength will do.
-    firsts = strengths[:2] if len(numbers) > 1 else strengths[1:2] or strengths
-    starts = [Setting(inside, numbers[0], *first) for inside in insides for first in firsts]
-    best = selection.best([selection.climb(start, numbers) for start in starts])
-    best = selection.best(best._replace(margin=m, penalty=p) for m, p in strengths)
+    """Choose a setting: the class inside and K, then the strength, then K once more."""
+    noisy = [strength for strength in strengths if strength != CLEAN] or strengths
+    firsts = [Setting(inside, numbers[0], *noisy[0]) for inside in insides]
+    best = selection.best([selection.climb(first, numbers) for first in firsts])
+    if len(noisy) < len(strengths):
+        clean = _clean(selection, best, insides, numbers)
+        if clean is not None:
+            return clean
+    best = selection.best(best._replace(margin=m, penalty=p) for m, p in noisy)
     turned = [best._replace(inside=inside) for inside in insides]
     best = selection.best([best, *turned])
     place = numbers.index(best.n_hyperplanes)
@@ -157,5 +196,44 @@ def search(
     down = selection.climb(best, reversed(numbers[:place]))
     best = selection.best([best, up, down])
     if len(numbers) > 1:
-        best = selection.simplest(best)
-    return best
+        best = selection.simplest(best, noisy)
+    return selection.likeliest([*_sampled(selection, best, noisy), best])
+
+
+def _clean(
+    selection: Selection, best: Setting, insides: list[int], numbers: list[int]
+) -> Setting | None:
+    """The simplest that parts all rows, and is not clearly worse than the best.
+
+    Held-out rows tell settings apart slowly. That many more rows than numbers to learn are
+    parted without one mistake says at once that labels are clean and the class a polyhedron.
+    One hyperplane is found as well by likelihood.
+    """
+    several = [number for number in numbers if number > 1 and selection.pins(number)]
+    if not several:
+        return None
+    for inside in insides:
+        selection.climb(Setting(inside, several[0], *CLEAN), several)
+    tried = [one for one in selection.outcomes if one.strength == CLEAN]
+    for setting in sorted(tried, key=lambda one: one.n_hyperplanes):
+        mean, spread = selection.worse_than(best, setting)
+        # More hyperplanes than the best part many easy rows and a few wrong labels, too.
+        grace = CLEARLY * spread if setting.n_hyperplanes <= best.n_hyperplanes else 0.0
+        lost, error = selection.less_accurate_than(best, setting)
+        if mean <= grace and lost <= error and selection.separates(setting):
+            return setting
+    return None
+
+
+def _sampled(selection: Selection, best: Setting, strengths: list[Strength]) -> list[Setting]:
+    """The same sampled, with its penalty and the next smaller ones that there are.
+
+    The likeliest hyperplanes need more of a penalty than the mean of likely ones.
+    """
+    there = [(penalty, margin) for margin, penalty in strengths if penalty is not None]
+    K = best.n_hyperplanes
+    if not there or K == 1 or not (selection.pins(K) and selection.affords(K)):
+        return []
+    most = there[0][0] if best.penalty is None else best.penalty
+    smaller = sorted((one for one in there if one[0] <= most), reverse=True)[:3]
+    return [best._replace(margin=m, penalty=p, sampled=True) for p, m in smaller]

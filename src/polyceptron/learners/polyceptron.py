@@ -5,24 +5,18 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import replace
-from functools import cache
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
-from scipy.optimize import linprog
 from sklearn.base import clone
-from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from polyceptron import mixture
 from polyceptron._types import Floats
-from polyceptron.blocks import ArrayBlocks, kernel_rows
-from polyceptron.centre import centre
-from polyceptron.criterion import Planes, decide
-from polyceptron.learners._base import PolyhedralClassifier, Problem
+from polyceptron.criterion import Planes
+from polyceptron.learners._base import PolyhedralClassifier
+from polyceptron.learners._hyperplanes import FIT, learn, needed, rows_of, trials
 from polyceptron.learners._parameters import (
     check_flag,
     check_inside,
@@ -33,24 +27,8 @@ from polyceptron.learners._parameters import (
     check_weights,
     check_whole,
 )
-from polyceptron.learners._selection import LADDER, STRENGTHS, Outcome, Selection, Setting, search
+from polyceptron.learners._selection import LADDER, STRENGTHS, Setting, search
 from polyceptron.polyhedron import Polyhedron
-from polyceptron.scaling import column_range
-
-_ROWS_TO_SELECT = 4000
-"""Most rows that the selection looks at."""
-_LP_TOLERANCE = 1e-7
-"""That of the linear programs: a face and its double are one."""
-_VISITS = 100_000
-"""Rows that an online run with a margin visits, in whole passes."""
-
-
-class _Effort(NamedTuple):
-    """How much is spent on one fit."""
-
-    max_iter: int
-    n_steps: int
-
 
 _FITTED = {
     "estimators_",
@@ -69,138 +47,13 @@ _FITTED = {
     "_coordinates",
 }
 """What one kind of fit sets and the other does not."""
-_TRIAL = _Effort(max_iter=250, n_steps=40)
-_TRIAL_RUNS = 3
-_FOLDS = 5
-"""With fewer, training sets are so small that strong penalties look better than they are."""
-
-
-class Rows(NamedTuple):
-    """Training rows in the coordinates of learning; ``y`` is +1 for ``classes[1]``."""
-
-    X: Any
-    y: NDArray[np.int8]
-    weight: Floats
-    n_threads: int
-
-    def take(self, places: Any) -> Rows:
-        return Rows(self.X[places], self.y[places], self.weight[places], self.n_threads)
-
-    def blocks(self, inside: int) -> ArrayBlocks:
-        signs = self.y if inside == 1 else -self.y
-        plain = (self.weight == 1.0).all()
-        weight = np.empty(0) if plain else self.weight
-        d = self.X.shape[1]
-        return ArrayBlocks(kernel_rows(self.X), signs, weight, d, n_threads=self.n_threads)
-
-    def h(self, theta: Floats) -> Floats:
-        return decide(self.X, theta[:, :-1].copy(), theta[:, -1].copy(), self.n_threads)[0]
-
-
-def _rows(problem: Problem) -> Rows:
-    data = problem.data
-    n, d = data.n_samples, data.n_features
-    X = sparse.csr_matrix(data.X, shape=(n, d)) if isinstance(data.X, tuple) else data.X
-    y = data.y if problem.inside == 1 else -data.y
-    # Only shares of weight matter: an update on a row of mean weight is the row itself.
-    weight = data.weight / data.weight.mean() if data.weight.size else np.ones(n)
-    return Rows(X, y, weight, data.n_threads)
-
-
-def _stratified(y: NDArray[np.int8], n: int, random: np.random.RandomState) -> NDArray[np.int64]:
-    """Places of n rows, as many of each class as its share, one at least."""
-    places = []
-    for sign in (-1, 1):
-        here = np.flatnonzero(y == sign)
-        share = max(1, round(n * len(here) / len(y)))
-        places.append(random.permutation(here)[:share])
-    return np.sort(np.concatenate(places))
-
-
-def _learn(rows: Rows, setting: Setting, seeds: list[int], effort: _Effort) -> tuple[Floats, int]:
-    """Hyperplanes [w_k, b_k] whose h has a mean size of 1 on these rows; passes over them."""
-    start, n_iter = _centre(rows, setting, seeds, effort)
-    return _refined(rows, start, setting, effort), n_iter
-
-
-def _centre(rows: Rows, setting: Setting, seeds: list[int], effort: _Effort) -> tuple[Floats, int]:
-    """The matched mean of online runs, whose h has a mean size of 1; passes of the longest."""
-    data = rows.blocks(setting.inside)
-    n_passes = effort.max_iter
-    if setting.margin > 0:
-        n_passes = min(n_passes, max(10, _VISITS // data.n_samples))
-    elif data.n_samples > 1000:
-        n_passes = min(n_passes, max(10, 10 * _VISITS // data.n_samples))
-    theta, n_iter = centre(data, setting.n_hyperplanes, setting.margin, seeds, n_passes)
-    return _to_mean_size(rows, theta), n_iter
-
-
-def _refined(rows: Rows, start: Floats, setting: Setting, effort: _Effort) -> Floats:
-    """What the penalised likelihood makes of a centre; without a penalty the centre itself."""
-    if setting.penalty is None:
-        return start
-    data, total = rows.blocks(setting.inside), float(rows.weight.sum())
-    theta, _ = mixture.maximise(data, start, setting.penalty, total, effort.n_steps)
-    theta = _with_offset(theta, rows.h(theta), data.y > 0, rows.weight)
-    return _to_mean_size(rows, theta)
-
-
-def _to_mean_size(rows: Rows, theta: Floats) -> Floats:
-    size = float(rows.weight @ np.abs(rows.h(theta))) / float(rows.weight.sum())
-    return theta / size if size > 0 else theta
-
-
-def _with_offset(theta: Floats, h: Floats, is_inside: Any, weight: Floats) -> Floats:
-    """The same normals, with the offset, one for all, that makes the fewest mistakes.
-
-    {x : P(inside | x) >= 1/2} of a product has round edges; its faces alone are not where
-    the polyhedron should be. Of equally good offsets the middle one is taken.
-    """
-    order = np.argsort(h, kind="stable")
-    signed = np.where(is_inside, -weight, weight)[order]
-    saved = np.append(0.0, np.cumsum(signed))  # by a cut below the i-th row
-    ends = np.append(True, np.diff(h[order]) > 0), [True]
-    saved[~np.concatenate(ends)] = -np.inf  # equal rows are not cut apart
-    best = np.flatnonzero(saved >= saved.max() - 1e-9 * float(weight.sum()))
-    place = int(best[len(best) // 2])
-    edges = np.concatenate([[h[order[0]] - 1.0], h[order], [h[order[-1]] + 1.0]])
-    shifted = theta.copy()
-    shifted[:, -1] -= 0.5 * (edges[place] + edges[place + 1])
-    return shifted
-
-
-def _needed(rows: Rows, theta: Floats) -> Floats:
-    """The hyperplanes that matter: they reject a row, and the others do not do it for them."""
-    rejects = [bool((rows.h(face[None]) < 0).any()) for face in theta]
-    if not any(rejects):
-        return theta[:1]
-    kept = list(theta[rejects])
-    box = np.column_stack(column_range(rows.X))
-    k = 0
-    while len(kept) > 1 and k < len(kept):
-        others = np.array(kept[:k] + kept[k + 1 :])
-        face = kept[k]
-        found = linprog(face[:-1], -others[:, :-1], others[:, -1], bounds=box, method="highs")
-        # 2 is an infeasible program: the others leave nothing, with or without this one.
-        rounding = -_LP_TOLERANCE * float(np.linalg.norm(face))
-        idle = found.status == 2 or (found.status == 0 and found.fun + face[-1] >= rounding)
-        if idle and _same(rows, theta, others):
-            kept.pop(k)
-        else:
-            k += 1
-    return np.array(kept)
-
-
-def _same(rows: Rows, theta: Floats, others: Floats) -> bool:
-    """Whether no prediction of these rows changes: the program's rounding must not show."""
-    return bool(((rows.h(theta) >= 0) == (rows.h(others) >= 0)).all())
 
 
 def _say(setting: Setting, inside: Any, share: float) -> None:
-    _, K, margin, penalty = setting
+    _, K, margin, penalty, sampled = setting
     sys.stdout.write(
         f"Polyceptron: inside={inside!r}, n_hyperplanes={K}, margin={margin:g}, "
-        f"penalty={penalty}: {share:.2%} of held-out rows\n"
+        f"penalty={penalty}{', sampled' * sampled}: {share:.2%} of held-out rows\n"
     )
 
 
@@ -262,7 +115,7 @@ class Polyceptron(PolyhedralClassifier):
     penalty_ : float or None
     selection_ : dict of str to list
         What was tried, a column each: "inside", "n_hyperplanes", "margin", "penalty",
-        "accuracy" on rows held out, and which was "chosen".
+        whether hyperplanes were "sampled", "accuracy" on rows held out, and which was "chosen".
         ``pandas.DataFrame(model.selection_)`` shows it.
     n_iter_ : int
         Passes of the longest online run.
@@ -349,17 +202,23 @@ class Polyceptron(PolyhedralClassifier):
 
     def _fit_two(self, X: Any, y: Any, sample_weight: Any) -> None:
         problem = self._problem(X, y, sample_weight)
-        rows = _rows(problem)
+        rows = rows_of(problem)
         random = check_seed(self.random_state)
         seeds = [int(seed) for seed in random.randint(0, 2**31 - 1, size=self.n_init)]
-        selection = self._selection(rows, problem.classes, int(random.randint(0, 2**31 - 1)))
+        effort = FIT._replace(max_iter=self.max_iter)
+        seed = int(random.randint(0, 2**31 - 1))
+
+        def say(setting: Setting, share: float) -> None:
+            if self.verbose:
+                _say(setting, problem.classes.tolist()[setting.inside], share)
+
+        selection = trials(rows, seed, seeds, effort, say)
         insides = [0, 1] if self._is_auto("inside") else [problem.inside]
         numbers = list(LADDER) if self._is_auto("n_hyperplanes") else [self.n_hyperplanes]
         numbers = [number for number in numbers if number <= len(rows.y)]
         chosen = search(selection, insides, numbers, self._strengths())
-        effort = _Effort(self.max_iter, 200)
-        theta, self.n_iter_ = _learn(rows, chosen, seeds, effort)
-        theta = _needed(rows, theta)
+        theta, self.n_iter_ = learn(rows, chosen, seeds, effort)
+        theta = needed(rows, theta)
         problem = replace(problem, inside=chosen.inside)
         self._publish(problem, Planes.of(theta[:, :-1].copy(), theta[:, -1].copy()))
         self.polyhedra_ = {self.inside_: self.polyhedron_}
@@ -370,42 +229,6 @@ class Polyceptron(PolyhedralClassifier):
         # Calibrated are scores in the coordinates of learning, which leave its unit out.
         unit = math.frexp(problem.coordinates.bias_unit)[1] - 1
         self._score_exponent = self._exponent + 2 * unit
-
-    def _selection(self, rows: Rows, classes: NDArray[Any], seed: int) -> Selection:
-        """What judges settings: a few folds of some of the rows, the same for every setting."""
-        random = np.random.RandomState(seed)
-        if len(rows.y) > _ROWS_TO_SELECT:
-            rows = rows.take(_stratified(rows.y, _ROWS_TO_SELECT, random))
-        least = int(min((rows.y > 0).sum(), (rows.y < 0).sum()))
-        n_folds = min(_FOLDS, max(least, 2))
-        if least < 2:  # a class of one row cannot be on both sides
-            splits = [(np.arange(len(rows.y)), np.arange(len(rows.y)))]
-        else:
-            folds = StratifiedKFold(n_folds, shuffle=True, random_state=random)
-            splits = list(folds.split(rows.y, rows.y))
-        seeds = [int(one) for one in random.randint(0, 2**31 - 1, size=_TRIAL_RUNS)]
-        effort = _TRIAL._replace(max_iter=min(_TRIAL.max_iter, self.max_iter))
-        seeds = seeds[: self.n_init]  # a trial takes no more than the fit itself
-
-        parts = [(rows.take(train), rows.take(test), test) for train, test in splits]
-
-        @cache  # settings that differ only in penalty start from the same centres
-        def centres(unrefined: Setting) -> list[Floats]:
-            return [_centre(train, unrefined, seeds, effort)[0] for train, _, _ in parts]
-
-        def evaluate(setting: Setting) -> Outcome:
-            h = np.empty(len(rows.y))
-            starts = centres(setting._replace(penalty=None))
-            for (train, held_out, places), start in zip(parts, starts, strict=True):
-                h[places] = held_out.h(_refined(train, start, setting, effort))
-            is_inside = (rows.y > 0) == (setting.inside == 1)
-            outcome = Outcome(h, is_inside, rows.weight)
-            if self.verbose:
-                share = float(rows.weight @ outcome.right / rows.weight.sum())
-                _say(setting, classes.tolist()[setting.inside], share)
-            return outcome
-
-        return Selection(evaluate, rows.weight)
 
     def _strengths(self) -> list[tuple[float, float | None]]:
         auto_margin, auto_penalty = self._is_auto("margin"), self._is_auto("penalty")
