@@ -12,6 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks import (  # noqa: F401  (they register)
     batch,
+    flagship,
     online,
     pcslp,
     pruning,

@@ -42,7 +42,7 @@ from benchmarks import contenders, realdata
 from benchmarks.registry import Bar
 from benchmarks.report import PACKAGES, environment
 from polyceptron import datasets
-from polyceptron.experiments.files import write_text
+from polyceptron._atomic import write_text
 from polyceptron.experiments.folds import hyperplanes_of, seed_of
 from polyceptron.experiments.journal import Journal, JournalError, versions
 from polyceptron.experiments.processes import in_processes

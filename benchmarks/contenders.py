@@ -21,6 +21,7 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 import polyceptron
+from benchmarks.cpm import ConvexPolytopeMachine
 
 
 class Problem(NamedTuple):
@@ -137,29 +138,43 @@ def _scaled(model: Any) -> Any:
     return make_pipeline(StandardScaler(), model)
 
 
+@contender("cpm")
+def _cpm(problem: Problem) -> Contender:
+    model = ConvexPolytopeMachine(random_state=problem.seed)
+    strengths = [0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 1000.0]
+    grid: dict[str, list[Any]] = {"C": strengths, "inside": [-1, 1]}
+    if problem.n_hyperplanes is None:
+        grid |= {"n_hyperplanes": [1, 2, 4, 8, 16], "C": [0.01, 0.1, 1.0, 10.0, 100.0]}
+    else:
+        model.set_params(n_hyperplanes=problem.n_hyperplanes)
+    own = {f"convexpolytopemachine__{name}": values for name, values in grid.items()}
+    return Contender(_scaled(model), own)
+
+
 @contender("logistic")
 def _logistic(_: Problem) -> Contender:
     model = _scaled(LogisticRegression(max_iter=2000))
-    return Contender(model, {"logisticregression__C": [0.01, 0.1, 1.0, 10.0, 100.0]})
+    return Contender(model, {"logisticregression__C": [10.0**e for e in range(-3, 4)]})
 
 
 @contender("linear-svc")
 def _linear_svc(problem: Problem) -> Contender:
     model = _scaled(LinearSVC(max_iter=5000, random_state=problem.seed))
-    return Contender(model, {"linearsvc__C": [0.001, 0.01, 0.1, 1.0, 10.0]})
+    return Contender(model, {"linearsvc__C": [10.0**e for e in range(-4, 3)]})
 
 
 @contender("rbf-svm")
 def _rbf_svm(problem: Problem) -> Contender:
-    gammas = [float(g) for g in np.array([0.1, 0.3, 1.0]) / problem.n_features]
-    return Contender(_scaled(SVC()), {"svc__C": [0.3, 3.0, 30.0], "svc__gamma": gammas})
+    gammas = [float(g) for g in np.array([0.03, 0.1, 0.3, 1.0, 3.0]) / problem.n_features]
+    grid = {"svc__C": [0.1, 0.3, 3.0, 30.0, 300.0], "svc__gamma": gammas}
+    return Contender(_scaled(SVC()), grid)
 
 
 @contender("mlp")
 def _mlp(problem: Problem) -> Contender:
     # L-BFGS suits few rows better than Adam, and is many times faster there.
     model = MLPClassifier((10,), solver="lbfgs", max_iter=200, random_state=problem.seed)
-    return Contender(_scaled(model), {"mlpclassifier__alpha": [0.1, 1.0, 10.0]})
+    return Contender(_scaled(model), {"mlpclassifier__alpha": [0.01, 0.1, 1.0, 10.0, 30.0]})
 
 
 @contender("cart")

@@ -280,3 +280,29 @@ def product_block(X, y, weight, W, b, noise):
                 G[k][j] += slope * x_j
             g[k] += slope
     return total, of_noise, np.array(G), np.array(g)
+
+
+def noise(logit: float) -> float:
+    """The share of wrong labels: from 1e-4 to a half."""
+    return 1e-4 + (0.5 - 1e-4) * math.exp(log_sigmoid(logit))
+
+
+def mixture_loss(X, y, weight, flat, K, penalty):
+    """Minus the penalised mean log-likelihood at [w_1, b_1, ..., w_K, b_K, logit]; its slope."""
+    weight, flat = _lists(weight, flat)
+    size, logit = (len(flat) - 1) // K, flat[-1]
+    theta = [flat[k * size : (k + 1) * size] for k in range(K)]
+    W, b = [one[:-1] for one in theta], [one[-1] for one in theta]
+    total, of_noise, G, g = product_block(X, y, weight, W, b, noise(logit))
+    n = 0.0
+    for one in weight:
+        n += one
+    value, slope = -total / n, []
+    for k in range(K):
+        for j, w_j in enumerate(W[k]):
+            value += penalty / 2 * w_j * w_j
+            slope.append(penalty * w_j - float(G[k][j]) / n)
+        slope.append(-float(g[k]) / n)
+    share = math.exp(log_sigmoid(logit))
+    slope.append(-of_noise * (0.5 - 1e-4) * share * (1.0 - share) / n)
+    return value, np.array(slope)

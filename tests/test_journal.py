@@ -9,7 +9,7 @@ import textwrap
 
 import pytest
 
-from polyceptron.experiments.files import write_text
+from polyceptron._atomic import write_text
 from polyceptron.experiments.journal import Journal, JournalError, read_journal
 
 HEADER = {"kind": "test", "seed": 0}

@@ -14,6 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from common import snapshot, square
 from polyceptron import Polyceptron, Polyhedron
+from polyceptron.learners import _hyperplanes as hyperplanes
 from polyceptron.learners import polyceptron as module
 
 WEIGHTS = (
@@ -316,7 +317,7 @@ class TestClasses:
 
 class TestNeeded:
     def rows(self, X):
-        return module.Rows(X, np.ones(len(X), np.int8), np.ones(len(X)), 1)
+        return hyperplanes.Rows(X, np.ones(len(X), np.int8), np.ones(len(X)), 1)
 
     @pytest.mark.parametrize("seed", range(25))
     def test_duplicates_and_slack_faces_go(self, seed):
@@ -328,24 +329,24 @@ class TestNeeded:
         slack[:, -1] += rng.uniform(0.1, 1, len(theta))
         many = rng.permutation(np.concatenate([theta, twins, slack]))
         rows = self.rows(rng.standard_normal((200, d)))
-        kept = module._needed(rows, many)
+        kept = hyperplanes.needed(rows, many)
         assert 1 <= len(kept) <= len(theta)
         np.testing.assert_array_equal(rows.h(kept) >= 0, rows.h(many) >= 0)
 
     def test_a_face_that_rejects_no_row_goes(self):
         rows = self.rows(np.random.default_rng(0).uniform(-1, 1, (100, 2)))
         theta = np.array([[1.0, 0, 0.5], [0, 1, 5], [0, -1, 0.5]])
-        np.testing.assert_array_equal(module._needed(rows, theta), theta[[0, 2]])
+        np.testing.assert_array_equal(hyperplanes.needed(rows, theta), theta[[0, 2]])
 
     def test_one_face_is_left_where_none_rejects(self):
         rows = self.rows(np.random.default_rng(0).uniform(-1, 1, (100, 2)))
-        assert len(module._needed(rows, np.array([[1.0, 0, 9], [0, 1, 9]]))) == 1
+        assert len(hyperplanes.needed(rows, np.array([[1.0, 0, 9], [0, 1, 9]]))) == 1
 
     def test_nothing_inside(self):
         """Two faces are enough to reject everything."""
         rows = self.rows(np.random.default_rng(0).uniform(-1, 1, (100, 2)))
         theta = np.array([[1.0, 0, -0.5], [-1, 0, -0.5], [0, 1, 0], [0, -1, 0]])
-        kept = module._needed(rows, theta)
+        kept = hyperplanes.needed(rows, theta)
         assert len(kept) <= 2
         assert (rows.h(kept) < 0).all()
 
@@ -353,7 +354,7 @@ class TestNeeded:
     def test_a_fit_drops_without_a_change(self, seed, monkeypatch):
         X, y = square(300, seed=seed)
         few = given(n_hyperplanes=12, random_state=seed).fit(X, y)
-        monkeypatch.setattr(module, "_needed", lambda _, theta: theta)
+        monkeypatch.setattr(module, "needed", lambda _, theta: theta)
         all_of_them = given(n_hyperplanes=12, random_state=seed).fit(X, y)
         assert few.n_hyperplanes_ < all_of_them.n_hyperplanes_ == 12
         np.testing.assert_array_equal(few.predict(X), all_of_them.predict(X))
@@ -369,7 +370,7 @@ def test_no_offset_makes_fewer_mistakes(seed):
     h = rng.integers(-4, 5, n).astype(float)  # with ties
     is_inside, weight = rng.random(n) < 0.5, rng.integers(1, 4, n).astype(float)
     theta = rng.standard_normal((2, 3))
-    shifted = module._with_offset(theta, h, is_inside, weight)
+    shifted = hyperplanes._with_offset(theta, h, is_inside, weight)
     np.testing.assert_array_equal(shifted[:, :-1], theta[:, :-1])
     moved = shifted[:, -1] - theta[:, -1]
     assert moved[0] == pytest.approx(moved[1])
@@ -380,7 +381,7 @@ def test_no_offset_makes_fewer_mistakes(seed):
 @pytest.mark.parametrize("n_few", [1, 2, 50, 400])
 def test_some_rows_have_the_shares_of_all(n_few):
     y = np.where(np.arange(1000) < n_few, 1, -1).astype(np.int8)
-    places = module._stratified(y, 100, np.random.RandomState(0))
+    places = hyperplanes._stratified(y, 100, np.random.RandomState(0))
     assert len(set(places)) == len(places)
     assert (np.diff(places) > 0).all()
     assert (y[places] > 0).sum() == max(1, n_few // 10)
@@ -445,7 +446,7 @@ class TestEstimator:
         X, y = three()
         model = given().fit(X, np.minimum(y, n_classes - 1))
         before = snapshot(model)
-        monkeypatch.setattr(module, "_needed", lambda *_: 1 / 0)
+        monkeypatch.setattr(module, "needed", lambda *_: 1 / 0)
         for labels in (y, np.minimum(y, 1)):
             with pytest.raises(ZeroDivisionError):
                 model.fit(X * 2, labels)
@@ -461,3 +462,10 @@ class TestEstimator:
         assert all(line.startswith("Polyceptron: ") and "%" in line for line in lines)
         assert "inside='in', n_hyperplanes=3, margin=20, penalty=None: " in lines[0]
         assert "inside='out'" in lines[1]
+
+    def test_verbose_says_what_is_sampled(self, capsys):
+        X, y = square(100)
+        given(margin="auto", penalty=1e-3, inside=1, verbose=1).fit(X, y)
+        first, second = capsys.readouterr().out.splitlines()
+        assert "penalty=0.001: " in first
+        assert "penalty=0.001, sampled: " in second

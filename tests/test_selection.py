@@ -9,13 +9,18 @@ import pytest
 from common import square
 from polyceptron import Polyceptron
 from polyceptron.datasets import make_dataset1
+from polyceptron.learners import _hyperplanes as hyperplanes
 from polyceptron.learners._selection import (
+    CLEAN,
+    CLEARLY,
     LADDER,
     PATIENCE,
     STRENGTHS,
     Outcome,
     Selection,
     Setting,
+    _clean,
+    _sampled,
     search,
 )
 
@@ -29,19 +34,39 @@ def outcome(accuracy, n=N, size=1.0):
     return Outcome(np.where(right == is_inside, size, -size), is_inside, np.ones(n))
 
 
+def changed(lost, gained, accuracy=0.95):
+    """So many rows of that accuracy lost, and so many others gained."""
+    found = outcome(accuracy)
+    found.h[:lost] *= -1
+    found.h[N - gained :] *= -1
+    return found
+
+
+def yes(_):
+    return True
+
+
+def no(_):
+    return False
+
+
 @dataclass
 class Recorder:
-    """A selection whose accuracies are given, and what was asked of it."""
+    """A selection whose accuracies, or outcomes, are given, and what was asked of it."""
 
     accuracy: object
+    separates: object = no
+    pins: object = yes
+    affords: object = yes
     asked: list = field(default_factory=list)
 
     def selection(self):
         def evaluate(setting):
             self.asked.append(setting)
-            return outcome(self.accuracy(setting))
+            found = self.accuracy(setting)
+            return found if isinstance(found, Outcome) else outcome(found)
 
-        return Selection(evaluate, np.ones(N))
+        return Selection(evaluate, np.ones(N), self.separates, self.pins, self.affords)
 
 
 START = Setting(1, 1, 0.0, None)
@@ -90,7 +115,7 @@ class TestSelection:
 
     def test_accuracy_is_weighted(self):
         weight = np.r_[np.full(500, 3.0), np.ones(500)]
-        selection = Selection(lambda _: outcome(0.5), weight)
+        selection = Selection(lambda _: outcome(0.5), weight, no, yes, yes)
         assert selection.accuracy(START) == 0.75
 
     def test_best_of_equals_is_the_first(self):
@@ -98,7 +123,7 @@ class TestSelection:
         settings = [START._replace(n_hyperplanes=number) for number in (3, 1, 2)]
         assert selection.best(settings) == settings[0]
 
-    def test_worse_than_is_the_mean_difference_of_log_losses_and_its_error(self):
+    def test_worse_is_the_mean_difference_of_log_losses_or_mistakes_and_its_error(self):
         rng = np.random.default_rng(0)
         weight = rng.random(N) + 0.5
         is_inside = rng.random(N) < 0.5
@@ -108,7 +133,7 @@ class TestSelection:
             )
             for K in (1, 2)
         }
-        selection = Selection(outcomes.__getitem__, weight, dict(outcomes))
+        selection = Selection(outcomes.__getitem__, weight, no, yes, yes, dict(outcomes))
         one, two = outcomes
         mean, spread = selection.worse_than(two, one)
         losses = []
@@ -122,6 +147,13 @@ class TestSelection:
         means = (weight[again] * more[again]).sum(1) / weight[again].sum(1)
         assert spread == pytest.approx(means.std(), rel=0.1)
         assert selection.worse_than(two, two) == (0.0, 0.0)
+        less = outcomes[two].right - outcomes[one].right
+        mean, spread = selection.less_accurate_than(two, one)
+        assert mean == pytest.approx(np.average(less, weights=weight))
+        assert mean > 0
+        means = (weight[again] * less[again]).sum(1) / weight[again].sum(1)
+        assert spread == pytest.approx(means.std(), rel=0.1)
+        assert selection.less_accurate_than(two, two) == (0.0, 0.0)
 
     @pytest.mark.parametrize(("lost", "expected"), [(8, 2), (15, 3)])
     def test_the_simplest_within_one_standard_error(self, lost, expected):
@@ -129,16 +161,42 @@ class TestSelection:
         settings = [START._replace(n_hyperplanes=number) for number in (1, 2, 3)]
 
         def evaluate(setting):
-            found = outcome({1: 0.80, 2: 0.95, 3: 0.95}[setting.n_hyperplanes])
-            if setting.n_hyperplanes == 2:
-                found.h[:lost] *= -1
-                found.h[-5:] *= -1
+            return {1: 0.80, 2: changed(lost, 5), 3: 0.95}[setting.n_hyperplanes]
+
+        selection = Recorder(evaluate).selection()
+        assert selection.best(settings) == settings[2]
+        assert selection.simplest(settings[2], [CLEAN]).n_hyperplanes == expected
+        assert selection.simplest(settings[0], [CLEAN]) == settings[0]
+
+    def test_the_simplest_ignores_strengths_that_are_not_given(self):
+        """A clean setting that has been refused is not let in again."""
+        selection = Recorder(lambda _: 0.95).selection()
+        best, clean, noisy = (
+            Setting(1, 4, 20.0, 1e-3),
+            Setting(1, 2, *CLEAN),
+            Setting(1, 3, 20.0, None),
+        )
+        selection.best([best, clean, noisy])
+        assert selection.simplest(best, [best.strength]) == best
+        assert selection.simplest(best, [best.strength, noisy.strength]) == noisy
+        assert selection.simplest(best, [best.strength, CLEAN]) == clean
+        assert selection.simplest(best, []) == best
+
+    def test_the_likeliest_has_the_least_log_loss(self):
+        """Mistakes near the boundary cost less than those far from it, and count alike."""
+        sizes = {1: 1.0, 2: 0.05, 3: 1.0}
+
+        def evaluate(setting):
+            found = outcome(0.9)
+            found.h[-N // 10 :] *= sizes[setting.n_hyperplanes]
             return found
 
-        selection = Selection(evaluate, np.ones(N))
-        assert selection.best(settings) == settings[2]
-        assert selection.simplest(settings[2]).n_hyperplanes == expected
-        assert selection.simplest(settings[0]) == settings[0]
+        recorder = Recorder(evaluate)
+        selection = recorder.selection()
+        settings = [START._replace(n_hyperplanes=number) for number in (1, 2, 3)]
+        assert selection.likeliest(iter(settings)) == settings[1]
+        assert selection.likeliest([settings[2], settings[0]]) == settings[2]  # of equals the first
+        assert recorder.asked == settings
 
     def test_the_most_accurate_of_the_simplest(self, monkeypatch):
         accuracies = {0.0: 0.949, 20.0: 0.950}
@@ -149,17 +207,18 @@ class TestSelection:
         best = selection.best([*near, Setting(1, 3, 0.0, None)])
         assert best.n_hyperplanes == 3
         monkeypatch.setattr(selection, "worse_than", lambda *_: (0.0, 0.0))
-        assert selection.simplest(best) == near[1]
+        assert selection.simplest(best, [one.strength for one in near]) == near[1]
 
     def test_table(self):
         selection = Recorder(lambda one: 0.5 + 0.1 * one.n_hyperplanes).selection()
-        settings = [Setting(0, 2, 20.0, 1e-3), Setting(1, 1, 0.0, None)]
+        settings = [Setting(0, 2, 20.0, 1e-3, True), Setting(1, 1, 0.0, None)]
         best = selection.best(settings)
         table = pd.DataFrame(selection.table(np.array(["no", "yes"]), best))
         assert table["inside"].tolist() == ["no", "yes"]
         assert table["n_hyperplanes"].tolist() == [2, 1]
         assert table["margin"].tolist() == [20.0, 0.0]
         assert table["penalty"].tolist()[0] == 1e-3
+        assert table["sampled"].tolist() == [True, False]
         assert table["accuracy"].tolist() == pytest.approx([0.7, 0.6])
         assert table["chosen"].tolist() == [True, False]
 
@@ -176,9 +235,262 @@ def test_one_lucky_start_is_not_followed_blindly():
     assert (found.inside, found.margin, found.n_hyperplanes) == (1, 20.0, 5)
 
 
+# --- clean labels --------------------------------------------------------------------------
+
+
+BEST = Setting(1, 3, 20.0, 1e-3)
+
+
+class TestClean:
+    def clean(self, evaluate=lambda _: 0.95, insides=(1,), numbers=(1, 2, 3, 4, 5), **given):
+        """What is chosen, and what was tried with the strength of clean labels."""
+        recorder = Recorder(evaluate, **({"separates": yes} | given))
+        selection = recorder.selection()
+        selection.accuracy(BEST)
+        found = _clean(selection, BEST, list(insides), list(numbers))
+        return found, [one for one in recorder.asked if one.strength == CLEAN]
+
+    @pytest.mark.parametrize("least", [2, 3])
+    def test_the_simplest_that_parts_all_rows(self, least):
+        found, _ = self.clean(separates=lambda one: one.n_hyperplanes >= least)
+        assert found == Setting(1, least, *CLEAN)
+
+    def test_of_either_class(self):
+        def separates(one):
+            return (one.inside, one.n_hyperplanes) in [(0, 2), (1, 3)]
+
+        assert self.clean(separates=separates, insides=[0, 1])[0] == Setting(0, 2, *CLEAN)
+        assert self.clean(separates=separates)[0] == Setting(1, 3, *CLEAN)
+
+    def test_refused_where_rows_are_not_parted(self):
+        found, tried = self.clean(separates=no)
+        assert found is None
+        assert tried
+
+    @pytest.mark.parametrize(("lost", "chosen"), [(8, True), (15, False)])
+    def test_refused_where_less_accurate_by_over_a_standard_error(self, lost, chosen, monkeypatch):
+        """5 rows gained and 8 lost are 3 +- 3.6, 15 lost are 10 +- 4.5; log-loss has no say."""
+        monkeypatch.setattr(Selection, "worse_than", lambda *_: (0.0, 0.0))
+        found, _ = self.clean(lambda one: changed(lost, 5) if one.strength == CLEAN else 0.95)
+        assert (found is not None) == chosen
+
+    @pytest.mark.parametrize(("errors", "chosen"), [(0.9, True), (1.1, False)])
+    def test_near_is_twice_the_standard_error_of_log_loss(self, errors, chosen, monkeypatch):
+        monkeypatch.setattr(Selection, "worse_than", lambda *_: (errors * CLEARLY, 1.0))
+        assert (self.clean()[0] is not None) == chosen
+
+    def test_refused_where_as_accurate_but_sure_of_what_is_wrong(self):
+        """The best is unsure of its mistakes: the same accuracy, and far less log-loss."""
+
+        def evaluate(setting):
+            found = outcome(0.95)
+            if setting == BEST:
+                found.h[-N // 20 :] *= 0.01
+            return found
+
+        assert self.clean(evaluate)[0] is None
+
+    @pytest.mark.parametrize(("more", "expected"), [(1.0, None), (0.0, 4), (-1.0, 4)])
+    def test_more_hyperplanes_than_the_best_get_no_grace(self, more, expected, monkeypatch):
+        monkeypatch.setattr(Selection, "worse_than", lambda *_: (more, 1.0))
+        found, tried = self.clean(separates=lambda one: one.n_hyperplanes > BEST.n_hyperplanes)
+        assert 4 in [one.n_hyperplanes for one in tried]
+        assert (found and found.n_hyperplanes) == expected
+        found, _ = self.clean(separates=lambda one: one.n_hyperplanes == BEST.n_hyperplanes)
+        assert found.n_hyperplanes == BEST.n_hyperplanes
+
+    def test_refused_where_rows_are_too_few_to_pin_them_down(self):
+        assert self.clean(pins=no) == (None, [])
+        found, tried = self.clean(
+            pins=lambda K: K < 3, separates=lambda one: one.n_hyperplanes >= 3
+        )
+        assert found is None
+        assert {one.n_hyperplanes for one in tried} == {2}
+
+    def test_one_hyperplane_is_left_to_likelihood(self):
+        assert self.clean(numbers=[1]) == (None, [])
+        assert 1 not in [one.n_hyperplanes for one in self.clean()[1]]
+
+    def test_refused_where_hopeless(self):
+        """And no time is lost on asking whether it parts the rows."""
+
+        def never(_):
+            raise AssertionError("asked in vain")
+
+        found, _ = self.clean(lambda one: 0.6 if one.strength == CLEAN else 0.95, separates=never)
+        assert found is None
+
+
+class TestSearch:
+    NUMBERS = (1, 2, 3, 4)
+
+    def test_clean_labels_end_it(self):
+        recorder = Recorder(lambda one: 0.8 + 0.05 * (one.n_hyperplanes >= 3), separates=yes)
+        found = search(recorder.selection(), [0, 1], list(self.NUMBERS), list(STRENGTHS))
+        assert found == Setting(0, 3, *CLEAN)
+        assert {one.strength for one in recorder.asked} == {CLEAN, STRENGTHS[1]}
+        assert not any(one.sampled for one in recorder.asked)
+
+    def test_labels_that_are_not_clean_get_another_strength(self):
+        """However accurate the clean strength is by chance."""
+        recorder = Recorder(lambda one: 0.9 + 0.05 * (one.strength == CLEAN), separates=no)
+        found = search(recorder.selection(), [1], list(self.NUMBERS), list(STRENGTHS))
+        assert found.strength != CLEAN
+        assert {one.strength for one in recorder.asked} == set(STRENGTHS)
+
+    @pytest.mark.parametrize("numbers", [[1], [2], [1, 2, 3]])
+    def test_only_the_strength_of_clean_labels(self, numbers):
+        """Given by the user: it is judged by held-out rows as any other."""
+        recorder = Recorder(lambda one: 0.8 + 0.05 * one.n_hyperplanes, separates=no)
+        found = search(recorder.selection(), [1], numbers, [CLEAN])
+        assert found == Setting(1, numbers[-1], *CLEAN)
+        assert len(recorder.asked) == len(numbers)
+
+    @pytest.mark.parametrize("strength", [(5.0, None), (20.0, 0.01)])
+    def test_only_another_strength(self, strength):
+        recorder = Recorder(lambda one: 0.8 + 0.05 * one.n_hyperplanes, separates=yes)
+        found = search(recorder.selection(), [0, 1], [1, 2, 3], [strength])
+        assert (found.n_hyperplanes, *found.strength) == (3, *strength)
+        assert {one.strength for one in recorder.asked} == {strength}
+        assert found.sampled == (strength[1] is not None)  # of equals
+
+    def test_one_number_of_hyperplanes(self):
+        recorder = Recorder(lambda _: 0.9, separates=yes)
+        assert search(recorder.selection(), [1], [1], list(STRENGTHS)).strength != CLEAN
+        found = search(recorder.selection(), [1], [4], list(STRENGTHS))
+        assert found == Setting(1, 4, *CLEAN)
+
+    @pytest.mark.parametrize("better", [False, True])
+    def test_sampled_where_it_is_likelier(self, better):
+        def evaluate(setting):
+            found = outcome(0.9)
+            found.h[-N // 10 :] *= 0.05 if setting.sampled == better else 1.0
+            return found
+
+        recorder = Recorder(evaluate)
+        found = search(recorder.selection(), [1], [3], list(STRENGTHS))
+        assert found.sampled == better
+        assert any(one.sampled for one in recorder.asked)
+
+
+class TestSampled:
+    def offered(self, penalty, K=3, strengths=STRENGTHS[1:], **given):
+        best = Setting(1, K, 20.0, penalty)
+        found = _sampled(Recorder(None, **given).selection(), best, list(strengths))
+        for one in found:
+            assert one == Setting(1, K, 20.0, one.penalty, True)
+        return [one.penalty for one in found]
+
+    @pytest.mark.parametrize(
+        ("penalty", "expected"),
+        [
+            (1e-1, [1e-1, 1e-2, 1e-3]),
+            (1e-2, [1e-2, 1e-3, 1e-4]),
+            (1e-3, [1e-3, 1e-4, 1e-5]),
+            (1e-4, [1e-4, 1e-5]),
+            (1e-5, [1e-5]),
+            (None, [1e-3, 1e-4, 1e-5]),
+        ],
+    )
+    def test_its_penalty_and_the_next_smaller_ones(self, penalty, expected):
+        assert self.offered(penalty) == expected
+
+    def test_only_penalties_that_are_given(self):
+        assert self.offered(0.5, strengths=[(20.0, 0.5)]) == [0.5]
+        assert self.offered(None, strengths=[(20.0, None)]) == []
+
+    def test_each_with_its_own_margin(self):
+        found = _sampled(
+            Recorder(None).selection(), Setting(0, 2, 20.0, 0.1), [(20.0, 0.1), (5.0, 0.01)]
+        )
+        assert found == [Setting(0, 2, 20.0, 0.1, True), Setting(0, 2, 5.0, 0.01, True)]
+
+    def test_none_for_one_hyperplane(self):
+        assert self.offered(1e-3, K=1) == []
+
+    @pytest.mark.parametrize("name", ["pins", "affords"])
+    def test_none_without_rows_or_time_enough(self, name):
+        asked = []
+        assert self.offered(1e-3, **{name: asked.append}) == []
+        assert asked == [3]
+
+
+class TestTrials:
+    """What the rows themselves answer."""
+
+    def selection(self, X, y, n_init=5, max_iter=300):
+        signs = np.where(y > 0, 1, -1).astype(np.int8)
+        rows = hyperplanes.Rows(X, signs, np.ones(len(y)), 1)
+        effort = hyperplanes.FIT._replace(max_iter=max_iter)
+        return hyperplanes.trials(rows, 0, list(range(n_init)), effort, lambda *_: None)
+
+    def test_ten_rows_for_each_number_pin_hyperplanes_down(self):
+        X, y = square(119)
+        assert [K for K in LADDER if self.selection(X, y).pins(K)] == [1, 2, 3]
+        X, y = square(120)
+        assert [K for K in LADDER if self.selection(X, y).pins(K)] == [1, 2, 3, 4]
+
+    def test_many_numbers_in_many_columns_are_not_affordable(self):
+        X, y = square(200)
+        assert all(self.selection(X, y).affords(K) for K in LADDER)
+        wide = np.random.default_rng(0).standard_normal((2000, 400))
+        found = self.selection(wide, wide[:, 0] > 0)
+        assert [K for K in LADDER if found.affords(K)] == [1]
+
+    def test_separates_where_most_runs_do(self):
+        X, y = square(200)
+        assert self.selection(X, y).separates(Setting(1, 4, *CLEAN))
+        assert not self.selection(X, y).separates(Setting(1, 1, *CLEAN))
+        assert not self.selection(X, y, max_iter=1).separates(Setting(1, 4, *CLEAN))
+        y = y.copy()
+        y[:3] = 1 - y[:3]
+        assert not self.selection(X, y).separates(Setting(1, 4, *CLEAN))
+
+    def test_a_few_mistakes_that_more_hyperplanes_mend_are_no_evidence(self):
+        """One hyperplane is wrong for 8 rows; three more have nine numbers to mend them."""
+        X = np.random.default_rng(0).uniform(-1, 1, (400, 2))
+        y = np.where(X[:, 0] > 0, 1, -1)
+        few = np.argsort(X @ [-1.0, -1.0])[:8]  # a corner
+        y[few] = 1 - y[few]
+        hard = Setting(1, 4, *CLEAN)
+        assert not self.selection(X, y).separates(hard)
+        assert self.selection(*square(400)).separates(hard)
+
+    @pytest.mark.parametrize(("converged", "expected"), [(2, False), (3, True)])
+    def test_most_is_more_than_half(self, converged, expected, monkeypatch):
+        monkeypatch.setattr(
+            hyperplanes, "centre_of", lambda *_: hyperplanes.Centre(None, 1, converged)
+        )
+        found = self.selection(*square(60), n_init=4).separates(START)
+        assert found == expected
+
+    def test_a_sampled_setting_is_judged_by_its_own_hyperplanes(self):
+        X, y = square(200)
+        y = np.where(np.arange(200) % 10 == 0, 1 - y, y)
+        setting, scores = Setting(1, 4, 20.0, 1e-3), []
+        for _ in range(2):
+            selection = self.selection(X, y, n_init=2, max_iter=20)
+            for sampled in (False, True):
+                assert selection.accuracy(setting._replace(sampled=sampled)) > 0.6
+                scores.append(selection.outcomes[setting._replace(sampled=sampled)].h)
+        assert (scores[0] != scores[1]).any()
+        np.testing.assert_array_equal(scores[:2], scores[2:])  # the same again
+
+
+def test_effort_is_samples_by_rows():
+    X, y = square(200)
+    rows = hyperplanes.Rows(X, y, np.ones(200), 1)
+    effort = hyperplanes.Effort(1, 1, products=0.0)
+    assert effort.n_samples(rows, 4) == 0
+    one = 200 * 3 * 4 * hyperplanes.mixture.MOST_LEAPS
+    for n_samples in (1, 7, 50):
+        assert effort._replace(products=n_samples * one).n_samples(rows, 4) == n_samples
+    assert effort._replace(products=1e30).n_samples(rows, 4) == 100
+
+
 # --- what the estimator asks for -----------------------------------------------------------
 
-X, Y = make_dataset1(n_samples=200, random_state=0, return_X_y=True)
+X, Y = make_dataset1(n_samples=400, random_state=0, return_X_y=True)
 
 
 def quick(**given):
@@ -208,6 +520,18 @@ class TestGiven:
         assert model.inside_ == inside
         assert set(model.selection_["inside"]) == {inside}
 
+    @pytest.mark.parametrize("K", ["auto", 3])
+    def test_margin_of_clean_labels(self, K):
+        """Also where labels are not clean: nothing else is tried."""
+        y = np.where(np.arange(len(Y)) % 10 == 0, -Y, Y)
+        model = Polyceptron(K, margin=0.0, random_state=0, n_init=1, max_iter=10).fit(X, y)
+        assert (model.margin_, model.penalty_) == (0.0, None)
+        assert set(model.selection_["margin"]) == {0.0}
+        assert set(model.selection_["penalty"]) == {None}
+        assert set(model.selection_["sampled"]) == {False}
+        assert sum(model.selection_["chosen"]) == 1
+        assert model.score(X, Y) > 0.6
+
     def test_margin(self):
         """A number for the margin is a word for the centre as it is."""
         model = quick(margin=5)
@@ -223,6 +547,14 @@ class TestGiven:
     def test_penalty(self):
         model = quick(penalty=0.01)
         assert (model.margin_, model.penalty_) == (20.0, 0.01)
+        assert set(model.selection_["penalty"]) == {0.01}
+        assert set(model.selection_["margin"]) == {20.0}
+
+    def test_penalty_and_several_hyperplanes_are_sampled_as_well(self):
+        model = quick(n_hyperplanes=3, inside=1, penalty=0.01)
+        assert model.selection_["sampled"] == [False, True]
+        assert model.penalty_ == 0.01
+        assert "sampled" not in model.get_params()
 
     def test_no_penalty(self):
         model = quick(penalty=None)
@@ -242,13 +574,17 @@ def test_what_was_chosen_is_in_the_table():
     assert row["inside"] == model.inside_
     assert row["n_hyperplanes"] >= model.n_hyperplanes_
     assert row["margin"] == model.margin_
+    assert row["sampled"] in (False, True)
+    assert list(table) == [
+        "inside", "n_hyperplanes", "margin", "penalty", "sampled", "accuracy", "chosen",
+    ]  # fmt: skip
 
 
 def test_many_rows_are_judged_by_some(monkeypatch):
-    monkeypatch.setattr("polyceptron.learners.polyceptron._ROWS_TO_SELECT", 100)
+    monkeypatch.setattr("polyceptron.learners._hyperplanes._ROWS_TO_SELECT", 100)
     seen = []
     monkeypatch.setattr(
-        "polyceptron.learners.polyceptron.Outcome",
+        "polyceptron.learners._hyperplanes.Outcome",
         lambda *parts: seen.append(len(parts[0])) or Outcome(*parts),
     )
     X, y = square(600)

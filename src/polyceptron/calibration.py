@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit
 
+from polyceptron._blas import ONE_BLAS_THREAD
 from polyceptron._types import Floats
 
 _BOUNDS = [(-8.0, 8.0), (-12.0, 6.0)]
@@ -71,10 +72,11 @@ def _side(size: Floats, right: NDArray[np.bool_], weight: Floats) -> Side:
         return -float(value) / (total + 2.0), slopes / -(total + 2.0)
 
     starts = [(0.0, -3.0), (1.5, -3.0), (0.0, -1.0)]
-    found = min(
-        (minimize(loss, at, jac=True, method="L-BFGS-B", bounds=_BOUNDS) for at in starts),
-        key=lambda one: one.fun,
-    )
+    with ONE_BLAS_THREAD:
+        found = min(
+            (minimize(loss, at, jac=True, method="L-BFGS-B", bounds=_BOUNDS) for at in starts),
+            key=lambda one: one.fun,
+        )
     return _side_at(found.x)
 
 

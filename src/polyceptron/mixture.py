@@ -23,6 +23,8 @@ _LEAST_NOISE = 1e-4
 _FIRST_LOGIT = -2.0  # e = 0.06
 LEAST_LEAPS, MOST_LEAPS = 10, 20
 _FIRST_LEAP, _WARM_UP, _ACCEPTED = 0.1, 20, 0.8
+_LOST = 1000.0
+"""What a trajectory may lose of the logarithm of its likelihood before it is given up."""
 _MEAN_SCORE = 5.0
 """What the mean size of h is scaled to at the start: only now do scores have a scale."""
 
@@ -142,6 +144,8 @@ def _leap(
         flat = flat + step * speed
         value, slope = loss(flat)
         speed -= 0.5 * step * n * slope
-    gained = energy - n * value - 0.5 * float(speed @ speed)
-    likely = float(np.exp(min(gained, 0.0))) if np.isfinite(gained) else 0.0
+        gained = energy - n * value - 0.5 * float(speed @ speed)
+        if not gained > -_LOST:  # too long a step: every further one would be longer
+            return here, 0.0
+    likely = float(np.exp(min(gained, 0.0)))
     return ((flat, value, slope) if random.random() < likely else here), likely

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from polyceptron.experiments.files import write_text
+from polyceptron._atomic import write_text
 from polyceptron.experiments.folds import measure, plan, task_of
 from polyceptron.experiments.journal import Journal, JournalError, read_journal, versions
 from polyceptron.experiments.processes import in_processes

@@ -18,7 +18,7 @@ from polyceptron.blocks import ArrayBlocks, kernel_rows
 from polyceptron.centre import Centre, centre
 from polyceptron.criterion import decide
 from polyceptron.learners._base import Problem
-from polyceptron.learners._selection import Outcome, Selection, Setting
+from polyceptron.learners._selection import STRENGTHS, Outcome, Selection, Setting
 from polyceptron.scaling import column_range
 
 _LP_TOLERANCE = 1e-7
@@ -27,6 +27,8 @@ _VISITS = 100_000
 """Rows that an online run with a margin visits, in whole passes."""
 _ROWS_BEYOND_CHANCE = 10
 """Rows for each number learned: 2 is what a hyperplane parts by chance half of the time."""
+_MISTAKES_BEYOND_CHANCE = 3
+"""Mistakes of one hyperplane for each number of the others: few are mended by chance, too."""
 
 
 class Effort(NamedTuple):
@@ -200,7 +202,15 @@ def trials(
         say(setting, float(rows.weight @ outcome.right / rows.weight.sum()))
         return outcome
 
+    @cache
+    def mistakes_of_one(inside: int) -> int:
+        theta, _ = learn(rows, Setting(inside, 1, *STRENGTHS[1]), own, less)
+        return int(((rows.h(theta) >= 0) != ((rows.y > 0) == (inside == 1))).sum())
+
     def parts_all(setting: Setting) -> bool:
+        more = (setting.n_hyperplanes - 1) * (rows.X.shape[1] + 1)
+        if more and mistakes_of_one(setting.inside) < _MISTAKES_BEYOND_CHANCE * more:
+            return False
         return 2 * centre_of(rows, setting, seeds, effort).n_converged > len(seeds)
 
     def pins(n_hyperplanes: int) -> bool:

@@ -30,6 +30,8 @@ STRENGTHS: tuple[Strength, ...] = (
 The first is for clean labels. With the second, for noisy ones, the ladder is climbed first.
 """
 CLEAN = STRENGTHS[0]
+HOPELESS = 0.1
+"""Accuracy that clean labels do not cost, whatever the number of hyperplanes."""
 CLEARLY = 2.0
 """Standard errors by which held-out rows overrule that a setting parts all rows."""
 PATIENCE = 2
@@ -212,15 +214,21 @@ def _clean(
     several = [number for number in numbers if number > 1 and selection.pins(number)]
     if not several:
         return None
+    near = min(several, key=lambda number: abs(number - best.n_hyperplanes))
+    first = Setting(best.inside, near, *CLEAN)
+    if selection.accuracy(first) < selection.accuracy(best) - HOPELESS:
+        return None
     for inside in insides:
         selection.climb(Setting(inside, several[0], *CLEAN), several)
     tried = [one for one in selection.outcomes if one.strength == CLEAN]
     for setting in sorted(tried, key=lambda one: one.n_hyperplanes):
-        mean, spread = selection.worse_than(best, setting)
-        # More hyperplanes than the best part many easy rows and a few wrong labels, too.
-        grace = CLEARLY * spread if setting.n_hyperplanes <= best.n_hyperplanes else 0.0
         lost, error = selection.less_accurate_than(best, setting)
-        if mean <= grace and lost <= error and selection.separates(setting):
+        if lost > error:
+            continue
+        more, error = selection.worse_than(best, setting)
+        # More hyperplanes than the best part many easy rows and a few wrong labels, too.
+        grace = CLEARLY * error if setting.n_hyperplanes <= best.n_hyperplanes else 0.0
+        if more <= grace and selection.separates(setting):
             return setting
     return None
 

@@ -6,7 +6,7 @@ import os
 from importlib import import_module
 from pathlib import Path
 
-from polyceptron.experiments.files import write_text
+from polyceptron._atomic import write_text
 
 REPORT = "report.html"
 
