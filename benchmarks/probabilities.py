@@ -1,9 +1,10 @@
 """Are Polyceptron's probabilities as good as those of CalibratedClassifierCV around it?
 
 ``python -m benchmarks.probabilities`` fits `Polyceptron` with everything automatic, then
-scikit-learn's `CalibratedClassifierCV` (sigmoid, its default) around a `Polyceptron` with the
-settings that were chosen, on the same training rows, and compares Brier score and log-loss on the
-same test rows: those of ``benchmarks.accuracy``. JSON out.
+scikit-learn's `CalibratedClassifierCV` (sigmoid, its default, and isotonic) around a `Polyceptron`
+with the settings that were chosen, on the same training rows, and compares Brier score and log-loss
+on the same test rows: those of ``benchmarks.accuracy``. Where training labels are flipped, test
+labels are flipped alike: probabilities are of the labels that one gets to see. JSON out.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ SPLITS = {
     ("cv", "ionosphere"): 10,
     ("cv", "breast-cancer"): 10,
 }
+PEERS = ("sigmoid", "isotonic")
 SCORES = {"brier": brier_score_loss, "log_loss": log_loss}
 
 
@@ -49,13 +51,18 @@ def measure(group: str, dataset: str, split: int, seed: int) -> dict[str, Any]:
             model.selection_["n_hyperplanes"][chosen],
             margin=model.margin_,
             penalty=model.penalty_,
+            sampled=model.sampled_,
             inside=model.inside_,
             random_state=split,
             n_jobs=1,
         )
-        models = {"polyceptron": model, "sigmoid": CalibratedClassifierCV(same).fit(X, y)}
+        models = {"polyceptron": model}
+        for method in PEERS:
+            models[method] = CalibratedClassifierCV(same, method=method).fit(X, y)
         found = {name: one.predict_proba(rows.X[rows.test])[:, 1] for name, one in models.items()}
     truth = (rows.y[rows.test] > 0).astype(int)
+    share = int(dataset.partition("+")[2][:-1] or 0) / 100
+    truth ^= np.random.default_rng(split).random(len(truth)) < share
     return {
         "dataset": dataset,
         "split": split,
@@ -71,17 +78,21 @@ def summarise(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
         here = [record for record in records if record["dataset"] == dataset]
         line: dict[str, Any] = {"dataset": dataset, "splits": len(here)}
         for score in SCORES:
-            ours, theirs = (
-                np.array([record[f"{score}_{name}"] for record in here])
-                for name in ("polyceptron", "sigmoid")
-            )
+            ours = np.array([record[f"{score}_polyceptron"] for record in here])
             line[score] = float(ours.mean())
-            line[f"{score}_sigmoid"] = float(theirs.mean())
-            if len(here) > 1:
-                error = (ours - theirs).std(ddof=1) / np.sqrt(len(here))
-                line[f"{score}_difference_error"] = float(error)
+            for peer in PEERS:
+                theirs = np.array([record[f"{score}_{peer}"] for record in here])
+                line[f"{score}_{peer}"] = float(theirs.mean())
+                if len(here) > 1:
+                    error = (ours - theirs).std(ddof=1) / np.sqrt(len(here))
+                    line[f"{score}_{peer}_difference_error"] = float(error)
         lines.append(line)
     return lines
+
+
+def _text(line: dict[str, Any], score: str) -> str:
+    peers = ", ".join(f"{line[f'{score}_{peer}']:.4f}" for peer in PEERS)
+    return f"{score} {line[score]:.4f} ({peers})"
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -103,9 +114,8 @@ def main(argv: list[str] | None = None) -> None:
     records = list(in_processes(measure, tasks, options.jobs))
     lines = summarise(sorted(records, key=lambda r: (r["dataset"], r["split"])))
     for line in lines:
-        print(f"{line['dataset']:<14} Brier {line['brier']:.4f} ({line['brier_sigmoid']:.4f})  "
-              f"log-loss {line['log_loss']:.4f} ({line['log_loss_sigmoid']:.4f})")  # fmt: skip
-    print("in brackets: CalibratedClassifierCV around the same model")
+        print(f"{line['dataset']:<14}", "  ".join(_text(line, score) for score in SCORES))
+    print(f"in brackets: CalibratedClassifierCV around the same model, {' and '.join(PEERS)}")
     found = {"seed": options.seed, "environment": environment(), "results": lines}
     write_text(options.out, json.dumps(found, indent=1) + "\n")
 

@@ -97,7 +97,7 @@ def test_json_is_complete(tiny, tmp_path, capsys):
         assert 0 <= cell["accuracy"] <= 100
         assert cell["spread"] >= 0
         assert cell["fit_seconds"] > 0
-    assert len(summary["bars"]) == 16
+    assert len(summary["bars"]) == 17
     assert all(bar["passed"] is None for bar in summary["bars"])
     assert "dataset2+20%" in capsys.readouterr().out
 

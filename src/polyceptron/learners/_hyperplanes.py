@@ -38,25 +38,31 @@ class Effort(NamedTuple):
     n_steps: int
     products: float
     """Multiplications to spend on sampling; how many samples that is depends on the rows."""
+    most_samples: int
 
     def n_samples(self, rows: Rows, n_hyperplanes: int) -> int:
         n, d = rows.X.shape
         leaps = self.products / (n * (d + 1) * n_hyperplanes)
-        return min(_MOST_SAMPLES, int(leaps / mixture.MOST_LEAPS))
+        return min(self.most_samples, int(leaps / mixture.MOST_LEAPS))
 
 
 _ROWS_TO_SELECT = 4000
 """Most rows that the selection looks at."""
-_TRIAL = Effort(max_iter=250, n_steps=40, products=2e8)
-FIT = Effort(max_iter=1000, n_steps=200, products=1e9)
-_LEAST_SAMPLES, _MOST_SAMPLES = 10, 100
+_LEAST_OF_A_CLASS = 0.05
+"""Share of these that are of a rare class, if there are so many."""
+_TRIAL = Effort(max_iter=250, n_steps=40, products=2e8, most_samples=40)
+FIT = Effort(max_iter=1000, n_steps=200, products=1e9, most_samples=100)
+_LEAST_SAMPLES = 10
 _TRIAL_RUNS = 3
 _FOLDS = 5
 """With fewer, training sets are so small that strong penalties look better than they are."""
 
 
 class Rows(NamedTuple):
-    """Training rows in the coordinates of learning; ``y`` is +1 for ``classes[1]``."""
+    """Training rows in the coordinates of learning; ``y`` is +1 for ``classes[1]``.
+
+    Columns that are constant are left out: nothing can be learned of their coefficients.
+    """
 
     X: Any
     y: NDArray[np.int8]
@@ -77,14 +83,21 @@ class Rows(NamedTuple):
         return decide(self.X, theta[:, :-1].copy(), theta[:, -1].copy(), self.n_threads)[0]
 
 
-def rows_of(problem: Problem) -> Rows:
+def rows_of(problem: Problem) -> tuple[Rows, NDArray[np.intp]]:
+    """The rows of a problem, and which of its columns they have."""
     data = problem.data
     n, d = data.n_samples, data.n_features
     X = sparse.csr_matrix(data.X, shape=(n, d)) if isinstance(data.X, tuple) else data.X
     y = data.y if problem.inside == 1 else -data.y
     # Only shares of weight matter: an update on a row of mean weight is the row itself.
     weight = data.weight / data.weight.mean() if data.weight.size else np.ones(n)
-    return Rows(X, y, weight, data.n_threads)
+    low, high = column_range(X)
+    varied = np.flatnonzero(low < high)
+    if len(varied) == 0:
+        varied = np.arange(1)  # there has to be one
+    if len(varied) < d:
+        X = X[:, varied]
+    return Rows(X, y, weight, data.n_threads), varied
 
 
 def learn(rows: Rows, setting: Setting, seeds: list[int], effort: Effort) -> tuple[Floats, int]:
@@ -114,7 +127,7 @@ def refined(rows: Rows, start: Floats, setting: Setting, seed: int, effort: Effo
     flat = mixture.maximise(loss, start, effort.n_steps)
     theta, _ = loss.unpack(flat)
     if setting.sampled:
-        n_samples = max(effort.n_samples(rows, len(start)), 1)
+        n_samples = max(effort.n_samples(rows, len(start)), _LEAST_SAMPLES)
         theta = mixture.posterior_mean(loss, flat, n_samples, seed)
     theta = _with_offset(theta, rows.h(theta), data.y > 0, rows.weight)
     return _to_mean_size(rows, theta)
@@ -182,9 +195,9 @@ def trials(
 
     ``seeds`` and ``effort`` are those of the fit itself; a trial takes no more than that.
     """
-    random = np.random.RandomState(seed)
+    random, whole = np.random.RandomState(seed), rows
     if len(rows.y) > _ROWS_TO_SELECT:
-        rows = rows.take(_stratified(rows.y, _ROWS_TO_SELECT, random))
+        rows = _some(rows, _ROWS_TO_SELECT, random)
     parts = [(rows.take(train), rows.take(test), test) for train, test in _folds(rows.y, random)]
     own = [int(one) for one in random.randint(0, 2**31 - 1, size=_TRIAL_RUNS)][: len(seeds)]
     less = _TRIAL._replace(max_iter=min(_TRIAL.max_iter, effort.max_iter))
@@ -218,19 +231,24 @@ def trials(
         return bool(n >= _ROWS_BEYOND_CHANCE * n_hyperplanes * (d + 1))
 
     def affords(n_hyperplanes: int) -> bool:
-        return less.n_samples(rows, n_hyperplanes) >= _LEAST_SAMPLES
+        few = less.n_samples(rows, n_hyperplanes), effort.n_samples(whole, n_hyperplanes)
+        return min(few) >= _LEAST_SAMPLES
 
     return Selection(evaluate, rows.weight, parts_all, pins, affords)
 
 
-def _stratified(y: NDArray[np.int8], n: int, random: np.random.RandomState) -> NDArray[np.int64]:
-    """Places of n rows, as many of each class as its share, one at least."""
-    places = []
+def _some(rows: Rows, n: int, random: np.random.RandomState) -> Rows:
+    """About n rows, as many of each class as its share; more of a rare class, each for less."""
+    places, factor = [], np.ones(len(rows.y))
     for sign in (-1, 1):
-        here = np.flatnonzero(y == sign)
-        share = max(1, round(n * len(here) / len(y)))
-        places.append(random.permutation(here)[:share])
-    return np.sort(np.concatenate(places))
+        here = np.flatnonzero(rows.y == sign)
+        share = n * len(here) / len(rows.y)
+        taken = min(len(here), max(round(_LEAST_OF_A_CLASS * n), round(share), 1))
+        if taken > round(share):
+            factor[here] = share / taken
+        places.append(random.permutation(here)[:taken])
+    some = rows._replace(weight=rows.weight * factor).take(np.sort(np.concatenate(places)))
+    return some._replace(weight=some.weight / some.weight.mean())
 
 
 def _folds(y: NDArray[np.int8], random: np.random.RandomState) -> list[tuple[Any, Any]]:

@@ -166,7 +166,7 @@ class Selection:
         """What was tried, a column each; a pandas frame reads it."""
         settings = list(self.outcomes)
         return {
-            "inside": [classes[one.inside] for one in settings],
+            "inside": [classes.tolist()[one.inside] for one in settings],
             "n_hyperplanes": [one.n_hyperplanes for one in settings],
             "margin": [one.margin for one in settings],
             "penalty": [one.penalty for one in settings],
@@ -181,15 +181,21 @@ def search(
     insides: list[int],
     numbers: list[int],
     strengths: list[Strength],
+    sampled: bool | None = None,
 ) -> Setting:
-    """Choose a setting: the class inside and K, then the strength, then K once more."""
+    """Choose a setting: the class inside and K, then the strength, then K once more.
+
+    Sampled or not is chosen last, where ``sampled`` does not say it.
+    """
     noisy = [strength for strength in strengths if strength != CLEAN] or strengths
     firsts = [Setting(inside, numbers[0], *noisy[0]) for inside in insides]
     best = selection.best([selection.climb(first, numbers) for first in firsts])
+    clean = []
     if len(noisy) < len(strengths):
         clean = _clean(selection, best, insides, numbers)
-        if clean is not None:
-            return clean
+        for setting in clean:
+            if _is_proven(selection, best, setting):
+                return setting
     best = selection.best(best._replace(margin=m, penalty=p) for m, p in noisy)
     turned = [best._replace(inside=inside) for inside in insides]
     best = selection.best([best, *turned])
@@ -199,49 +205,92 @@ def search(
     best = selection.best([best, up, down])
     if len(numbers) > 1:
         best = selection.simplest(best, noisy)
-    return selection.likeliest([*_sampled(selection, best, noisy), best])
+    best = _with_samples(selection, best, numbers, noisy, sampled)
+    if clean:
+        gained, error = selection.less_accurate_than(clean[0], best)
+        return clean[0] if gained > error else best
+    return best
 
 
 def _clean(
     selection: Selection, best: Setting, insides: list[int], numbers: list[int]
-) -> Setting | None:
-    """The simplest that parts all rows, and is not clearly worse than the best.
+) -> list[Setting]:
+    """Settings for clean labels within one standard error of the best such, simplest first."""
+    several = [number for number in numbers if selection.pins(number)]
+    if not several:
+        return []
+    near = min(several, key=lambda number: abs(number - best.n_hyperplanes))
+    first = Setting(best.inside, near, *CLEAN)
+    if selection.accuracy(first) < selection.accuracy(best) - HOPELESS:
+        return []
+    place = several.index(near)
+    for inside in insides:
+        start = first._replace(inside=inside)
+        selection.climb(start, several[place:])
+        selection.climb(start, reversed(several[:place]))
+    tried = [one for one in selection.outcomes if one.strength == CLEAN]
+    top = selection.best(tried)
+    fair = []
+    for setting in tried:
+        more, error = selection.worse_than(top, setting)
+        if more <= error:
+            fair.append(setting)
+    return sorted(fair, key=lambda one: (one.n_hyperplanes, -selection.accuracy(one)))
+
+
+def _is_proven(selection: Selection, best: Setting, clean: Setting) -> bool:
+    """Whether several hyperplanes part all rows, and held-out rows do not speak against it.
 
     Held-out rows tell settings apart slowly. That many more rows than numbers to learn are
     parted without one mistake says at once that labels are clean and the class a polyhedron.
     One hyperplane is found as well by likelihood.
     """
-    several = [number for number in numbers if number > 1 and selection.pins(number)]
-    if not several:
-        return None
-    near = min(several, key=lambda number: abs(number - best.n_hyperplanes))
-    first = Setting(best.inside, near, *CLEAN)
-    if selection.accuracy(first) < selection.accuracy(best) - HOPELESS:
-        return None
-    for inside in insides:
-        selection.climb(Setting(inside, several[0], *CLEAN), several)
-    tried = [one for one in selection.outcomes if one.strength == CLEAN]
-    for setting in sorted(tried, key=lambda one: one.n_hyperplanes):
-        lost, error = selection.less_accurate_than(best, setting)
-        if lost > error:
-            continue
-        more, error = selection.worse_than(best, setting)
-        # More hyperplanes than the best part many easy rows and a few wrong labels, too.
-        grace = CLEARLY * error if setting.n_hyperplanes <= best.n_hyperplanes else 0.0
-        if more <= grace and selection.separates(setting):
-            return setting
-    return None
+    if clean.n_hyperplanes == 1:
+        return False
+    lost, error = selection.less_accurate_than(best, clean)
+    if lost > error:
+        return False
+    more, error = selection.worse_than(best, clean)
+    # More hyperplanes than the best part many easy rows and a few wrong labels, too.
+    grace = CLEARLY * error if clean.n_hyperplanes <= best.n_hyperplanes else 0.0
+    return more <= grace and selection.separates(clean)
 
 
-def _sampled(selection: Selection, best: Setting, strengths: list[Strength]) -> list[Setting]:
+def _with_samples(
+    selection: Selection,
+    best: Setting,
+    numbers: list[int],
+    strengths: list[Strength],
+    sampled: bool | None,
+) -> Setting:
+    """The same, or the same sampled, and then with the next number if it is clearly better."""
+    there = [(penalty, margin) for margin, penalty in strengths if penalty is not None]
+    worth = sampled is not False and bool(there)
+    if sampled is None:
+        worth = worth and _pays(selection, best.n_hyperplanes)
+    if not worth:
+        return best
+    offers = _sampled(best, there)
+    best = selection.likeliest(offers if sampled else [*offers, best])
+    further = numbers[numbers.index(best.n_hyperplanes) + 1 :][:1]
+    if best.sampled and further and (sampled or _pays(selection, further[0])):
+        more = best._replace(n_hyperplanes=further[0])
+        selection.accuracy(more)  # which tries it
+        gained, error = selection.worse_than(more, best)
+        return more if gained > error else best
+    return best
+
+
+def _pays(selection: Selection, number: int) -> bool:
+    """Whether sampling so many hyperplanes is worth trying."""
+    return number > 1 and selection.pins(number) and selection.affords(number)
+
+
+def _sampled(best: Setting, there: list[tuple[float, float]]) -> list[Setting]:
     """The same sampled, with its penalty and the next smaller ones that there are.
 
     The likeliest hyperplanes need more of a penalty than the mean of likely ones.
     """
-    there = [(penalty, margin) for margin, penalty in strengths if penalty is not None]
-    K = best.n_hyperplanes
-    if not there or K == 1 or not (selection.pins(K) and selection.affords(K)):
-        return []
     most = there[0][0] if best.penalty is None else best.penalty
     smaller = sorted((one for one in there if one[0] <= most), reverse=True)[:3]
     return [best._replace(margin=m, penalty=p, sampled=True) for p, m in smaller]

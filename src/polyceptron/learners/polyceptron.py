@@ -39,6 +39,7 @@ _FITTED = {
     "n_hyperplanes_",
     "margin_",
     "penalty_",
+    "sampled_",
     "selection_",
     "_calibration",
     "_score_exponent",
@@ -57,15 +58,26 @@ def _say(setting: Setting, inside: Any, share: float) -> None:
     )
 
 
+def _joined(labels: list[Any], tables: list[dict[str, list[Any]]]) -> dict[str, list[Any]]:
+    """One table of several, with a column that says which class each line is of."""
+    parts = list(zip(labels, tables, strict=True))
+    joined = {"class": [label for label, table in parts for _ in table["chosen"]]}
+    for name in tables[0]:
+        if name != "inside":
+            joined[name] = [value for table in tables for value in table[name]]
+    return joined
+
+
 class Polyceptron(PolyhedralClassifier):
     """Learn a class as a polyhedron, with nothing to tune.
 
     Several online runs with different starts and orders of the rows are matched, hyperplane by
     hyperplane, and averaged: the centre of what they agree on. Where the labels are noisy or the
     class is no polyhedron, the centre is where a penalised likelihood with a share of wrong
-    labels starts from. The number of hyperplanes, the class inside and the strength are chosen
-    by cross-validation inside the training rows, with the fewest hyperplanes within one standard
-    error of the best. With more than two classes, each class gets a polyhedron of its own.
+    labels starts from; its maximum, or the mean of many likely hyperplanes, is the answer. The
+    number of hyperplanes, the class inside and the strength are chosen by cross-validation inside
+    the training rows, with the fewest hyperplanes within one standard error of the best. With
+    more than two classes, each class gets a polyhedron of its own.
 
     Parameters
     ----------
@@ -78,6 +90,10 @@ class Polyceptron(PolyhedralClassifier):
         Penalty of the likelihood that refines the centre, per row:
         ``penalty / 2 * sum_k |w_k|^2``. None leaves the centre as it is, which is also what
         "auto" means where `margin` is a number.
+    sampled : bool or "auto", default="auto"
+        Refine to the mean of many likely hyperplanes, not to the likeliest ones: better where
+        labels are wrong, and slower. "auto" lets rows held out decide, where there are rows and
+        time enough. Without a penalty there is nothing to sample.
     inside : label, None or "auto", default="auto"
         The class inside; None is the greater label. "auto" takes the one whose polyhedron is
         more accurate on rows held out, even where a label is called "auto". Not used with more
@@ -85,7 +101,8 @@ class Polyceptron(PolyhedralClassifier):
     n_init : int, default=9
         Online runs to average.
     max_iter : int, default=1000
-        Most passes of an online run.
+        Most passes of an online run. Runs over many rows make fewer: a million visits
+        (with a margin 100,000), but at least ten passes.
     standardize : bool, default=True
         Learn on columns of zero mean and unit spread (sparse columns are only scaled).
         The answer is in the units of X all the same.
@@ -93,8 +110,8 @@ class Polyceptron(PolyhedralClassifier):
         Weights of the classes, as in scikit-learn.
     random_state : int, RandomState or None, default=None
     n_jobs : int or None, default=None
-        Threads for the many rows of large data; None is all cores. The result does not
-        depend on it.
+        Threads for the rows of large data (half a million or more); None is all cores. The
+        result does not depend on it.
     verbose : int, default=0
         Print what is tried.
 
@@ -106,17 +123,19 @@ class Polyceptron(PolyhedralClassifier):
         The polyhedron of each class that has one: the inside class, or all of more than two.
     classes_ : ndarray of shape (n_classes,)
     inside_ : label
-        The class inside. Only with two classes, as the attributes below.
+        The class inside. Only with two classes, as the next two.
     coef_ : ndarray of shape (n_hyperplanes_, n_features)
     intercept_ : ndarray of shape (n_hyperplanes_,)
     n_hyperplanes_ : int
-        Those that are left.
+        Those that are left. With more than two classes a dict from label to it, as the next three.
     margin_ : float
     penalty_ : float or None
+    sampled_ : bool
     selection_ : dict of str to list
         What was tried, a column each: "inside", "n_hyperplanes", "margin", "penalty",
         whether hyperplanes were "sampled", "accuracy" on rows held out, and which was "chosen".
-        ``pandas.DataFrame(model.selection_)`` shows it.
+        ``pandas.DataFrame(model.selection_)`` shows it. With more than two classes it says for
+        each "class" what was tried.
     n_iter_ : int
         Passes of the longest online run.
     estimators_ : list of Polyceptron
@@ -144,6 +163,7 @@ class Polyceptron(PolyhedralClassifier):
         *,
         margin: float | str = "auto",
         penalty: float | str | None = "auto",
+        sampled: bool | str = "auto",
         inside: Any = "auto",
         n_init: int = 9,
         max_iter: int = 1000,
@@ -156,6 +176,7 @@ class Polyceptron(PolyhedralClassifier):
         self.n_hyperplanes = n_hyperplanes  # type: ignore[assignment]
         self.margin = margin
         self.penalty = penalty
+        self.sampled = sampled
         self.inside = inside
         self.n_init = n_init
         self.max_iter = max_iter
@@ -202,7 +223,7 @@ class Polyceptron(PolyhedralClassifier):
 
     def _fit_two(self, X: Any, y: Any, sample_weight: Any) -> None:
         problem = self._problem(X, y, sample_weight)
-        rows = rows_of(problem)
+        rows, varied = rows_of(problem)
         random = check_seed(self.random_state)
         seeds = [int(seed) for seed in random.randint(0, 2**31 - 1, size=self.n_init)]
         effort = FIT._replace(max_iter=self.max_iter)
@@ -216,14 +237,19 @@ class Polyceptron(PolyhedralClassifier):
         insides = [0, 1] if self._is_auto("inside") else [problem.inside]
         numbers = list(LADDER) if self._is_auto("n_hyperplanes") else [self.n_hyperplanes]
         numbers = [number for number in numbers if number <= len(rows.y)]
-        chosen = search(selection, insides, numbers, self._strengths())
+        sampled = None if self._is_auto("sampled") else bool(self.sampled)
+        chosen = search(selection, insides, numbers, self._strengths(), sampled)
+        if self.verbose:
+            sys.stdout.write(f"Polyceptron: the best of these is fitted to {len(rows.y):,} rows\n")
         theta, self.n_iter_ = learn(rows, chosen, seeds, effort)
         theta = needed(rows, theta)
         problem = replace(problem, inside=chosen.inside)
-        self._publish(problem, Planes.of(theta[:, :-1].copy(), theta[:, -1].copy()))
-        self.polyhedra_ = {self.inside_: self.polyhedron_}
+        W = np.zeros((len(theta), problem.data.n_features))
+        W[:, varied] = theta[:, :-1]
+        self._publish(problem, Planes.of(W, theta[:, -1].copy()))
+        self.polyhedra_ = {problem.classes.tolist()[chosen.inside]: self.polyhedron_}
         self.n_hyperplanes_ = len(theta)
-        self.margin_, self.penalty_ = chosen.margin, chosen.penalty
+        self.margin_, self.penalty_, self.sampled_ = chosen[2:]
         self.selection_ = selection.table(problem.classes, chosen)
         self._calibration = selection.outcomes[chosen].calibration
         # Calibrated are scores in the coordinates of learning, which leave its unit out.
@@ -262,6 +288,8 @@ class Polyceptron(PolyhedralClassifier):
         weight = check_weights(sample_weight, self.class_weight, X, y, classes)
         self.estimators_ = []
         for label in classes:
+            if self.verbose:
+                sys.stdout.write(f"Polyceptron: class {label!r} against the rest\n")
             one = clone(self).set_params(
                 inside=True, class_weight=None, random_state=random.randint(0, 2**31 - 1)
             )
@@ -269,10 +297,14 @@ class Polyceptron(PolyhedralClassifier):
         names = getattr(self, "feature_names_in_", None)
         self.polyhedra_ = {
             label: Polyhedron(one.coef_, one.intercept_, None if names is None else names.tolist())
-            for label, one in zip(classes, self.estimators_, strict=True)
+            for label, one in zip(classes.tolist(), self.estimators_, strict=True)
         }
         self.n_iter_ = max(one.n_iter_ for one in self.estimators_)
         self.classes_ = classes
+        for name in ("n_hyperplanes_", "margin_", "penalty_", "sampled_"):
+            each = [getattr(one, name) for one in self.estimators_]
+            setattr(self, name, dict(zip(classes.tolist(), each, strict=True)))
+        self.selection_ = _joined(classes.tolist(), [one.selection_ for one in self.estimators_])
 
     # --- prediction ---------------------------------------------------------------------
 
@@ -358,6 +390,7 @@ class Polyceptron(PolyhedralClassifier):
         self._check_or_auto("margin", check_real, "'auto'")
         if self.penalty is not None:
             self._check_or_auto("penalty", check_real, "None or 'auto'")
+        self._check_or_auto("sampled", check_flag, "'auto'")
         check_whole("n_init", self.n_init)
         check_whole("max_iter", self.max_iter)
         check_n_jobs(self.n_jobs)
