@@ -141,6 +141,7 @@ BAD_OF_ONE = {
         "n_hyperplanes": ["auot"],
         "margin": [np.nan, "auot", None, True],
         "penalty": [-1, np.nan, np.inf, "auot", True],
+        "sampled": ["auot", "yes", None, 0, 1, 0.5, np.nan],
         "inside": ["auot"],
     },
 }

@@ -107,7 +107,56 @@ class TestSmallData:
         X = np.column_stack([np.full(200, 3.0), X, np.zeros(200)])
         model = fast().fit(X, y)
         assert model.score(X, y) > 0.9
-        assert np.isfinite(model.coef_).all()
+        np.testing.assert_array_equal(model.coef_[:, [0, 3]], 0.0)
+
+    @pytest.mark.parametrize("kind", [np.asarray, sp.csr_matrix, sp.csr_array])
+    @pytest.mark.parametrize("standardize", [True, False])
+    @pytest.mark.parametrize("value", [0.0, 3.0, -0.1, 1e9])
+    def test_a_constant_column_is_no_column(self, value, standardize, kind):
+        """To the last bit, wherever it is; rows that differ in it get the same answer.
+
+        But means of dense columns are sums in an order that depends on how many there are.
+        """
+        exact = not standardize or kind is not np.asarray
+        same = {"rtol": 0.0, "atol": 0.0} if exact else {"rtol": 1e-3, "atol": 1e-3}
+        X, y = square(200)
+        parameters = GIVEN | {"penalty": 1e-3, "sampled": True, "standardize": standardize}
+        without = fast(**parameters).fit(kind(X), y)
+        more, other = (np.insert(X, [0, 1, 2], one, axis=1) for one in (value, value + 7))
+        model = fast(**parameters).fit(kind(more), y)
+        np.testing.assert_array_equal(model.coef_[:, [0, 2, 4]], 0.0)
+        np.testing.assert_allclose(model.coef_[:, [1, 3]], without.coef_, **same)
+        np.testing.assert_allclose(model.intercept_, without.intercept_, **same)
+        assert model.selection_ == without.selection_
+        expected = without.predict_proba(kind(X))
+        for rows in (more, other):
+            np.testing.assert_allclose(model.predict_proba(kind(rows)), expected, **same)
+        assert model.coef_.shape == (model.n_hyperplanes_, 5)
+        assert model.polyhedron_.W.shape == model.coef_.shape
+
+    def test_a_constant_column_everything_automatic(self):
+        X, y = square(200)
+        without, model = (
+            fast(standardize=False).fit(rows, y) for rows in (X, np.insert(X, 1, 5.0, axis=1))
+        )
+        assert model.selection_ == without.selection_
+        np.testing.assert_array_equal(np.delete(model.coef_, 1, axis=1), without.coef_)
+        np.testing.assert_array_equal(model.coef_[:, 1], 0.0)
+
+    def test_a_constant_column_of_three_classes(self):
+        X, y = three()
+        without, model = (
+            given(standardize=False).fit(rows, y) for rows in (X, np.insert(X, 0, 5.0, axis=1))
+        )
+        for label, one in model.polyhedra_.items():
+            np.testing.assert_array_equal(one.W[:, 0], 0.0)
+            np.testing.assert_array_equal(one.W[:, 1:], without.polyhedra_[label].W)
+
+    def test_constant_where_rows_have_weight(self):
+        X, y = square(200)
+        weight = (np.arange(200) % 3 > 0).astype(float)
+        model = given().fit(np.column_stack([X, weight == 0]), y, weight)
+        np.testing.assert_array_equal(model.coef_[:, 2], 0.0)
 
     def test_one_column(self):
         x = np.linspace(-2, 2, 200)
@@ -166,6 +215,34 @@ class TestShapes:
         assert model.score(X, y) > 0.997
         balanced = fast(class_weight="balanced").fit(X, y)
         assert balanced.score(X[y == 1], y[y == 1]) > 0.9
+
+    @pytest.mark.parametrize(("faces", "bar"), [(None, 0.97), (8, 0.985)])
+    def test_a_circle_and_an_octagon(self, faces, bar):
+        """Of about half of the rows, the lesser label inside, on fresh rows."""
+        X = np.random.default_rng(0).uniform(-1, 1, (12_000, 2))
+        size = np.linalg.norm(X, axis=1)
+        if faces:
+            angles = 2 * np.pi * np.arange(faces) / faces
+            size = (X @ [np.cos(angles), np.sin(angles)]).max(axis=1)
+        y = (size > 0.75).astype(int)
+        model = Polyceptron(random_state=0).fit(X[:2000], y[:2000])
+        assert model.inside_ == 0
+        assert model.n_hyperplanes_ >= 6
+        assert model.score(X[2000:], y[2000:]) > bar
+
+    @pytest.mark.parametrize("shape", ["half", "box"])
+    def test_a_class_of_five_rows_in_a_thousand_of_many(self, shape):
+        """About 100 of 20,000 rows: of the 4,000 that choices are made with, 20 by chance."""
+        X = np.random.default_rng(0).uniform(-1, 1, (40_000, 2))
+        size = -X[:, 0] if shape == "half" else np.abs(X - 0.3).max(axis=1)
+        y = (size < np.quantile(size, 0.005)).astype(int)
+        model = fast().fit(X[:20_000], y[:20_000])
+        found, label = model.predict(X[20_000:]), y[20_000:]
+        assert found[label == 1].mean() > 0.7  # of the class is found
+        assert label[found == 1].mean() > 0.5  # of what is found is of the class
+        assert (found == label).mean() > 0.996
+        p = model.predict_proba(X[20_000:])[:, 1]
+        assert 0.002 < p.mean() < 0.012  # as rare as it is
 
     def test_a_fifth_of_the_labels_flipped(self):
         X, y = square(2000)
@@ -282,6 +359,48 @@ class TestClasses:
         assert model.score(X, names[y]) > 0.8
         assert all(isinstance(one, Polyhedron) for one in model.polyhedra_.values())
 
+    @pytest.mark.parametrize("names", [["low", "middle", "top"], [3, 5, 9], [0.0, 1.0, 2.0]])
+    def test_what_was_chosen_for_each(self, names):
+        X, y = three()
+        model = given(margin="auto", penalty=1e-3).fit(X, np.array(names)[y])
+        labels = model.classes_.tolist()
+        assert list(model.polyhedra_) == labels
+        assert [type(label) for label in model.polyhedra_] == [type(labels[0])] * 3
+        for name, kind in (
+            ("n_hyperplanes_", int),
+            ("margin_", float),
+            ("penalty_", float),
+            ("sampled_", bool),
+        ):
+            found = getattr(model, name)
+            assert list(found) == labels
+            assert {type(one) for one in found.values()} == {kind}
+            assert list(found.values()) == [getattr(one, name) for one in model.estimators_]
+        table = pd.DataFrame(model.selection_)
+        assert list(table) == [
+            "class", "n_hyperplanes", "margin", "penalty", "sampled", "accuracy", "chosen",
+        ]  # fmt: skip
+        assert table["class"].drop_duplicates().tolist() == labels
+        for label, one in zip(labels, model.estimators_, strict=True):
+            assert len(model.polyhedra_[label].b) == model.n_hyperplanes_[label]
+            part = table[table["class"] == label].reset_index(drop=True)
+            own = pd.DataFrame(one.selection_)
+            assert set(own["inside"]) == {True}
+            pd.testing.assert_frame_equal(part.drop(columns="class"), own.drop(columns="inside"))
+            row = part[part["chosen"]]
+            assert row["sampled"].tolist() == [model.sampled_[label]]
+            assert row["margin"].tolist() == [model.margin_[label]]
+
+    @pytest.mark.parametrize("names", [["a", "b"], [3, 5], [1.0, 2.0], [False, True]])
+    def test_labels_of_two_are_plain_values(self, names):
+        X, y = square(60)
+        names = np.array(names)
+        model = given().fit(X, names[y])
+        assert [type(label) for label in model.polyhedra_] == [type(names.tolist()[0])]
+        assert {type(one) for one in model.selection_["inside"]} == {type(names.tolist()[0])}
+        assert set(model.selection_["inside"]) == set(names.tolist())
+        assert model.polyhedron_ is model.polyhedra_[model.inside_]
+
     def test_a_class_of_one_row(self):
         X, y = three()
         y[5] = 3
@@ -378,14 +497,46 @@ def test_no_offset_makes_fewer_mistakes(seed):
     assert found == min(weight @ ((h >= cut) != is_inside) for cut in np.arange(-5.5, 6))
 
 
-@pytest.mark.parametrize("n_few", [1, 2, 50, 400])
-def test_some_rows_have_the_shares_of_all(n_few):
-    y = np.where(np.arange(1000) < n_few, 1, -1).astype(np.int8)
-    places = hyperplanes._stratified(y, 100, np.random.RandomState(0))
-    assert len(set(places)) == len(places)
-    assert (np.diff(places) > 0).all()
-    assert (y[places] > 0).sum() == max(1, n_few // 10)
-    assert abs(len(places) - 100) <= 1
+class TestSome:
+    """A part of many rows: a rare class gets more of them, each for less."""
+
+    def some(self, n_few, n=10_000, weight=None, sign=1):
+        y = np.where(np.arange(n) < n_few, sign, -sign).astype(np.int8)
+        weight = np.ones(n) if weight is None else weight
+        rows = hyperplanes.Rows(np.arange(n, dtype=float)[:, None], y, weight, 1)
+        return hyperplanes._some(rows, 1000, np.random.RandomState(0))
+
+    @pytest.mark.parametrize("sign", [-1, 1])
+    @pytest.mark.parametrize(
+        ("n_few", "taken"), [(1, 1), (7, 7), (50, 50), (200, 50), (500, 50), (2000, 200)]
+    )
+    def test_rows_and_shares(self, n_few, taken, sign):
+        some = self.some(n_few, sign=sign)
+        places = some.X[:, 0].astype(int)
+        assert (np.diff(places) > 0).all()  # in their order, none twice
+        np.testing.assert_array_equal(some.y == sign, places < n_few)
+        few = some.y == sign
+        assert few.sum() == taken
+        assert (~few).sum() == pytest.approx(1000 * (1 - n_few / 10_000), abs=1)
+        assert some.weight[few].sum() / some.weight.sum() == pytest.approx(n_few / 10_000, rel=2e-3)
+        assert some.weight.mean() == pytest.approx(1.0)
+        for part in (few, ~few):
+            assert len(set(some.weight[part])) == 1
+
+    @pytest.mark.parametrize("n_few", [50, 200, 2000])
+    def test_weights_are_kept(self, n_few):
+        """A class of weight 10 has the share of weight that it has of all rows."""
+        weight = np.where(np.arange(10_000) < n_few, 10.0, 1.0)
+        some = self.some(n_few, weight=weight)
+        expected = weight[:n_few].sum() / weight.sum()
+        assert some.weight[some.y > 0].sum() / some.weight.sum() == pytest.approx(
+            expected, rel=2e-3
+        )
+
+    def test_half_and_half(self):
+        some = self.some(5000)
+        assert (some.y > 0).sum() == (some.y < 0).sum() == 500
+        np.testing.assert_array_equal(some.weight, 1.0)
 
 
 # --- the estimator ---------------------------------------------------------------------------
@@ -438,8 +589,12 @@ class TestEstimator:
             assert_same(model.fit(X, labels), given().fit(X, labels))
         assert not hasattr(model, "estimators_")
         model.fit(X, y)
-        for name in ("polyhedron_", "inside_", "coef_", "n_hyperplanes_", "selection_", "margin_"):
+        for name in ("polyhedron_", "inside_", "coef_", "intercept_", "_calibration"):
             assert not hasattr(model, name)
+        for name in ("n_hyperplanes_", "margin_", "penalty_", "sampled_"):
+            assert isinstance(getattr(model, name), dict)
+            assert not isinstance(getattr(model.fit(X, two), name), dict)
+            model.fit(X, y)
 
     @pytest.mark.parametrize("n_classes", [2, 3])
     def test_a_fit_that_fails_changes_nothing(self, n_classes, monkeypatch):
@@ -458,14 +613,28 @@ class TestEstimator:
         assert capsys.readouterr().out == ""
         given(verbose=1).fit(X, np.array(["out", "in"])[y])
         lines = capsys.readouterr().out.splitlines()
-        assert len(lines) == 2
-        assert all(line.startswith("Polyceptron: ") and "%" in line for line in lines)
+        assert len(lines) == 3
+        assert all(line.startswith("Polyceptron: ") for line in lines)
+        assert all("%" in line for line in lines[:2])
         assert "inside='in', n_hyperplanes=3, margin=20, penalty=None: " in lines[0]
         assert "inside='out'" in lines[1]
+        assert lines[2] == "Polyceptron: the best of these is fitted to 60 rows"
+
+    def test_verbose_says_which_class(self, capsys):
+        X, y = three()
+        given(verbose=1).fit(X, np.array(["low", "middle", "top"])[y])
+        lines = capsys.readouterr().out.splitlines()
+        assert len(lines) == 9
+        for name, line in zip(["low", "middle", "top"], lines[::3], strict=True):
+            assert line.startswith("Polyceptron: class ")
+            assert f"'{name}'" in line
+            assert line.endswith(" against the rest")
+        assert all("inside=True, n_hyperplanes=3, " in line for line in lines[1::3])
+        assert set(lines[2::3]) == {"Polyceptron: the best of these is fitted to 150 rows"}
 
     def test_verbose_says_what_is_sampled(self, capsys):
         X, y = square(100)
         given(margin="auto", penalty=1e-3, inside=1, verbose=1).fit(X, y)
-        first, second = capsys.readouterr().out.splitlines()
+        first, second, _ = capsys.readouterr().out.splitlines()
         assert "penalty=0.001: " in first
         assert "penalty=0.001, sampled: " in second

@@ -20,7 +20,9 @@ from polyceptron.learners._selection import (
     Selection,
     Setting,
     _clean,
+    _is_proven,
     _sampled,
+    _with_samples,
     search,
 )
 
@@ -241,45 +243,91 @@ def test_one_lucky_start_is_not_followed_blindly():
 BEST = Setting(1, 3, 20.0, 1e-3)
 
 
+def never(_):
+    raise AssertionError("asked in vain")
+
+
 class TestClean:
+    """The settings for clean labels that are worth a proof; none is asked for here."""
+
     def clean(self, evaluate=lambda _: 0.95, insides=(1,), numbers=(1, 2, 3, 4, 5), **given):
-        """What is chosen, and what was tried with the strength of clean labels."""
-        recorder = Recorder(evaluate, **({"separates": yes} | given))
+        """What is found, and what was tried with the strength of clean labels."""
+        recorder = Recorder(evaluate, separates=never, **given)
         selection = recorder.selection()
         selection.accuracy(BEST)
         found = _clean(selection, BEST, list(insides), list(numbers))
+        assert {one.strength for one in found} <= {CLEAN}
         return found, [one for one in recorder.asked if one.strength == CLEAN]
 
-    @pytest.mark.parametrize("least", [2, 3])
-    def test_the_simplest_that_parts_all_rows(self, least):
-        found, _ = self.clean(separates=lambda one: one.n_hyperplanes >= least)
-        assert found == Setting(1, least, *CLEAN)
+    def test_the_simplest_first(self):
+        found, tried = self.clean()
+        assert tried[0].n_hyperplanes == BEST.n_hyperplanes  # and from there both ways
+        assert {one.n_hyperplanes for one in tried} == {1, 2, 3, 4, 5}
+        assert found == sorted(tried, key=lambda one: one.n_hyperplanes)
 
-    def test_of_either_class(self):
-        def separates(one):
-            return (one.inside, one.n_hyperplanes) in [(0, 2), (1, 3)]
+    @pytest.mark.parametrize(("lost", "expected"), [(8, [2, 3]), (15, [3])])
+    def test_within_one_standard_error_of_the_best_such(self, lost, expected):
+        """5 rows gained and 8 lost are 3 +- 3.6, 15 lost are 10 +- 4.5."""
+        clean = {1: 0.80, 2: changed(lost, 5), 3: 0.95, 4: 0.90, 5: 0.90}
+        found, tried = self.clean(
+            lambda one: clean[one.n_hyperplanes] if one.strength == CLEAN else 0.99
+        )
+        assert {one.n_hyperplanes for one in tried} == set(clean)
+        assert [one.n_hyperplanes for one in found] == expected
 
-        assert self.clean(separates=separates, insides=[0, 1])[0] == Setting(0, 2, *CLEAN)
-        assert self.clean(separates=separates)[0] == Setting(1, 3, *CLEAN)
+    def test_of_either_class_the_more_accurate_first(self, monkeypatch):
+        monkeypatch.setattr(Selection, "worse_than", lambda *_: (0.0, 0.0))
+        found, tried = self.clean(lambda one: 0.94 + 0.01 * one.inside, insides=[0, 1])
+        assert {one.inside for one in tried} == {0, 1}
+        assert found == sorted(tried, key=lambda one: (one.n_hyperplanes, -one.inside))
+        assert {one.inside for one in self.clean()[1]} == {1}
 
-    def test_refused_where_rows_are_not_parted(self):
-        found, tried = self.clean(separates=no)
-        assert found is None
-        assert tried
+    def test_none_where_rows_are_too_few_to_pin_them_down(self):
+        assert self.clean(pins=no) == ([], [])
+        found, tried = self.clean(pins=lambda K: K < 3)
+        assert {one.n_hyperplanes for one in tried} == {1, 2}
+        assert [one.n_hyperplanes for one in found] == [1, 2]
 
-    @pytest.mark.parametrize(("lost", "chosen"), [(8, True), (15, False)])
-    def test_refused_where_less_accurate_by_over_a_standard_error(self, lost, chosen, monkeypatch):
+    def test_none_where_hopeless(self):
+        """The number next to the best says so: no other is tried."""
+        found, tried = self.clean(lambda one: 0.84 if one.strength == CLEAN else 0.95)
+        assert (found, tried) == ([], [BEST._replace(margin=0.0, penalty=None)])
+        found, _ = self.clean(lambda one: 0.86 if one.strength == CLEAN else 0.95)
+        assert found
+
+
+class TestProven:
+    def is_proven(self, evaluate=lambda _: 0.95, K=3, separates=yes):
+        selection = Recorder(evaluate, separates=separates).selection()
+        clean = Setting(1, K, *CLEAN)
+        selection.best([BEST, clean])
+        return _is_proven(selection, BEST, clean)
+
+    @pytest.mark.parametrize("K", [2, 3, 4, 5])
+    def test_where_all_rows_are_parted(self, K):
+        assert self.is_proven(K=K)
+        assert not self.is_proven(K=K, separates=no)
+
+    def test_one_hyperplane_is_left_to_likelihood(self):
+        assert not self.is_proven(K=1, separates=never)
+        assert not self.is_proven(lambda one: 0.9 + 0.05 * (one.strength == CLEAN), K=1)
+
+    @pytest.mark.parametrize(("lost", "proven"), [(8, True), (15, False)])
+    def test_not_where_less_accurate_by_over_a_standard_error(self, lost, proven, monkeypatch):
         """5 rows gained and 8 lost are 3 +- 3.6, 15 lost are 10 +- 4.5; log-loss has no say."""
         monkeypatch.setattr(Selection, "worse_than", lambda *_: (0.0, 0.0))
-        found, _ = self.clean(lambda one: changed(lost, 5) if one.strength == CLEAN else 0.95)
-        assert (found is not None) == chosen
+        found = self.is_proven(
+            lambda one: changed(lost, 5) if one.strength == CLEAN else 0.95,
+            separates=yes if proven else never,
+        )
+        assert found == proven
 
-    @pytest.mark.parametrize(("errors", "chosen"), [(0.9, True), (1.1, False)])
-    def test_near_is_twice_the_standard_error_of_log_loss(self, errors, chosen, monkeypatch):
+    @pytest.mark.parametrize(("errors", "proven"), [(0.9, True), (1.1, False)])
+    def test_near_is_twice_the_standard_error_of_log_loss(self, errors, proven, monkeypatch):
         monkeypatch.setattr(Selection, "worse_than", lambda *_: (errors * CLEARLY, 1.0))
-        assert (self.clean()[0] is not None) == chosen
+        assert self.is_proven(separates=yes if proven else never) == proven
 
-    def test_refused_where_as_accurate_but_sure_of_what_is_wrong(self):
+    def test_not_where_as_accurate_but_sure_of_what_is_wrong(self):
         """The best is unsure of its mistakes: the same accuracy, and far less log-loss."""
 
         def evaluate(setting):
@@ -288,37 +336,14 @@ class TestClean:
                 found.h[-N // 20 :] *= 0.01
             return found
 
-        assert self.clean(evaluate)[0] is None
+        assert not self.is_proven(evaluate)
 
-    @pytest.mark.parametrize(("more", "expected"), [(1.0, None), (0.0, 4), (-1.0, 4)])
-    def test_more_hyperplanes_than_the_best_get_no_grace(self, more, expected, monkeypatch):
+    @pytest.mark.parametrize(("more", "proven"), [(1.0, False), (0.0, True), (-1.0, True)])
+    def test_more_hyperplanes_than_the_best_get_no_grace(self, more, proven, monkeypatch):
         monkeypatch.setattr(Selection, "worse_than", lambda *_: (more, 1.0))
-        found, tried = self.clean(separates=lambda one: one.n_hyperplanes > BEST.n_hyperplanes)
-        assert 4 in [one.n_hyperplanes for one in tried]
-        assert (found and found.n_hyperplanes) == expected
-        found, _ = self.clean(separates=lambda one: one.n_hyperplanes == BEST.n_hyperplanes)
-        assert found.n_hyperplanes == BEST.n_hyperplanes
-
-    def test_refused_where_rows_are_too_few_to_pin_them_down(self):
-        assert self.clean(pins=no) == (None, [])
-        found, tried = self.clean(
-            pins=lambda K: K < 3, separates=lambda one: one.n_hyperplanes >= 3
-        )
-        assert found is None
-        assert {one.n_hyperplanes for one in tried} == {2}
-
-    def test_one_hyperplane_is_left_to_likelihood(self):
-        assert self.clean(numbers=[1]) == (None, [])
-        assert 1 not in [one.n_hyperplanes for one in self.clean()[1]]
-
-    def test_refused_where_hopeless(self):
-        """And no time is lost on asking whether it parts the rows."""
-
-        def never(_):
-            raise AssertionError("asked in vain")
-
-        found, _ = self.clean(lambda one: 0.6 if one.strength == CLEAN else 0.95, separates=never)
-        assert found is None
+        assert self.is_proven(K=BEST.n_hyperplanes + 1) == proven
+        assert self.is_proven(K=BEST.n_hyperplanes)
+        assert self.is_proven(K=BEST.n_hyperplanes - 1)
 
 
 class TestSearch:
@@ -331,12 +356,51 @@ class TestSearch:
         assert {one.strength for one in recorder.asked} == {CLEAN, STRENGTHS[1]}
         assert not any(one.sampled for one in recorder.asked)
 
-    def test_labels_that_are_not_clean_get_another_strength(self):
-        """However accurate the clean strength is by chance."""
+    @pytest.mark.parametrize("least", [2, 3])
+    def test_the_simplest_that_parts_all_rows(self, least):
+        recorder = Recorder(lambda _: 0.95, separates=lambda one: one.n_hyperplanes >= least)
+        found = search(recorder.selection(), [1], list(self.NUMBERS), list(STRENGTHS))
+        assert found == Setting(1, least, *CLEAN)
+
+    def test_either_class_may_part_all_rows(self):
+        def separates(one):
+            return (one.inside, one.n_hyperplanes) in [(0, 2), (1, 3)]
+
+        for insides, expected in (([0, 1], (0, 2)), ([1], (1, 3))):
+            recorder = Recorder(lambda _: 0.95, separates=separates)
+            found = search(recorder.selection(), insides, list(self.NUMBERS), list(STRENGTHS))
+            assert found == Setting(*expected, *CLEAN)
+
+    @pytest.mark.parametrize(("gained", "clean"), [(8, False), (15, True)])
+    def test_clean_without_a_proof_where_more_accurate_by_over_a_standard_error(
+        self, gained, clean
+    ):
+        """8 rows gained and 5 lost are 3 +- 3.6, 15 gained are 10 +- 4.5."""
+        recorder = Recorder(lambda one: changed(5, gained) if one.strength == CLEAN else 0.95)
+        found = search(recorder.selection(), [1], list(self.NUMBERS), list(STRENGTHS))
+        assert (found.strength == CLEAN) == clean
+        assert {one.strength for one in recorder.asked} == set(STRENGTHS)
+
+    def test_clean_without_a_proof_is_compared_with_what_is_sampled(self):
+        def accuracy(one):
+            return 0.95 if one.sampled or one.strength == CLEAN else 0.9
+
+        found = search(Recorder(accuracy).selection(), [1], [3], list(STRENGTHS))
+        assert found.sampled
+        found = search(Recorder(accuracy).selection(), [1], [3], list(STRENGTHS), False)
+        assert found == Setting(1, 3, *CLEAN)
+
+    def test_clean_without_a_proof_is_the_simplest_of_the_fair(self):
+        """One hyperplane may be it, though it is never proven."""
+
+        def accuracy(one):
+            return 0.95 if one.strength == CLEAN and one.n_hyperplanes > 1 else 0.9
+
+        found = search(Recorder(accuracy).selection(), [1], list(self.NUMBERS), list(STRENGTHS))
+        assert found == Setting(1, 2, *CLEAN)
         recorder = Recorder(lambda one: 0.9 + 0.05 * (one.strength == CLEAN), separates=no)
         found = search(recorder.selection(), [1], list(self.NUMBERS), list(STRENGTHS))
-        assert found.strength != CLEAN
-        assert {one.strength for one in recorder.asked} == set(STRENGTHS)
+        assert found == Setting(1, 1, *CLEAN)
 
     @pytest.mark.parametrize("numbers", [[1], [2], [1, 2, 3]])
     def test_only_the_strength_of_clean_labels(self, numbers):
@@ -374,11 +438,11 @@ class TestSearch:
 
 
 class TestSampled:
-    def offered(self, penalty, K=3, strengths=STRENGTHS[1:], **given):
-        best = Setting(1, K, 20.0, penalty)
-        found = _sampled(Recorder(None, **given).selection(), best, list(strengths))
+    def offered(self, penalty, strengths=STRENGTHS[1:]):
+        there = [(penalty, margin) for margin, penalty in strengths if penalty is not None]
+        found = _sampled(Setting(1, 3, 20.0, penalty), there)
         for one in found:
-            assert one == Setting(1, K, 20.0, one.penalty, True)
+            assert one == Setting(1, 3, 20.0, one.penalty, True)
         return [one.penalty for one in found]
 
     @pytest.mark.parametrize(
@@ -397,22 +461,97 @@ class TestSampled:
 
     def test_only_penalties_that_are_given(self):
         assert self.offered(0.5, strengths=[(20.0, 0.5)]) == [0.5]
-        assert self.offered(None, strengths=[(20.0, None)]) == []
 
     def test_each_with_its_own_margin(self):
-        found = _sampled(
-            Recorder(None).selection(), Setting(0, 2, 20.0, 0.1), [(20.0, 0.1), (5.0, 0.01)]
-        )
+        found = _sampled(Setting(0, 2, 20.0, 0.1), [(0.1, 20.0), (0.01, 5.0)])
         assert found == [Setting(0, 2, 20.0, 0.1, True), Setting(0, 2, 5.0, 0.01, True)]
 
-    def test_none_for_one_hyperplane(self):
-        assert self.offered(1e-3, K=1) == []
+
+class TestWithSamples:
+    """Whether the mean of likely hyperplanes is taken, and of how many."""
+
+    def chosen(
+        self,
+        evaluate=lambda _: 0.95,
+        best=BEST,
+        numbers=(1, 2, 3, 4, 5),
+        strengths=STRENGTHS[1:],
+        sampled=None,
+        **given,
+    ):
+        """What is chosen, and the numbers of hyperplanes that were sampled."""
+        recorder = Recorder(evaluate, **given)
+        selection = recorder.selection()
+        selection.accuracy(best)
+        found = _with_samples(selection, best, list(numbers), list(strengths), sampled)
+        assert [one for one in recorder.asked if not one.sampled] == [best]
+        return found, [one.n_hyperplanes for one in recorder.asked if one.sampled]
+
+    def worse(self, setting):
+        return 0.9 if setting.sampled else 0.95
+
+    def test_of_equals_it_is(self):
+        found, tried = self.chosen()
+        assert found == BEST._replace(sampled=True)
+        assert tried == [3, 3, 3, 4]
+
+    def test_not_where_less_likely_unless_asked_for(self):
+        assert self.chosen(self.worse) == (BEST, [3, 3, 3])
+        found, tried = self.chosen(self.worse, sampled=True)
+        assert found == BEST._replace(sampled=True)
+        assert tried == [3, 3, 3, 4]
+
+    def test_never_where_not_asked_for(self):
+        assert self.chosen(lambda one: 0.9 + 0.05 * one.sampled, sampled=False) == (BEST, [])
+
+    @pytest.mark.parametrize("sampled", [None, True, False])
+    def test_nothing_without_a_penalty(self, sampled):
+        best = Setting(1, 3, 20.0, None)
+        assert self.chosen(best=best, strengths=[(20.0, None)], sampled=sampled) == (best, [])
+
+    def test_one_hyperplane_only_where_asked_for(self):
+        best = BEST._replace(n_hyperplanes=1)
+        assert self.chosen(best=best) == (best, [])
+        found, tried = self.chosen(best=best, sampled=True)
+        assert found == best._replace(sampled=True)
+        assert tried == [1, 1, 1, 2]
 
     @pytest.mark.parametrize("name", ["pins", "affords"])
-    def test_none_without_rows_or_time_enough(self, name):
+    def test_rows_and_time_do_not_matter_where_asked_for(self, name):
         asked = []
-        assert self.offered(1e-3, **{name: asked.append}) == []
+        assert self.chosen(**{name: asked.append}) == (BEST, [])
         assert asked == [3]
+        assert self.chosen(sampled=True, **{name: no})[0] == BEST._replace(sampled=True)
+
+    @pytest.mark.parametrize(("gained", "expected"), [(8, 3), (15, 4)])
+    def test_the_next_number_where_clearly_better(self, gained, expected):
+        """8 rows gained and 5 lost are 3 +- 3.6, 15 gained are 10 +- 4.5."""
+
+        def evaluate(one):
+            return changed(5, gained) if one.n_hyperplanes == 4 else 0.95
+
+        found, tried = self.chosen(evaluate)
+        assert (found.n_hyperplanes, found.sampled) == (expected, True)
+        assert tried == [3, 3, 3, 4]  # and no further
+
+    @pytest.mark.parametrize("name", ["pins", "affords"])
+    def test_the_next_number_needs_rows_and_time_too(self, name):
+        def evaluate(one):
+            return 0.8 + 0.05 * one.n_hyperplanes
+
+        few = {name: lambda K: K < 4}
+        assert self.chosen(evaluate, **few) == (BEST._replace(sampled=True), [3, 3, 3])
+        found, _ = self.chosen(evaluate, sampled=True, **few)
+        assert found == BEST._replace(n_hyperplanes=4, sampled=True)
+
+    def test_the_last_number_has_no_next(self):
+        assert self.chosen(numbers=[3]) == (BEST._replace(sampled=True), [3, 3, 3])
+
+    @pytest.mark.parametrize("sampled", [None, True, False])
+    def test_clean_labels_come_first(self, sampled):
+        recorder = Recorder(lambda _: 0.95, separates=yes)
+        found = search(recorder.selection(), [1], [3], list(STRENGTHS), sampled)
+        assert found == Setting(1, 3, *CLEAN)
 
 
 class TestTrials:
@@ -436,6 +575,18 @@ class TestTrials:
         wide = np.random.default_rng(0).standard_normal((2000, 400))
         found = self.selection(wide, wide[:, 0] > 0)
         assert [K for K in LADDER if found.affords(K)] == [1]
+
+    def test_the_fit_itself_has_to_be_affordable(self, monkeypatch):
+        """The trials look at some of the rows, the fit at all."""
+        monkeypatch.setattr(hyperplanes, "_ROWS_TO_SELECT", 100)
+        X, y = square(1000)
+        signs = np.where(y > 0, 1, -1).astype(np.int8)
+        rows = hyperplanes.Rows(X, signs, np.ones(1000), 1)
+        ten = hyperplanes._LEAST_SAMPLES * 1000 * 3 * 4 * hyperplanes.mixture.MOST_LEAPS
+        effort = hyperplanes.FIT._replace(products=float(ten))
+        found = hyperplanes.trials(rows, 0, [0], effort, lambda *_: None)
+        assert [K for K in LADDER if found.affords(K)] == [1, 2, 3, 4]
+        assert found.weight.shape == (100,)
 
     def test_separates_where_most_runs_do(self):
         X, y = square(200)
@@ -480,12 +631,14 @@ class TestTrials:
 def test_effort_is_samples_by_rows():
     X, y = square(200)
     rows = hyperplanes.Rows(X, y, np.ones(200), 1)
-    effort = hyperplanes.Effort(1, 1, products=0.0)
+    effort = hyperplanes.Effort(1, 1, products=0.0, most_samples=60)
     assert effort.n_samples(rows, 4) == 0
     one = 200 * 3 * 4 * hyperplanes.mixture.MOST_LEAPS
     for n_samples in (1, 7, 50):
         assert effort._replace(products=n_samples * one).n_samples(rows, 4) == n_samples
-    assert effort._replace(products=1e30).n_samples(rows, 4) == 100
+    assert effort._replace(products=1e30).n_samples(rows, 4) == 60
+    assert hyperplanes._TRIAL.most_samples >= hyperplanes._LEAST_SAMPLES
+    assert hyperplanes.FIT.most_samples >= hyperplanes._TRIAL.most_samples
 
 
 # --- what the estimator asks for -----------------------------------------------------------
@@ -554,7 +707,34 @@ class TestGiven:
         model = quick(n_hyperplanes=3, inside=1, penalty=0.01)
         assert model.selection_["sampled"] == [False, True]
         assert model.penalty_ == 0.01
-        assert "sampled" not in model.get_params()
+        assert isinstance(model.sampled_, bool)
+
+    @pytest.mark.parametrize("sampled", [True, False, np.True_])
+    @pytest.mark.parametrize("K", [1, 3])
+    def test_sampled(self, sampled, K):
+        """Also one hyperplane, and whatever rows held out say; what is sampled is fitted."""
+        model = quick(n_hyperplanes=K, inside=1, penalty=0.01, sampled=sampled)
+        assert model.sampled_ is bool(sampled)
+        assert model.selection_["sampled"] == ([False, True] if sampled else [False])
+        assert model.selection_["chosen"][-1]
+        other = quick(n_hyperplanes=K, inside=1, penalty=0.01, sampled=not sampled)
+        assert (model.coef_ != other.coef_).any()
+
+    @pytest.mark.parametrize("sampled", [True, False, "auto"])
+    def test_without_a_penalty_nothing_is_sampled(self, sampled):
+        model = quick(n_hyperplanes=3, margin=20, sampled=sampled)
+        assert model.sampled_ is False
+        assert set(model.selection_["sampled"]) == {False}
+
+    def test_sampled_and_nothing_else(self):
+        y = np.where(np.arange(len(Y)) % 10 == 0, -Y, Y)
+        models = [
+            Polyceptron(inside=1, sampled=one, random_state=0, n_init=1, max_iter=10).fit(X, y)
+            for one in (True, False)
+        ]
+        assert models[0].sampled_
+        assert models[0].penalty_ is not None
+        assert not any(models[1].selection_["sampled"])
 
     def test_no_penalty(self):
         model = quick(penalty=None)
@@ -574,10 +754,38 @@ def test_what_was_chosen_is_in_the_table():
     assert row["inside"] == model.inside_
     assert row["n_hyperplanes"] >= model.n_hyperplanes_
     assert row["margin"] == model.margin_
-    assert row["sampled"] in (False, True)
+    assert row["sampled"] == model.sampled_
     assert list(table) == [
         "inside", "n_hyperplanes", "margin", "penalty", "sampled", "accuracy", "chosen",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("wrong", [0.0, 0.15])
+@pytest.mark.parametrize("sampled", ["auto", True])
+@pytest.mark.parametrize("labels", [(0, 1), (1, 0)])
+def test_what_was_chosen_given_is_the_same_model(wrong, sampled, labels):
+    """To the last bit, probabilities as well: seeds and folds do not depend on what is tried."""
+    X, y = square(300)
+    y = np.where(np.random.default_rng(1).random(300) < wrong, 1 - y, y)
+    y = np.take(labels, y)
+    fast = {"n_init": 2, "max_iter": 50, "random_state": 3}
+    model = Polyceptron(sampled=sampled, **fast).fit(X, y)
+    K = model.selection_["n_hyperplanes"][model.selection_["chosen"].index(True)]
+    again = Polyceptron(
+        K,
+        margin=model.margin_,
+        penalty=model.penalty_,
+        sampled=model.sampled_,
+        inside=model.inside_,
+        **fast,
+    ).fit(X, y)
+    assert again.selection_["chosen"][-1]
+    assert len(again.selection_["chosen"]) <= 2 < len(model.selection_["chosen"])
+    assert (again.margin_, again.penalty_) == (model.margin_, model.penalty_)
+    assert (again.sampled_, again.inside_) == (model.sampled_, model.inside_)
+    np.testing.assert_array_equal(again.coef_, model.coef_)
+    np.testing.assert_array_equal(again.intercept_, model.intercept_)
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
 
 
 def test_many_rows_are_judged_by_some(monkeypatch):

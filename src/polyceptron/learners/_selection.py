@@ -191,7 +191,7 @@ def search(
     firsts = [Setting(inside, numbers[0], *noisy[0]) for inside in insides]
     best = selection.best([selection.climb(first, numbers) for first in firsts])
     clean = []
-    if len(noisy) < len(strengths):
+    if len(noisy) < len(strengths) and sampled is not True:
         clean = _clean(selection, best, insides, numbers)
         for setting in clean:
             if _is_proven(selection, best, setting):
