@@ -547,11 +547,17 @@ class TestWithSamples:
     def test_the_last_number_has_no_next(self):
         assert self.chosen(numbers=[3]) == (BEST._replace(sampled=True), [3, 3, 3])
 
-    @pytest.mark.parametrize("sampled", [None, True, False])
+    @pytest.mark.parametrize("sampled", [None, False])
     def test_clean_labels_come_first(self, sampled):
         recorder = Recorder(lambda _: 0.95, separates=yes)
         found = search(recorder.selection(), [1], [3], list(STRENGTHS), sampled)
         assert found == Setting(1, 3, *CLEAN)
+
+    def test_what_must_be_sampled_is_not_for_clean_labels(self):
+        recorder = Recorder(lambda _: 0.95, separates=yes)
+        found = search(recorder.selection(), [1], [3], list(STRENGTHS), True)
+        assert found.sampled
+        assert found.penalty is not None
 
 
 class TestTrials:
