@@ -1,0 +1,274 @@
+"""JavaScript: one file for node and browsers, that answers row by row."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from polyceptron.export._shared import (
+    ExportError,
+    check_labels,
+    check_name,
+    check_polyhedron,
+    features,
+    fields,
+    inequalities,
+    made_by,
+    numbers,
+)
+from polyceptron.polyhedron import Polyhedron
+
+if TYPE_CHECKING:
+    from polyceptron.encoding import Encoding
+
+MODULES = ("commonjs", "esm")
+_WORDS = (
+    "arguments await break case catch class const continue debugger decision default delete do "
+    "else enum eval export exports extends false features finally for function if implements "
+    "import in instanceof interface let module new null package predict private protected public "
+    "require return static super switch this throw true try typeof undefined var void while with "
+    "yield Infinity NaN"
+)
+_RESERVED = frozenset(_WORDS.split())
+
+
+def to_javascript(
+    polyhedron: Polyhedron,
+    *,
+    inside: Any = "1",
+    outside: Any = "0",
+    encoding: Encoding | None = None,
+    name: str = "polyceptron",
+    module: str = "commonjs",
+) -> str:
+    r"""Return the source of a script with ``predict(row)`` and ``decision(row)``.
+
+    A row is an object or a Map by column name, or an array in the order of the columns. Its values
+    are numbers, or text that reads as numbers; a value that is missing (null, undefined or NaN) is
+    an error that names its column, unless the encoding fills it.
+
+    Parameters
+    ----------
+    polyhedron : Polyhedron
+    inside, outside : bool, int, float or str
+        The labels to answer with.
+    encoding : Encoding, optional
+        Rows then have the columns of the table that was encoded.
+    name : str
+        In a page, where there are no modules, the functions are in the global object of this name.
+    module : {"commonjs", "esm"}
+        The first is for ``require``, for ``import`` of a .cjs file, and for a page; the second has
+        ``export`` statements.
+
+    Returns
+    -------
+    str
+        Names and labels are written as text with escapes: none can become code or end a script
+        element.
+
+    Notes
+    -----
+    Every row gets the answer of `Polyhedron.contains`, also where it is on a face but for
+    rounding: there the script computes with the same fused operations.
+
+    Examples
+    --------
+    >>> from polyceptron import Polyhedron
+    >>> from polyceptron.export import to_javascript
+    >>> script = to_javascript(Polyhedron([[1, -2]], [0.5], ["age", "</script>"]))
+    >>> "</script>" in script, r"\u003c/script\u003e" in script
+    (False, True)
+    """
+    polyhedron = check_polyhedron(polyhedron)
+    one, other = check_labels(inside, outside)
+    if module not in MODULES:
+        raise ExportError(f"module must be one of {', '.join(MODULES)}; got {module!r}")
+    for label in (one, other):
+        if isinstance(label, int) and abs(label) > 2**53:
+            raise ExportError(f"JavaScript has no whole number {label}: give labels as text")
+    if check_name(name) in _RESERVED:
+        raise ExportError(f"name must not be a word of JavaScript; got {name!r}")
+    columns = [
+        {"name": f.name, "categories": f.categories, "fill": f.fill}
+        for f in fields(polyhedron, encoding)
+    ]
+    rules = inequalities(polyhedron, features(polyhedron, encoding))
+    data = [
+        f"// {made_by()} A row is inside where all of this holds, here to three digits:",
+        *(f"//   {line}" for line in rules),
+        f"const {name} = (function () {{",
+        '"use strict";',
+        f"const LABELS = {_json([other, one])};",
+        "// Columns, their categories (null: a number), what a gap counts as (null: an error).",
+        f"const COLUMNS = {_list(columns)};",
+        f"const W = {_list([numbers(w) for w in polyhedron.W])};",
+        f"const B = {_json(numbers(polyhedron.b))};",
+    ]
+    return "\n".join(data) + _RUNTIME + _ENDS[module].replace("NAME", name)
+
+
+def _json(value: Any) -> str:
+    """Return what JSON and JavaScript read alike, in ASCII, harmless in a page."""
+    text = json.dumps(value, ensure_ascii=True, allow_nan=False)
+    for sign in "<>&'":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return text
+
+
+def _list(values: list[Any]) -> str:
+    return "[\n" + "".join(f"  {_json(value)},\n" for value in values) + "]"
+
+
+_RUNTIME = r"""
+
+function predict(row) {
+  return LABELS[decision(row) >= 0 ? 1 : 0];
+}
+
+// The least margin over the inequalities; a row is inside from zero up.
+function decision(row) {
+  const x = features(row);
+  let least = Infinity;
+  for (let k = 0; k < W.length; k++) least = Math.min(least, margin(W[k], B[k], x));
+  return least;
+}
+
+function features(row) {
+  const x = [];
+  const values = inOrder(row);
+  COLUMNS.forEach(function (column, i) {
+    let value = values[i];
+    if (value === null || value === undefined || Number.isNaN(value)) {
+      if (column.fill === null) throw new Error("column " + quoted(column) + " has no value");
+      value = column.fill;
+    }
+    if (column.categories === null) x.push(number(value, column));
+    else {
+      const text = value === true ? "True" : value === false ? "False" : String(value);
+      column.categories.forEach(function (category) { x.push(text === category ? 1 : 0); });
+    }
+  });
+  return x;
+}
+
+function inOrder(row) {
+  if (Array.isArray(row) || ArrayBuffer.isView(row)) {
+    if (row.length === COLUMNS.length) return row;
+    throw new Error("a row has " + COLUMNS.length + " values; got " + row.length);
+  }
+  return COLUMNS.map(function (column) {
+    if (row instanceof Map && row.has(column.name)) return row.get(column.name);
+    if (Object.prototype.hasOwnProperty.call(row, column.name)) return row[column.name];
+    throw new Error("column " + quoted(column) + " is missing");
+  });
+}
+
+function quoted(column) {
+  return JSON.stringify(column.name);
+}
+
+function number(value, column) {
+  const isText = typeof value === "string" && value.trim() !== "";
+  const isNumber = ["number", "bigint", "boolean"].includes(typeof value);
+  const result = isText || isNumber ? Number(value) : NaN;
+  if (Number.isFinite(result)) return result;
+  throw new Error("column " + quoted(column) + " must be a finite number; got " + String(value));
+}
+
+function margin(w, b, x) {
+  let total = b, size = Math.abs(b);
+  for (let j = 0; j < w.length; j++) {
+    total += w[j] * x[j];
+    size += Math.abs(w[j] * x[j]);
+  }
+  // Far enough from zero, the sign does not depend on rounding.
+  if (Math.abs(total) > size * (w.length + 4) * 2.220446049250313e-16 * 2 + 1e-300) return total;
+  total = b;
+  for (let j = 0; j < w.length && Number.isFinite(total); j++) total = fma(w[j], x[j], total);
+  return Number.isFinite(total) ? total : atScale(w, b, x);
+}
+
+function atScale(w, b, x) {
+  const ex = exponent(greatest(x));
+  const ew = exponent(greatest(w));
+  const shift = Math.max(ex + ew, exponent(Math.abs(b))) + w.length.toString(2).length + 1;
+  let total = ldexp(b, -shift);
+  for (let j = 0; j < w.length; j++) {
+    total += ldexp(ldexp(x[j], -ex) * ldexp(w[j], -ew), ex + ew - shift);
+  }
+  return ldexp(total, shift);
+}
+
+function greatest(values) {
+  return values.reduce(function (most, value) { return Math.max(most, Math.abs(value)); }, 0);
+}
+
+// a * b + c with one rounding.
+function fma(a, b, c) {
+  const one = parts(a), two = parts(b), three = parts(c);
+  const product = one.m * two.m, ep = one.e + two.e, e = Math.min(ep, three.e);
+  return rounded((product << BigInt(ep - e)) + (three.m << BigInt(three.e - e)), e);
+}
+
+// v = m * 2 ** e with a whole number m.
+function parts(v) {
+  const e = Math.max(exponent(Math.abs(v)) - 53, -1074);
+  return { m: BigInt(ldexp(v, -e)), e: e };
+}
+
+// The double nearest to m * 2 ** e, ties to even.
+function rounded(m, e) {
+  const sign = m < 0n ? -1 : 1;
+  m = m < 0n ? -m : m;
+  const n = m === 0n ? 0 : m.toString(2).length;
+  const drop = n - Math.min(53, n + e + 1074);
+  if (drop <= 0) return sign * ldexp(Number(m), e);
+  const half = 1n << BigInt(drop - 1), rest = m & ((half << 1n) - 1n);
+  let kept = m >> BigInt(drop);
+  if (rest > half || (rest === half && (kept & 1n) === 1n)) kept += 1n;
+  return sign * ldexp(Number(kept), e + drop);
+}
+
+// The e with 2 ** (e - 1) <= v < 2 ** e; 0 for 0.
+function exponent(v) {
+  if (v === 0) return 0;
+  const small = v < 1e-300;
+  const view = new DataView(new ArrayBuffer(8));
+  view.setFloat64(0, small ? v * power(100) : v);
+  return ((view.getUint16(0) >> 4) & 0x7ff) - 1022 - (small ? 100 : 0);
+}
+
+// v * 2 ** n, rounded once: what becomes too small before the last step ends at zero.
+function ldexp(v, n) {
+  for (; n > 1023; n -= 1023) v *= power(1023);
+  for (let i = 0; i < 3 && n < -1022; i++) { v *= power(-969); n += 969; }
+  return v * power(Math.max(n, -1022));
+}
+
+// 2 ** n for n from -1022 to 1023.
+function power(n) {
+  const view = new DataView(new ArrayBuffer(8));
+  view.setUint16(0, (n + 1023) << 4);
+  return view.getFloat64(0);
+}
+"""
+
+_ENDS = {
+    "commonjs": """
+return { predict, decision, features };
+})();
+if (typeof module === "object" && module && module.exports) {
+  module.exports.predict = NAME.predict;
+  module.exports.decision = NAME.decision;
+  module.exports.features = NAME.features;
+}
+""",
+    "esm": """
+return { predict, decision, features };
+})();
+export const predict = NAME.predict;
+export const decision = NAME.decision;
+export const features = NAME.features;
+export default NAME;
+""",
+}

@@ -1,0 +1,127 @@
+"""LaTeX: the inequalities as a formula, whatever the columns are called."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from polyceptron._checks import as_count
+from polyceptron._types import Floats
+from polyceptron.export._shared import ExportError, check_polyhedron, made_by
+from polyceptron.polyhedron import Polyhedron
+
+# Ligatures and shorthands are broken up as well: names come out as they are.
+_SPECIALS = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "#": r"\#",
+    "$": r"\$",
+    "%": r"\%",
+    "&": r"\&",
+    "_": r"\_",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedblright{}",
+    "`": r"\textquoteleft{}",
+    "'": r"\textquoteright{}",
+    "-": "-{}",
+    ",": ",{}",
+    "?": "?{}",
+    "!": "!{}",
+}
+
+
+def to_latex(
+    polyhedron: Polyhedron,
+    *,
+    digits: int | None = 3,
+    environment: str = "align*",
+) -> str:
+    r"""Return the inequalities for a document that uses the package amsmath.
+
+    Parameters
+    ----------
+    polyhedron : Polyhedron
+    digits : int or None
+        Significant digits; None writes every number so that it can be read back exactly.
+    environment : {"align*", "aligned"}
+        ``align*`` stands for itself, ``aligned`` inside a formula.
+
+    Returns
+    -------
+    str
+        Names are in ``\text{}`` with every special character escaped: none can become a command.
+        Characters that cannot be printed are shown as ``\n`` or ``\x00``. Letters beyond ASCII are
+        left to the engine and its fonts.
+
+    Examples
+    --------
+    >>> from polyceptron import Polyhedron
+    >>> from polyceptron.export import to_latex
+    >>> region = Polyhedron([[0.5, -1e-7], [0, 1]], [2, 0], ["age", "x_1 & co"])
+    >>> print(to_latex(region))  # doctest: +ELLIPSIS
+    % Made by polyceptron ...
+    \begin{align*}
+      0.5\,\text{age} - 1 \times 10^{-7}\,\text{x\_1 \& co} &\geq -2 \\
+      \text{x\_1 \& co} &\geq 0
+    \end{align*}
+    """
+    polyhedron = check_polyhedron(polyhedron)
+    if environment not in ("align*", "aligned"):
+        raise ExportError(f"environment must be align* or aligned; got {environment!r}")
+    if digits is not None:
+        digits = as_count(digits, "digits")
+    names = _names(polyhedron)
+    rows = [
+        f"  {_left(w, names, digits)} &\\geq {_number(-float(b) + 0.0, digits)}"
+        for w, b in zip(polyhedron.W, polyhedron.b, strict=True)
+    ]
+    body = " \\\\\n".join(rows)
+    return f"% {made_by()}\n\\begin{{{environment}}}\n{body}\n\\end{{{environment}}}\n"
+
+
+def escaped(text: str) -> str:
+    r"""Return text for ``\text{}``.
+
+    Examples
+    --------
+    >>> print(escaped("50% of $x_1^2$\n"))
+    50\% of \$x\_1\textasciicircum{}2\$\textbackslash{}n
+    """
+    return "".join(map(_escaped, text))
+
+
+def _escaped(character: str) -> str:
+    if character in _SPECIALS:
+        return _SPECIALS[character]
+    if character.isprintable():
+        return character
+    return "".join(map(_escaped, character.encode("unicode_escape").decode("ascii")))
+
+
+def _names(polyhedron: Polyhedron) -> list[str]:
+    if polyhedron.feature_names is None:
+        return [f"x_{{{j}}}" for j in range(polyhedron.n_features)]
+    return [f"\\text{{{escaped(name)}}}" for name in polyhedron.feature_names]
+
+
+def _left(w: Floats, names: list[str], digits: int | None) -> str:
+    text = ""
+    for coefficient, name in zip(w, names, strict=True):
+        size = abs(float(coefficient))
+        if size == 0.0:
+            continue
+        sign = "-" if coefficient < 0 else "+"
+        number = _number(size, digits)
+        term = name if number == "1" else f"{number}\\,{name}"
+        text += f" {sign} {term}" if text else f"-{term}" if sign == "-" else term
+    return text
+
+
+def _number(value: Any, digits: int | None) -> str:
+    text = repr(value).removesuffix(".0") if digits is None else f"{value:.{digits}g}"
+    mantissa, _, exponent = text.partition("e")
+    return mantissa if not exponent else f"{mantissa} \\times 10^{{{int(exponent)}}}"

@@ -1,0 +1,279 @@
+"""SQL: a query, a condition or an expression that answers as the polyhedron does."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from polyceptron._types import Floats
+from polyceptron.export._shared import (
+    ExportError,
+    Field,
+    Label,
+    brief,
+    check_labels,
+    check_polyhedron,
+    fields,
+    need,
+    refuse_unwritable,
+)
+from polyceptron.polyhedron import Polyhedron
+
+if TYPE_CHECKING:
+    from polyceptron.encoding import Encoding
+
+KINDS = ("select", "where", "case")
+_FAR = 1e308
+_TOGETHER = 50
+"""Databases limit how deep expressions may be, SQLite and DuckDB to 1000."""
+_READS_EXPONENTS = ("duckdb", "sqlite")
+"""Where 1.5e0 is known to be a double. Elsewhere a cast says so."""
+_NO_SQL = ("", "dax", "prql")
+
+
+def to_sql(
+    polyhedron: Polyhedron,
+    *,
+    table: str | Sequence[str] | None = "data",
+    dialect: str = "duckdb",
+    inside: Any = "1",
+    outside: Any = "0",
+    encoding: Encoding | None = None,
+    kind: str = "select",
+    name: str = "polyceptron",
+) -> str:
+    """Return SQL that tells which rows are inside.
+
+    Parameters
+    ----------
+    polyhedron : Polyhedron
+    table : str, sequence of str or None
+        The table; a sequence is its schema and its name. Columns are written with its name, so
+        give the alias where your query has one. None leaves it out: not for "select".
+    dialect : str
+        One that sqlglot writes, such as "duckdb", "sqlite", "postgres", "mysql" or "bigquery".
+        The first two are tested by running them.
+    inside, outside : bool, int, float or str
+        The labels to answer with.
+    encoding : Encoding, optional
+        Columns of text are then compared with their categories.
+    kind : {"select", "where", "case"}
+        A query that adds a column to the table, a condition for WHERE that rows inside meet, or
+        an expression that is a label.
+    name : str
+        What the added column is called.
+
+    Returns
+    -------
+    str
+
+    Notes
+    -----
+    A row with NULL, NaN or a number beyond 1e308 in a column that counts gets the label NULL, and
+    does not meet the condition. Where the encoding fills gaps, NULL counts as what it fills with.
+
+    The database adds up in doubles, but not with the fused operations of `Polyhedron`: a row that
+    is nearer to a face than rounding, some 1e-16 of its terms, may come out on the other side.
+
+    Text is compared as the database compares it: some, as MySQL, take capitals for small letters.
+
+    Examples
+    --------
+    >>> from polyceptron import Polyhedron
+    >>> from polyceptron.export import to_sql
+    >>> strong = Polyhedron([[1.0, -2.0]], [0.5], ["age", 'the "dose"s'])
+    >>> print(to_sql(strong, inside="in", outside="it's out"))
+    SELECT
+      "data".*,
+      CASE WHEN "data"."age" BETWEEN -1e+308 AND 1e+308
+      AND "data"."the ""dose""s" BETWEEN -1e+308 AND 1e+308
+      THEN CASE WHEN 0.5e0 + 1.0e0 * "data"."age" + -2.0e0 * "data"."the ""dose""s" >= 0
+      THEN 'in' ELSE 'it''s out' END END AS "polyceptron"
+    FROM "data"
+    """
+    polyhedron = check_polyhedron(polyhedron)
+    labels = check_labels(inside, outside)
+    if kind not in KINDS:
+        raise ExportError(f"kind must be one of {', '.join(KINDS)}; got {kind!r}")
+    if table is None and kind == "select":
+        raise ExportError("table must be a name where kind is 'select'; got None")
+    writer = _Writer(dialect, table)
+    used = [
+        field
+        for field in fields(polyhedron, encoding)
+        if polyhedron.W[:, _features_of(field)].any()
+    ]
+    writer.refuse_alike([field.name for field in used])
+    known = _joined([writer.known(field) for field in used], "\n  AND ")
+    within = _joined([writer.face(w, float(b), used) for w, b in _faces(polyhedron)], "\n  AND ")
+    if kind == "where":
+        return writer.checked(f"({known}\n  AND {within})", "SELECT 1 WHERE ")
+    chosen = (
+        f"CASE WHEN {within}\n  THEN {writer.label(labels[0])} ELSE {writer.label(labels[1])} END"
+    )
+    case = f"CASE WHEN {known}\n  THEN {chosen} END"
+    if kind == "case":
+        return writer.checked(case, "SELECT ")
+    return writer.checked(
+        f"SELECT\n  {writer.table}.*,\n  {case} AS {writer.identifier(name, 'name')}\n"
+        f"FROM {writer.source}"
+    )
+
+
+def _features_of(field: Field) -> list[int]:
+    n = 1 if field.categories is None else len(field.categories)
+    return list(range(field.start, field.start + n))
+
+
+def _faces(polyhedron: Polyhedron) -> Any:
+    return zip(polyhedron.W, polyhedron.b, strict=True)
+
+
+class _Writer:
+    """Pieces of SQL in a dialect; remembers what it quoted, to read it back in the end."""
+
+    def __init__(self, dialect: str, table: str | Sequence[str] | None) -> None:
+        self.sqlglot = need("sqlglot", "to_sql", "sql")
+        self.exp = self.sqlglot.exp
+        known = sorted(set(self.sqlglot.Dialect.classes) - set(_NO_SQL))
+        if dialect not in known:
+            raise ExportError(f"dialect must be one of {', '.join(known)}; got {brief(dialect)}")
+        self.dialect = dialect
+        self.rules = self.sqlglot.Dialect.get_or_raise(dialect)
+        self.names: set[str] = set()
+        self.texts: set[str] = set()
+        self.table = self.source = ""
+        if table is not None:
+            parts = [table] if isinstance(table, str) else table
+            if not isinstance(parts, list | tuple) or not parts:
+                raise ExportError(f"table must be a name or a list of names; got {brief(table)}")
+            quoted = [self.identifier(part, "table") for part in parts]
+            self.source, self.table = ".".join(quoted), quoted[-1]
+
+    # --- names and values ---------------------------------------------------------------
+
+    def identifier(self, name: Any, what: str) -> str:
+        self._check_text(name, what)
+        if not name:
+            raise ExportError(f"{what} must not be empty")
+        self.names.add(name)
+        return str(self.exp.to_identifier(name, quoted=True).sql(dialect=self.dialect))
+
+    def text(self, value: str, what: str) -> str:
+        self._check_text(value, what)
+        self.texts.add(value)
+        return str(self.exp.Literal.string(value).sql(dialect=self.dialect))
+
+    def _check_text(self, text: Any, what: str) -> None:
+        if not isinstance(text, str):
+            raise ExportError(f"{what} must be text; got {brief(text)}")
+        refuse_unwritable(text, what)
+        # Whether a backslash escapes in identifiers is not the same everywhere.
+        if "\\" in text and self.rules.tokenizer_class.STRING_ESCAPES != ["'"]:
+            raise ExportError(
+                f"{what} must not hold a backslash in the dialect {self.dialect}; got {brief(text)}"
+            )
+
+    def number(self, value: float) -> str:
+        if self.dialect == "sqlite" and value and not 1e-20 < abs(value) < 1e20:
+            return _by_powers_of_two(value)
+        text = repr(value) if "e" in repr(value) else f"{value!r}e0"
+        if self.dialect in _READS_EXPONENTS:
+            return text
+        return f"CAST({text} AS {self.exp.DataType.build('double').sql(dialect=self.dialect)})"
+
+    def label(self, label: Label) -> str:
+        if isinstance(label, str):
+            return self.text(label, "label")
+        if isinstance(label, bool):
+            return str(self.exp.Boolean(this=label).sql(dialect=self.dialect))
+        return str(label) if isinstance(label, int) else self.number(label)
+
+    def column(self, field: Field) -> str:
+        name = self.identifier(field.name, "column name")
+        if self.table:
+            # SQLite takes "age" for text where no column is called so, but never "data"."age".
+            name = f"{self.table}.{name}"
+        if field.fill is None:
+            return name
+        if isinstance(field.fill, str):
+            return f"COALESCE({name}, {self.text(field.fill, 'fill')})"
+        return f"COALESCE({name}, {self.number(float(field.fill))})"
+
+    # --- conditions ---------------------------------------------------------------------
+
+    def known(self, field: Field) -> str:
+        """Whether a value is there; DuckDB and PostgreSQL take NaN for the greatest number."""
+        column = self.column(field)
+        if field.categories is not None:
+            return f"{column} IS NOT NULL"
+        return f"{column} BETWEEN -{_FAR!r} AND {_FAR!r}"
+
+    def face(self, w: Floats, b: float, used: list[Field]) -> str:
+        terms = [self.number(b)]
+        for field in used:
+            weights = [float(w[j]) for j in _features_of(field)]
+            if any(weights):
+                terms.append(self._term(field, weights))
+        return f"{_joined(terms, ' + ')} >= 0"
+
+    def _term(self, field: Field, weights: list[float]) -> str:
+        if field.categories is None:
+            return f"{self.number(weights[0])} * {self.column(field)}"
+        cases = " ".join(
+            f"WHEN {self.text(category, 'category')} THEN {self.number(weight)}"
+            for category, weight in zip(field.categories, weights, strict=True)
+            if weight
+        )
+        return f"CASE {self.column(field)} {cases} ELSE {self.number(0.0)} END"
+
+    # --- what could go wrong ------------------------------------------------------------
+
+    def refuse_alike(self, names: list[str]) -> None:
+        """Refuse columns that the database cannot tell apart."""
+        strategy = str(self.rules.NORMALIZATION_STRATEGY.value).upper()
+        if strategy in ("LOWERCASE", "UPPERCASE") or self.dialect == "clickhouse":
+            return  # what is quoted stays as it is
+        seen: dict[str, str] = {}
+        for name in names:
+            other = seen.setdefault(name.lower(), name)
+            if other != name:
+                raise ExportError(
+                    f"the columns {brief(other)} and {brief(name)} differ in capitals only, and "
+                    f"the dialect {self.dialect} cannot tell them apart"
+                )
+
+    def checked(self, sql: str, before: str = "") -> str:
+        """Return what was written if sqlglot reads the same names and texts out of it."""
+        try:
+            parsed = self.sqlglot.parse(before + sql, read=self.dialect)
+            nodes = [node for tree in parsed for node in tree.walk()]
+        except self.sqlglot.errors.SqlglotError as error:
+            raise ExportError(f"sqlglot cannot read its own {self.dialect}: {error}") from None
+        names = {node.this for node in nodes if isinstance(node, self.exp.Identifier)}
+        texts = {n.this for n in nodes if isinstance(n, self.exp.Literal) and n.is_string}
+        if len(parsed) != 1 or names != self.names or texts != self.texts:
+            raise ExportError(
+                f"the names and labels cannot be quoted safely in the dialect {self.dialect}"
+            )
+        return sql
+
+
+def _joined(parts: list[str], sign: str) -> str:
+    """Join terms, in brackets where there are many: a plain chain is as deep as it is long."""
+    while len(parts) > _TOGETHER:
+        parts = [
+            f"({sign.join(parts[i : i + _TOGETHER])})" for i in range(0, len(parts), _TOGETHER)
+        ]
+    return sign.join(parts)
+
+
+def _by_powers_of_two(value: float) -> str:
+    """Return an exact product: SQLite reads far exponents of ten to the last bit but one."""
+    mantissa, exponent = math.frexp(value)
+    whole, exponent = int(math.ldexp(mantissa, 53)), exponent - 53
+    steps, rest = divmod(abs(exponent), 62)
+    powers = [2**62] * steps + [2**rest] * (rest > 0)
+    sign = " * " if exponent > 0 else " / "
+    return "(" + sign.join(f"CAST({part} AS REAL)" for part in [whole, *powers]) + ")"
