@@ -1,25 +1,101 @@
 """Make the pictures of the documentation: ``python docs/make_images.py``."""
 
+import io
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
+from PIL import Image
 
-from polyceptron import OnlinePolyceptron, Polyhedron
-from polyceptron.datasets import make_polyhedron
-from polyceptron.plots import PolyhedronDisplay
+from polyceptron import OC1, BatchPolyceptron, OnlinePolyceptron
+from polyceptron.datasets import load_breast_cancer, make_polyhedron
+from polyceptron.plots import (
+    AnimationDisplay,
+    FaceHeatmapDisplay,
+    HistoryDisplay,
+    PolyhedraDisplay,
+    PolyhedronDisplay,
+    WaterfallDisplay,
+    plot_model,
+)
 
-HERE = Path(__file__).parent
+IMAGES = Path(__file__).parent / "images"
+MOST_BYTES = 60_000
 
 
-def draw_polygon() -> PolyhedronDisplay:
-    """Learn and draw an operating window of two columns, made up."""
-    X, y, _ = make_polyhedron(500, 2, 5, balance=0.35, random_state=86)
-    X = X * [20.0, 1.5] + [60.0, 4.0]
-    labels = np.where(y > 0, "good", "bad")
-    model = OnlinePolyceptron(5, standardize=True, random_state=0).fit(X, labels)
-    named = Polyhedron(model.coef_, model.intercept_, ["temperature", "pressure"])
-    return PolyhedronDisplay.from_polyhedron(named, X, labels, inside=model.inside_)
+def window_rows(n: int = 500) -> tuple[pd.DataFrame, Any]:
+    """Rows of an operating window of two columns, made up."""
+    X, y, _ = make_polyhedron(n, 2, 5, balance=0.35, random_state=86)
+    rows = pd.DataFrame(X * [20.0, 1.5] + [60.0, 4.0], columns=["temperature", "pressure"])
+    return rows, np.where(y > 0, "good", "bad")
+
+
+def window_displays() -> dict[str, Any]:
+    """Draw what is learned of the operating window."""
+    X, y = window_rows()
+    model = OnlinePolyceptron(5, standardize=True, random_state=0).fit(X, y)
+    tree = OC1(random_state=0).fit(X, y)
+    return {
+        "polygon": PolyhedronDisplay.from_estimator(model, X, y),
+        "faces": PolyhedronDisplay.from_estimator(model, X, y, regions="faces"),
+        "tree": PolyhedraDisplay.from_estimator(tree, X, y),
+    }
+
+
+def cancer_displays() -> dict[str, Any]:
+    """Draw what is learned of the breast-cancer data, nine columns."""
+    bunch = load_breast_cancer(as_frame=True)
+    X, y = bunch.data, bunch.target
+    model = BatchPolyceptron(3, random_state=0).fit(X, y)
+    runs = {
+        f"start {seed}": BatchPolyceptron(3, n_init=1, random_state=seed).fit(X, y)
+        for seed in range(4)
+    }
+    return {
+        "plane": PolyhedronDisplay.from_estimator(model, X, y, plane="pca", regions="faces"),
+        "slice": PolyhedronDisplay.from_estimator(
+            model, X, y, plane=("clump_thickness", "bare_nuclei")
+        ),
+        "weights": FaceHeatmapDisplay.from_estimator(model, X),
+        "waterfall": WaterfallDisplay.from_estimator(model, X.iloc[5], X),
+        "histories": HistoryDisplay.from_estimators(runs)[0],
+        "model": plot_model(model, X, y),
+    }
+
+
+def animation() -> bytes:
+    """Draw the online learner at work."""
+    X, labels = window_rows(100)
+    learner = OnlinePolyceptron(5, standardize=True, random_state=1)
+    display = AnimationDisplay.from_learner(learner, X, labels, n_frames=12)
+    return display.to_gif(fps=2.5, dpi=56)
+
+
+def png(display: Any, dpi: float = 110) -> bytes:
+    """Return a small PNG: drawings need few colours."""
+    raw, out = io.BytesIO(), io.BytesIO()
+    getattr(display, "figure_", display).savefig(raw, format="png", dpi=dpi)
+    image = (
+        Image.open(raw)
+        .convert("RGB")
+        .quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    )
+    image.save(out, format="PNG", optimize=True)
+    return out.getvalue()
+
+
+def write(name: str, data: bytes) -> None:
+    """Write an image, unless it is too large for a repository."""
+    if len(data) > MOST_BYTES:
+        raise SystemExit(f"{name} has {len(data)} bytes, more than {MOST_BYTES}")
+    (IMAGES / name).write_bytes(data)
 
 
 if __name__ == "__main__":
-    draw_polygon().figure_.savefig(HERE / "images" / "polygon.png", dpi=120)
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    for name, display in {**window_displays(), **cancer_displays()}.items():
+        write(f"{name}.png", png(display))
+    write("learning.gif", animation())

@@ -8,6 +8,7 @@ import pytest
 from polyceptron import BatchPolyceptron, OnlinePolyceptron, Polyhedron
 from polyceptron.datasets import load_breast_cancer, make_polyhedron
 from polyceptron.plots import HistoryDisplay, PolyhedronDisplay
+from polyceptron.plots._plane import of_columns
 from polyceptron.plots._slice import cut
 
 plt = pytest.importorskip("matplotlib.pyplot")
@@ -111,7 +112,7 @@ def test_rows_without_labels():
 def test_slice_is_where_the_polyhedron_is(cancer):
     model, bunch = cancer
     display = PolyhedronDisplay.from_estimator(
-        model, bunch.data, bunch.target, features=("bare_nuclei", 0)
+        model, bunch.data, bunch.target, plane=("bare_nuclei", 0)
     )
     assert display.columns == (5, 0)
     assert display.ax_.get_xlabel() == "bare_nuclei"
@@ -132,7 +133,7 @@ def test_slice_through_a_given_point():
     assert outside.text_[5] == "holds nowhere here"
 
 
-def test_default_slice_shows_the_inside_where_the_mean_does_not():
+def test_default_slice_shows_the_inside_where_the_medians_do_not():
     box = Polyhedron(np.concatenate([np.eye(3), -np.eye(3)]), [1, 1, 1, 1, 1, 1])
     X = np.concatenate([np.zeros((1, 3)), np.full((9, 3), 5.0)])
     display = PolyhedronDisplay.from_polyhedron(box, X)
@@ -143,14 +144,16 @@ def test_default_slice_shows_the_inside_where_the_mean_does_not():
 @pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
 def test_slice_does_not_depend_on_units(scale):
     far = SQUARE.pullback([1 / scale, 1.0], 0.0)
-    view = cut(far, (0, 1), np.zeros(2), ((-2 * scale, 2 * scale), (-2.0, 2.0)))
+    lines = of_columns((0, 1), np.zeros(2), ["u", "v"]).lines(far)
+    view = cut(lines, ((-2 * scale, 2 * scale), (-2.0, 2.0)))
     corners = view.polygon() / [scale, 1.0]
     assert {tuple(c) for c in corners.round(9)} == {(-1, -1), (1, -1), (1, 1), (-1, 1)}
 
 
 def test_polygon_agrees_with_membership():
     X, _, truth = make_polyhedron(2000, 2, 5, random_state=4)
-    corners = cut(truth, (0, 1), np.zeros(2), ((-1.0, 1.0), (-1.0, 1.0))).polygon()
+    lines = of_columns((0, 1), np.zeros(2), ["u", "v"]).lines(truth)
+    corners = cut(lines, ((-1.0, 1.0), (-1.0, 1.0))).polygon()
     edges = np.roll(corners, -1, axis=0) - corners
     offsets = X[:, None, :] - corners
     left = edges[:, 0] * offsets[..., 1] - edges[:, 1] * offsets[..., 0]
@@ -160,10 +163,13 @@ def test_polygon_agrees_with_membership():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"features": (0, 2)}, "features has 2, which is none of the columns"),
-        ({"features": ("age", "weight")}, "features has 'weight'"),
-        ({"features": (1, 1)}, "two different columns"),
-        ({"features": "age"}, "must be two columns"),
+        ({"plane": (0, 2)}, "plane has 2, which is none of the columns"),
+        ({"plane": ("age", "weight")}, "plane has 'weight'"),
+        ({"plane": (1, 1)}, "two different columns"),
+        ({"plane": (0,)}, "must be two columns"),
+        ({"plane": "age"}, "plane must be 'pca', 'faces' or two columns"),
+        ({"regions": "all"}, "regions must be one of"),
+        ({"at": 6}, "at=6 is no row: X has 6 rows"),
         ({"at": [0.0]}, "at must be 2 finite numbers"),
         ({"at": [0.0, np.nan]}, "at must be 2 finite numbers"),
     ],

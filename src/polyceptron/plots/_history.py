@@ -8,7 +8,17 @@ from typing import Any, Self
 import numpy as np
 
 from polyceptron._types import Floats
-from polyceptron.plots._style import BLUE, INK, VERMILLION, new_axes, quiet_frame
+from polyceptron.plots._names import shorten
+from polyceptron.plots._style import (
+    BLUE,
+    INK,
+    RULE,
+    VERMILLION,
+    add_legend,
+    look,
+    new_axes,
+    quiet_frame,
+)
 
 _COLORS = {"mistakes": BLUE, "criterion": VERMILLION}
 
@@ -16,7 +26,7 @@ _COLORS = {"mistakes": BLUE, "criterion": VERMILLION}
 class HistoryDisplay:
     """Mistakes, and the criterion where there is one, against iterations or passes.
 
-    Make one by `from_estimator`.
+    Make one by `from_estimator`, or several in one figure by `from_estimators`.
 
     Parameters
     ----------
@@ -86,18 +96,82 @@ class HistoryDisplay:
         -------
         HistoryDisplay
         """
+        return cls._of(estimator, name).plot(measures=measures, color=color, ax=ax)
+
+    @classmethod
+    def from_estimators(
+        cls,
+        estimators: Mapping[str, Any] | Sequence[Any],
+        *,
+        measures: Sequence[str] | None = None,
+        ax: Any = None,
+    ) -> list[Self]:
+        """Draw the histories of several fitted learners in the same axes.
+
+        Parameters
+        ----------
+        estimators : mapping of str to fitted learner, or a sequence of them
+            A sequence is named by the classes of the learners.
+        measures : sequence of str, default=None
+            Entries of every `history_`; if None, "mistakes", and in a new figure "criterion"
+            too where all have one.
+        ax : matplotlib Axes or a sequence of them, default=None
+
+        Returns
+        -------
+        list of HistoryDisplay
+            One for each learner, in order. They share their figure.
+
+        Examples
+        --------
+        >>> import matplotlib
+        >>> matplotlib.use("Agg")
+        >>> from polyceptron import OnlinePolyceptron
+        >>> from polyceptron.datasets import make_dataset1
+        >>> X, y = make_dataset1(random_state=0, return_X_y=True)
+        >>> runs = {f"start {s}": OnlinePolyceptron(3, n_init=1, random_state=s) for s in (1, 2)}
+        >>> fitted = {name: run.fit(X, y) for name, run in runs.items()}
+        >>> [display.name for display in HistoryDisplay.from_estimators(fitted)]
+        ['start 1', 'start 2']
+        """
+        named = dict(estimators) if isinstance(estimators, Mapping) else _named(estimators)
+        if not named:
+            raise ValueError("estimators must have at least one fitted learner, got none")
+        displays = [cls._of(estimator, name) for name, estimator in named.items()]
+        if measures is None:
+            both = ax is None and all("criterion" in d.history for d in displays)
+            measures = ["mistakes", "criterion"] if both else ["mistakes"]
+        axes = ax
+        if ax is None:
+            axes = new_axes(len(measures), figsize=(7.6, 1.6 + 2.0 * len(measures)))
+        for k, display in enumerate(displays):
+            one = look(k)
+            display.plot(measures=measures, color=one.colour, linestyle=one.dashes, ax=axes)
+        first = displays[0]
+        if len({display.unit for display in displays}) > 1:
+            first.axes_[-1].set_xlabel("iteration or pass")
+        handles = [display.lines_[measures[0]] for display in displays]
+        names = [shorten(display.name) for display in displays]
+        add_legend(
+            first.axes_[0], list(zip(handles, names, strict=True)), loc="upper left",
+            bbox_to_anchor=(1.02, 1.0), fontsize=9,
+        )  # fmt: skip
+        return displays
+
+    @classmethod
+    def _of(cls, estimator: Any, name: str | None) -> Self:
         from sklearn.utils.validation import check_is_fitted
 
         check_is_fitted(estimator, "history_")
         unit = "pass" if hasattr(estimator, "partial_fit") else "iteration"
-        display = cls(estimator.history_, unit=unit, name=name or type(estimator).__name__)
-        return display.plot(measures=measures, color=color, ax=ax)
+        return cls(estimator.history_, unit=unit, name=name or type(estimator).__name__)
 
     def plot(
         self,
         *,
         measures: Sequence[str] | None = None,
         color: str | None = None,
+        linestyle: Any = "solid",
         ax: Any = None,
     ) -> Self:
         """Draw.
@@ -106,6 +180,7 @@ class HistoryDisplay:
         ----------
         measures : sequence of str, default=None
         color : matplotlib colour, default=None
+        linestyle : matplotlib line style, default="solid"
         ax : matplotlib Axes or a sequence of them, default=None
 
         Returns
@@ -121,7 +196,9 @@ class HistoryDisplay:
         self.axes_, self.figure_ = given, given[0].figure
         self.lines_ = {}
         for measure, axes in zip(chosen, given, strict=True):
-            self.lines_[measure] = self._curve(axes, measure, color or _COLORS.get(measure, INK))
+            self.lines_[measure] = self._curve(
+                axes, measure, color or _COLORS.get(measure, INK), linestyle
+            )
             if ax is None:
                 self._say_least(axes, measure)
         self.axes_[-1].set_xlabel(self.unit)
@@ -138,17 +215,19 @@ class HistoryDisplay:
                 )
         return chosen
 
-    def _curve(self, ax: Any, measure: str, color: str) -> Any:
+    def _curve(self, ax: Any, measure: str, color: str, linestyle: Any) -> Any:
         values = np.asarray(self.history[measure])
         counts = np.arange(1, len(values) + 1)
-        (line,) = ax.plot(counts, values, color=color, linewidth=1.5, label=self.name)
+        (line,) = ax.plot(
+            counts, values, color=color, linestyle=linestyle, linewidth=1.5, label=self.name
+        )
         least = int(values.argmin())
         ax.plot(
             counts[least], values[least], "o", color=color, markersize=5, clip_on=False, zorder=3
         )
         ax.set_ylabel(measure.replace("_", " "))
         ax.set_ylim(bottom=0, auto=True)  # auto: another curve may need more room
-        ax.grid(axis="y", color="#E6E6E6", linewidth=0.8)
+        ax.grid(axis="y", color=RULE, linewidth=0.8)
         ax.set_axisbelow(True)
         quiet_frame(ax)
         return line
@@ -160,3 +239,12 @@ class HistoryDisplay:
             f"least {values[least]:.4g}, at {self.unit} {least + 1}",
             loc="right", fontsize=9, color=self.lines_[measure].get_color(),
         )  # fmt: skip
+
+
+def _named(estimators: Sequence[Any]) -> dict[str, Any]:
+    """Name learners by their classes, and by a number where that is not enough."""
+    names = [type(estimator).__name__ for estimator in estimators]
+    return {
+        name if names.count(name) == 1 else f"{name} {names[:k].count(name)}": estimator
+        for k, (name, estimator) in enumerate(zip(names, estimators, strict=True))
+    }

@@ -1,65 +1,73 @@
-"""A polyhedron in the plane of two columns."""
+"""A polyhedron in a plane: two columns, or the plane that shows most of more."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polyceptron._types import Floats
+from polyceptron.plots import _paint as paint
 from polyceptron.plots import _style as style
-from polyceptron.plots._arguments import (
-    as_array,
-    columns_of,
-    labels_of,
-    names_of,
-    point_of,
-    room_around,
-    telling_point,
-)
-from polyceptron.plots._slice import Limits, Slice, cut, in_words, where
+from polyceptron.plots._arguments import Wanted, as_array, choose_plane, labels_of, one_of
+from polyceptron.plots._names import shorten
+from polyceptron.plots._plane import Plane, names_of, room_around, window_without_rows
+from polyceptron.plots._slice import Limits, cut
 from polyceptron.polyhedron import Polyhedron
+
+_LISTED = 12
+"""Faces in the legend; more would not fit."""
 
 
 class PolyhedronDisplay:
-    """A polyhedron and labelled rows, in the plane of two columns.
+    """A polyhedron and labelled rows, in a plane.
 
-    The inside is shaded. Each face is a line with its number, as in
-    `Polyhedron.active_face`, and an arrow that points inside; where a face does not
-    bound what is shown its line is dotted. With more than two columns this is a slice
-    through the point `at`: all rows are drawn where their two columns put them, however
-    far they are from the slice. Mistakes, by all columns, are ringed.
+    Each face is a line with its number, as in `Polyhedron.active_face`, and an arrow that
+    points inside; where a face does not bound what is shown its line is dotted. The inside
+    is shaded, or with ``regions="faces"`` everything: each place in the colour of the face with
+    the least margin there, which decides about it (the sets S_k of the paper), paler inside.
+
+    With more than two columns this is a slice through the point `at`: all rows are drawn where
+    the plane shows them, however far they are from it. Mistakes, by all columns, are ringed.
+    A single column is drawn along x, and the classes above each other.
 
     Make one by `from_estimator` or `from_polyhedron`.
 
     Parameters
     ----------
     polyhedron : Polyhedron
-    X : ndarray of shape (n_samples, n_features)
+    X : ndarray of shape (n_samples, n_features) or None
     y : ndarray of shape (n_samples,) or None
         Labels; None draws all rows alike.
-    columns : tuple of two int
-        The columns drawn.
-    at : ndarray of shape (n_features,)
-        The point through which the slice goes.
+    plane : Plane
+        What is shown.
     inside : label or None
         The label of the rows that should be inside.
+    regions : {"inside", "faces"}
+        What is shaded.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
     figure_ : matplotlib Figure
     region_ : matplotlib Polygon or None
-        The inside; None where the slice has none of it.
+        The inside; None where the slice has none of it, or all regions are coloured by face.
+    cells_ : dict of int to matplotlib Polygon
+        With ``regions="faces"``, the part of the window that each face decides about.
     faces_ : dict of int to matplotlib Line2D
         The line of each face that the window shows.
     points_ : dict of label to matplotlib PathCollection
     mistakes_ : matplotlib PathCollection or None
         The rings around the rows on the wrong side.
+    numbers_ : dict of int to matplotlib Annotation
+        The number of each face that is seen.
     text_ : dict of int to str
-        The inequality of each face, in the two columns.
+        Each face in words: its inequality in the two columns, or the columns it depends on most.
+    at : ndarray of shape (n_features,)
+        The point through which the plane goes.
+    columns : tuple of two int or None
+        The columns shown; None where the axes are mixtures of columns.
 
     Examples
     --------
@@ -72,31 +80,43 @@ class PolyhedronDisplay:
     >>> display = PolyhedronDisplay.from_polyhedron(triangle, X, y)
     >>> display.text_[2]
     '-age - 2*dose ≥ -4'
+    >>> PolyhedronDisplay.from_polyhedron(triangle, X, y, regions="faces").cells_.keys()
+    dict_keys([0, 1, 2])
     """
 
     def __init__(
         self,
         polyhedron: Polyhedron,
-        X: Floats,
+        X: Floats | None,
         y: NDArray[Any] | None,
         *,
-        columns: tuple[int, int],
-        at: Floats,
+        plane: Plane,
         inside: Any = None,
+        regions: str = "inside",
     ) -> None:
         self.polyhedron = polyhedron
         self.X, self.y = X, y
-        self.columns, self.at, self.inside = columns, at, inside
+        self.plane, self.inside = plane, inside
+        self.regions = one_of(regions, "regions", ("inside", "faces"))
+
+    @property
+    def at(self) -> Floats:
+        return self.plane.at
+
+    @property
+    def columns(self) -> tuple[int, int] | None:
+        return self.plane.columns
 
     @classmethod
     def from_estimator(
         cls,
         estimator: Any,
-        X: Any,
+        X: Any = None,
         y: Any = None,
         *,
-        features: Sequence[int | str] = (0, 1),
-        at: ArrayLike | None = None,
+        plane: Wanted = None,
+        at: ArrayLike | int | None = None,
+        regions: str = "inside",
         limits: Limits | None = None,
         ax: Any = None,
     ) -> Self:
@@ -106,13 +126,10 @@ class PolyhedronDisplay:
         ----------
         estimator : fitted learner
             With `polyhedron_` and `inside_`.
-        X : array-like or data frame of shape (n_samples, n_features)
+        X : array-like or data frame of shape (n_samples, n_features), default=None
         y : array-like of shape (n_samples,), default=None
-        features : two column numbers or names, default=(0, 1)
-        at : array-like of shape (n_features,), default=None
+        plane, at, regions, limits, ax
             See `from_polyhedron`.
-        limits : ((left, right), (low, high)), default=None
-        ax : matplotlib Axes, default=None
 
         Returns
         -------
@@ -121,19 +138,22 @@ class PolyhedronDisplay:
         from sklearn.utils.validation import check_is_fitted
 
         check_is_fitted(estimator, "polyhedron_")
-        given: dict[str, Any] = {"features": features, "at": at, "limits": limits, "ax": ax}
-        return cls.from_polyhedron(estimator.polyhedron_, X, y, inside=estimator.inside_, **given)
+        return cls.from_polyhedron(
+            estimator.polyhedron_, X, y, plane=plane, at=at, inside=estimator.inside_,
+            regions=regions, limits=limits, ax=ax,
+        )  # fmt: skip
 
     @classmethod
     def from_polyhedron(
         cls,
         polyhedron: Polyhedron,
-        X: Any,
+        X: Any = None,
         y: Any = None,
         *,
-        features: Sequence[int | str] = (0, 1),
-        at: ArrayLike | None = None,
+        plane: Wanted = None,
+        at: ArrayLike | int | None = None,
         inside: Any = None,
+        regions: str = "inside",
         limits: Limits | None = None,
         ax: Any = None,
     ) -> Self:
@@ -142,14 +162,21 @@ class PolyhedronDisplay:
         Parameters
         ----------
         polyhedron : Polyhedron
-        X : array-like or data frame of shape (n_samples, n_features)
+        X : array-like or data frame of shape (n_samples, n_features), default=None
+            Rows; without any, more than two columns need `at`.
         y : array-like of shape (n_samples,), default=None
-        features : two column numbers or names, default=(0, 1)
-        at : array-like of shape (n_features,), default=None
-            The point through which a slice of more than two columns goes. The default is
-            the mean of the rows, or where that slice shows no inside, the row deepest inside.
+        plane : two column numbers or names, "pca" or "faces", default=None
+            What is shown of more than two columns: two of them, the two main directions of the
+            rows, or the two directions that say most about the faces, these two in units of the
+            columns' spreads. The first two columns if None.
+        at : array-like of shape (n_features,) or int, default=None
+            The point through which a slice of more than two columns goes, or the number of a row.
+            The default is the medians of the rows, or where that slice shows no inside, the
+            row deepest inside.
         inside : label, default=None
             The label of the rows that should be inside; the greatest if None.
+        regions : {"inside", "faces"}, default="inside"
+            Shade the inside, or each place in the colour of the face that decides about it.
         limits : ((left, right), (low, high)), default=None
             What the axes show; the rows and some room if None.
         ax : matplotlib Axes, default=None
@@ -159,13 +186,12 @@ class PolyhedronDisplay:
         -------
         PolyhedronDisplay
         """
-        rows = as_array(X, polyhedron)
-        columns = columns_of(features, polyhedron)
-        point = telling_point(polyhedron, columns, rows) if at is None else point_of(at, rows)
-        labels = None if y is None else labels_of(y, len(rows))
+        rows = None if X is None else as_array(X, polyhedron)
+        chosen = choose_plane(plane, polyhedron, rows, at)
+        labels = None if y is None or rows is None else labels_of(y, len(rows))
         if inside is None and labels is not None:
             inside = np.unique(labels)[-1]
-        display = cls(polyhedron, rows, labels, columns=columns, at=point, inside=inside)
+        display = cls(polyhedron, rows, labels, plane=chosen, inside=inside, regions=regions)
         return display.plot(ax=ax, limits=limits)
 
     def plot(self, *, ax: Any = None, limits: Limits | None = None) -> Self:
@@ -180,121 +206,104 @@ class PolyhedronDisplay:
         -------
         PolyhedronDisplay
         """
-        self.ax_ = style.new_axes(figsize=(8.6, 4.8))[0] if ax is None else ax
-        self.figure_ = self.ax_.figure
-        shown = limits or room_around(self.X[:, self.columns])
-        self.ax_.set(xlim=shown[0], ylim=shown[1])
-        view = cut(self.polyhedron, self.columns, self.at, shown)
-        self._draw_rows()
-        self._draw_region(view)
-        places = self._draw_faces(view)
+        self.text_ = self.plane.in_words(self.polyhedron, names_of(self.polyhedron, 18))
+        if ax is None:
+            longest = max(map(len, self.text_.values()))
+            ax = style.new_axes(figsize=(6.2 + 0.07 * max(longest, 28), 4.8))[0]
+        self.ax_ = ax
+        self.figure_ = style.whole_figure(self.ax_)
+        lines = self.plane.lines(self.polyhedron)
+        points = self._points()
+        if limits is None:
+            limits = window_without_rows(lines) if points is None else room_around(points)
+        self.ax_.set(xlim=limits[0], ylim=limits[1])
+        view = cut(lines, limits)
+        self._draw_rows(points)
+        by_face = self.regions == "faces"
+        self.cells_ = paint.cells(self.ax_, view) if by_face else {}
+        self.region_ = None if by_face else paint.inside(self.ax_, view)
+        self._empty = len(view.polygon()) < 3
+        self.faces_ = paint.faces(self.ax_, view)
         self._describe()
-        self.figure_.draw_without_rendering()  # the arrows depend on the size of the axes
-        for k, place in places.items():
-            self._mark(k, place, view.inward(k))
+        with style.any_script():
+            self.figure_.draw_without_rendering()  # the numbers depend on the size of the axes
+        self.numbers_ = paint.numbers(self.ax_, view, coloured=by_face)
+        for k in self.cells_.keys() - self.numbers_.keys():  # decided by a face out of view
+            middle = view.cell(k).mean(axis=0)
+            self.numbers_[k] = paint.bubble(self.ax_, k, middle, np.zeros(2), coloured=True)
         return self
 
     # --- the parts of the picture -----------------------------------------------------
 
-    def _draw_rows(self) -> None:
+    def _points(self) -> Floats | None:
+        """Where the rows are seen."""
+        if self.X is None:
+            return None
+        points = self.plane.of_rows(self.X)
+        if self.plane.is_line:
+            return paint.in_lanes(points, np.zeros(len(points)) if self.y is None else self.y)
+        return points
+
+    def _draw_rows(self, points: Floats | None) -> None:
         self.points_: dict[Any, Any] = {}
-        x, z = self.X[:, self.columns].T
-        size = float(np.clip(9000 / max(len(x), 1), 8, 34))
-        labels = np.zeros(len(x)) if self.y is None else self.y
-        for label in np.unique(labels).tolist():
-            rows = labels == label
-            mine = self.y is not None and label == self.inside
-            color = style.FAINT if self.y is None else style.BLUE if mine else style.VERMILLION
-            shape: dict[str, Any] = {"marker": "o", "linewidths": 0.0}
-            if self.y is not None and not mine:  # a shape too, for prints without colour
-                shape = {"marker": "x", "linewidths": 1.0}
-            self.points_[label] = self.ax_.scatter(
-                x[rows], z[rows], s=size, c=color, alpha=0.75, zorder=2, **shape
-            )
         self.mistakes_ = None
-        if self.y is not None:
-            wrong = self.polyhedron.contains(self.X) != (self.y == self.inside)
-            if wrong.any():
-                self.mistakes_ = self.ax_.scatter(
-                    x[wrong], z[wrong], s=3.2 * size, facecolors="none", edgecolors=style.INK,
-                    linewidths=0.9, zorder=3,
-                )  # fmt: skip
-
-    def _draw_region(self, view: Slice) -> None:
-        self.region_ = None
-        corners = view.polygon()
-        if len(corners) >= 3:
-            (self.region_,) = self.ax_.fill(
-                *corners.T, facecolor=style.BLUE, alpha=0.10, linewidth=0, zorder=0
-            )
-
-    def _draw_faces(self, view: Slice) -> dict[int, Floats]:
-        """Draw the lines, and return where to mark them."""
-        self.faces_: dict[int, Any] = {}
-        places: dict[int, Floats] = {}
-        for k in range(self.polyhedron.n_faces):
-            chord, edge = view.chord(k), view.edge(k)
-            if chord is None:
-                continue
-            faint = {
-                "color": style.FAINT,
-                "linewidth": 1.0,
-                "linestyle": (0, (1, 2.5)),
-                "zorder": 1,
-            }
-            (self.faces_[k],) = self.ax_.plot(*chord.T, **faint)
-            if edge is not None:
-                self.ax_.plot(
-                    *edge.T, color=style.INK, linewidth=1.6, solid_capstyle="round", zorder=4
-                )
-            places[k] = (chord if edge is None else edge).mean(axis=0)
-        return places
-
-    def _mark(self, k: int, place: Floats, inward: Floats) -> None:
-        """Draw an arrow inwards, and the face's number on its other side."""
-        box = self.ax_.get_window_extent()
-        # The gradient of the margin on the screen, where the axes have other lengths.
-        arrow = inward / [box.width, box.height]
-        arrow = arrow / np.linalg.norm(arrow)
-        self.ax_.annotate(
-            "", xy=place, xytext=tuple(17 * arrow), textcoords="offset points", zorder=5,
-            arrowprops={"arrowstyle": "<|-,head_width=.22,head_length=.4", "color": style.INK,
-                        "shrinkA": 0, "shrinkB": 0},
-        )  # fmt: skip
-        self.ax_.annotate(
-            str(k), xy=place, xytext=tuple(-10 * arrow), textcoords="offset points", zorder=6,
-            ha="center", va="center", fontsize=9, color=style.INK,
-            bbox={"boxstyle": "circle,pad=0.22", "fc": style.PAPER, "ec": style.INK, "lw": 0.8},
-        )  # fmt: skip
+        if points is None or self.X is None:
+            return
+        size = paint.size_of(len(points))
+        if self.y is None:
+            self.points_[0.0] = paint.rows(self.ax_, points, style.FAINT, "o", size=size)
+            return
+        # Colours of classes would be taken for those of faces.
+        ours, theirs = (style.BLUE, style.VERMILLION)
+        if self.regions == "faces":
+            ours, theirs = (style.INK, style.GREY)
+        for label in np.unique(self.y).tolist():
+            mine = label == self.inside
+            self.points_[label] = paint.rows(
+                self.ax_, points[self.y == label], ours if mine else theirs,
+                "o" if mine else "x", size=size,
+            )  # fmt: skip
+        wrong = self.polyhedron.contains(self.X) != (self.y == self.inside)
+        if wrong.any():
+            self.mistakes_ = paint.rings(self.ax_, points[wrong], size=size)
 
     def _describe(self) -> None:
-        names = names_of(self.polyhedron)
-        i, j = self.columns
-        self.ax_.set_xlabel(names[i], parse_math=False)
-        self.ax_.set_ylabel(names[j], parse_math=False)
+        xlabel, ylabel = self.plane.labels
+        style.describe(self.ax_, x=xlabel, y=ylabel, title=self.plane.title)
         style.quiet_frame(self.ax_)
-        self.text_ = in_words(self.polyhedron, names, self.columns, self.at)
-        if self.polyhedron.n_features > 2:
-            title = where(names, self.columns, self.at)
-            self.ax_.set_title(title, fontsize=9, color=style.INK, loc="left", parse_math=False)
+        if self.plane.is_line:
+            self.ax_.set_yticks([])
+            self.ax_.spines["left"].set_visible(False)
         style.add_legend(
             self.ax_, self._entries(), loc="upper left", bbox_to_anchor=(1.02, 1.0), fontsize=9
         )
 
     def _entries(self) -> list[tuple[Any, str]]:
         from matplotlib.lines import Line2D
+        from matplotlib.patches import Patch
 
+        nothing = Line2D([], [], linestyle="none")
         entries: list[tuple[Any, str]] = []
         if self.y is not None:
             for label, points in self.points_.items():
                 side = "inside" if label == self.inside else "outside"
-                entries.append((points, f"class {label} ({side})"))
-        if self.mistakes_ is not None:
+                entries.append((points, f"class {shorten(label)} ({side})"))
+        if self.mistakes_ is not None and self.X is not None:
             n = len(self.mistakes_.get_offsets())
             entries.append((self.mistakes_, f"{n} of {len(self.X)} on the wrong side"))
-        for k, text in list(self.text_.items())[:12]:  # more would not fit
-            bubble = Line2D(
+        if self._empty:
+            entries.append((nothing, "nothing here is inside"))
+        if self.columns is None:
+            entries.append((nothing, "faces, and what they depend on most:"))
+        for k, text in list(self.text_.items())[:_LISTED]:
+            handle: Any = Line2D(
                 [], [], marker=f"${k}$", color=style.INK, linestyle="none", markersize=7
             )
-            entries.append((bubble, text if k in self.faces_ else f"{text} (out of view)"))
+            if self.regions == "faces":
+                colour, hatch, _, _ = style.look(k)
+                handle = Patch(facecolor=colour, hatch=hatch, edgecolor=style.PAPER)
+                text = f"{k}:  {text}"  # noqa: PLW2901
+            entries.append((handle, text if k in self.faces_ else f"{text} (out of view)"))
+        if len(self.text_) > _LISTED:
+            entries.append((nothing, f"and {len(self.text_) - _LISTED} more faces"))
         return entries

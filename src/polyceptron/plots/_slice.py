@@ -1,40 +1,52 @@
-"""A polyhedron cut by a plane parallel to two axes, seen through a window: plane geometry."""
+"""A polyhedron cut by a plane, seen through a window: plane geometry."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from polyceptron._text import inequality
 from polyceptron._types import Floats
-from polyceptron.polyhedron import Polyhedron
 
 Limits = tuple[tuple[float, float], tuple[float, float]]
 
 _PARALLEL = 1e-12
 # The window itself: u >= 0, v >= 0, u <= 1, v <= 1.
 _WINDOW = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 1.0], [0.0, -1.0, 1.0]])
+_CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
 
 
 @dataclass(frozen=True)
 class Slice:
     """Half-planes ``w . (u, v) + c >= 0`` in a window, whose corners are (0, 0) and (1, 1).
 
-    ``lines`` has the rows [w_0, w_1, c], with w of length one, or [0, 0, c] where the
-    face does not depend on the two columns.
+    ``raw`` has the rows [w_0, w_1, c] whose values are the margins of the faces; ``lines``
+    the same with w of length one, or [0, 0, c] where the face does not depend on the place.
     """
 
+    raw: Floats
     lines: Floats
     limits: Limits
 
     def polygon(self) -> Floats:
         """Return the corners of the inside that the window shows, in user units: (m, 2)."""
-        corners = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
-        for line in self.lines:
-            corners = _clip(corners, line)
-        return self.to_user(corners)
+        return self.to_user(_clip_all(_CORNERS, self.lines))
+
+    def cell(self, k: int, inside: bool | None = None) -> Floats:
+        """Return the corners of S_k, where face `k` has the least margin, in user units.
+
+        ``inside`` leaves only its part in the polyhedron, or only the part that face `k` rejects.
+        """
+        if inside is None:
+            corners = _CORNERS
+        else:
+            corners = _clip(_CORNERS, self.lines[k] if inside else -self.lines[k])
+        # Margins as they are decide, so these differences are not normalised.
+        closer = self.raw - self.raw[k]
+        if not closer[:k].any(axis=1).all():  # the first of equal faces is responsible
+            return np.empty((0, 2))
+        closer = np.delete(closer, k, axis=0)
+        return self.to_user(_clip_all(corners, closer))
 
     def chord(self, k: int) -> Floats | None:
         """Return the part of the line of face `k` in the window, (2, 2), or None."""
@@ -75,40 +87,56 @@ class Slice:
         return self.to_user(start + np.outer([first, last], direction))
 
 
-def cut(polyhedron: Polyhedron, columns: tuple[int, int], at: Floats, limits: Limits) -> Slice:
-    """Return what a window shows of the plane through `at` along two columns."""
-    corner = at.copy()
-    corner[list(columns)] = [limits[0][0], limits[1][0]]
+def cut(lines: Floats, limits: Limits) -> Slice:
+    """Return what a window shows of half-planes ``lines @ [u, v, 1] >= 0`` in user units."""
+    corner = np.array([limits[0][0], limits[1][0], 1.0])
     spans = np.array([high - low for low, high in limits])
-    w, c = polyhedron.W[:, columns] * spans, polyhedron.margins(corner[None, :])[0]
+    w, c = lines[:, :2] * spans, lines @ corner
     lengths = np.linalg.norm(w, axis=1)
     flat = lengths <= _PARALLEL * np.abs(c)
     w[flat], lengths[flat] = 0.0, 1.0
-    return Slice(np.column_stack([w / lengths[:, None], c / lengths]), limits)
+    raw = np.column_stack([w, c])
+    return Slice(raw, np.column_stack([w / lengths[:, None], c / lengths]), limits)
 
 
-def in_words(
-    polyhedron: Polyhedron, names: Sequence[str], columns: tuple[int, int], at: Floats
-) -> dict[int, str]:
-    """Return each face as an inequality in the two columns, the others held at `at`."""
-    rest = at.copy()
-    rest[list(columns)] = 0.0
-    pair = [names[c] for c in columns]
-    texts = {}
-    for k, offset in enumerate(polyhedron.margins(rest[None, :])[0].tolist()):
-        w = polyhedron.W[k, list(columns)]
-        if w.any():
-            texts[k] = inequality(w, offset, pair, 3).replace(">=", "≥")
-        else:
-            texts[k] = "holds everywhere here" if offset >= 0 else "holds nowhere here"
-    return texts
+def corners_of(lines: Floats) -> Floats:
+    """Return the points to show where there are no rows to go by: (m, 2), none for no line.
+
+    They are the corners of the inside, else where lines meet, else where they meet the axes.
+    """
+    meeting = _crossings(lines)
+    if len(meeting):
+        size = np.abs(lines[:, :2]).max(axis=1) * (1.0 + np.abs(meeting).max())
+        values = np.column_stack([meeting, np.ones(len(meeting))]) @ lines.T
+        proper = meeting[(values >= -1e-9 * size).all(axis=1)]
+        if len(proper) >= 3:
+            return np.asarray(proper)
+        if np.ptp(meeting, axis=0).all():
+            return meeting
+    slopes = [(axis, lines[lines[:, axis] != 0]) for axis in (0, 1)]
+    on_axes = [np.outer(-some[:, 2] / some[:, axis], np.eye(2)[axis]) for axis, some in slopes]
+    return np.concatenate([meeting, *on_axes])
 
 
-def where(names: Sequence[str], columns: tuple[int, int], at: Floats) -> str:
-    """Return what the other columns are held at, the first three by name."""
-    rest = [c for c in range(len(names)) if c not in columns]
-    held = ", ".join(f"{names[c]} = {at[c]:.3g}" for c in rest[:3])
-    return f"Slice at {held}" + (f" and {len(rest) - 3} more" if len(rest) > 3 else "")
+def _crossings(lines: Floats) -> Floats:
+    """Return where any two lines meet."""
+    units = np.abs(lines[:, :2]).max(axis=0, initial=0.0)
+    units[units == 0] = 1.0  # so that what is parallel does not depend on units
+    w = lines[:, :2] / units
+    i, j = np.triu_indices(len(lines), 1)
+    det = w[i, 0] * w[j, 1] - w[i, 1] * w[j, 0]
+    lengths = np.linalg.norm(w, axis=1)
+    meet = np.abs(det) > _PARALLEL * lengths[i] * lengths[j]
+    i, j, det, c = i[meet], j[meet], det[meet], lines[:, 2]
+    u = (w[i, 1] * c[j] - w[j, 1] * c[i]) / det
+    v = (w[j, 0] * c[i] - w[i, 0] * c[j]) / det
+    return np.asarray(np.column_stack([u, v]) / units)
+
+
+def _clip_all(corners: Floats, lines: Floats) -> Floats:
+    for line in lines:
+        corners = _clip(corners, line)
+    return corners
 
 
 def _clip(corners: Floats, line: Floats) -> Floats:

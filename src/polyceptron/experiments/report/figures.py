@@ -243,7 +243,13 @@ def plane(learned: Learned) -> Chart:
     def paint(figure: Any) -> None:
         ax = figure.subplots()
         PolyhedronDisplay.from_polyhedron(
-            turned, rows, learned.y, inside=learned.inside, ax=ax, limits=_limits(rows)
+            turned,
+            rows,
+            learned.y,
+            inside=learned.inside,
+            at=np.zeros(rows.shape[1]),  # the mean
+            ax=ax,
+            limits=_limits(rows),
         )
         ax.get_legend().remove()
         ax.set_title("", loc="left")

@@ -1,0 +1,288 @@
+"""Which columns each face depends on, and in which direction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyceptron._checks import as_count
+from polyceptron._types import Floats
+from polyceptron.plots import _style as style
+from polyceptron.plots._arguments import as_array
+from polyceptron.plots._names import shorten, steady
+from polyceptron.plots._plane import MINUS, names_of, standard
+from polyceptron.polyhedron import Polyhedron
+
+
+class FaceHeatmapDisplay:
+    """The weight of each column in each face, as colours, signs and numbers.
+
+    Blue and a plus: a larger value speaks for inside; vermillion and a minus: for outside. Each
+    face is scaled to length one, as a positive factor says nothing of it. With rows given, weights
+    count per spread of the column, which makes columns of different units comparable; without, per
+    unit.
+
+    Make one by `from_estimator` or `from_polyhedron`.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_faces, n_features)
+        In [-1, 1].
+    names : sequence of str
+        Of the columns.
+    faces : sequence of str or None
+        Of the faces; numbers if None.
+    per_spread : bool
+        Whether weights count per spread of the column.
+    sides : tuple of two str
+        What negative and positive weights speak for.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    image_ : matplotlib AxesImage
+        Columns of X downwards, faces to the right.
+    columns_ : ndarray of int
+        The columns of X shown, from the top.
+    cells_ : dict of (int, int) to matplotlib Text
+        What is written in the cell of a face and a column.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> from polyceptron import Polyhedron
+    >>> from polyceptron.plots import FaceHeatmapDisplay
+    >>> window = Polyhedron([[3, -4], [0, 1]], [0, 0], ["age", "dose"])
+    >>> display = FaceHeatmapDisplay.from_polyhedron(window)
+    >>> display.weights
+    array([[ 0.6, -0.8],
+           [ 0. ,  1. ]])
+    >>> display.cells_[0, 0].get_text()
+    '+0.60'
+    """
+
+    def __init__(
+        self,
+        weights: Floats,
+        names: Sequence[str],
+        *,
+        faces: Sequence[str] | None = None,
+        per_spread: bool = False,
+        sides: tuple[str, str] = ("outside", "inside"),
+    ) -> None:
+        self.weights, self.names = weights, names
+        self.per_spread, self.sides = per_spread, sides
+        self.faces = [str(k) for k in range(len(weights))] if faces is None else list(faces)
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any = None, *, max_features: int = 30, ax: Any = None
+    ) -> Self:
+        """Draw the faces that a fitted learner has learned.
+
+        Parameters
+        ----------
+        estimator : fitted learner
+            With `polyhedron_`, or with `polyhedra_` of several classes.
+        X : array-like or data frame of shape (n_samples, n_features), default=None
+        max_features : int, default=30
+        ax : matplotlib Axes, default=None
+            See `from_polyhedron`.
+
+        Returns
+        -------
+        FaceHeatmapDisplay
+        """
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(estimator, ["polyhedron_", "polyhedra_"], all_or_any=any)
+        if hasattr(estimator, "polyhedron_"):
+            return cls.from_polyhedron(estimator.polyhedron_, X, max_features=max_features, ax=ax)
+        return cls.from_polyhedra(estimator.polyhedra_, X, max_features=max_features, ax=ax)
+
+    @classmethod
+    def from_polyhedron(
+        cls,
+        polyhedron: Polyhedron,
+        X: Any = None,
+        *,
+        faces: Sequence[str] | None = None,
+        sides: tuple[str, str] = ("outside", "inside"),
+        max_features: int = 30,
+        ax: Any = None,
+    ) -> Self:
+        """Draw the faces of a polyhedron.
+
+        Parameters
+        ----------
+        polyhedron : Polyhedron
+        X : array-like or data frame of shape (n_samples, n_features), default=None
+            Rows, for the spreads of the columns.
+        faces : sequence of str, default=None
+            What the faces are called; their numbers if None.
+        sides : tuple of two str, default=("outside", "inside")
+            What negative and positive weights speak for.
+        max_features : int, default=30
+            The most columns shown: those with the largest weights, in their order.
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure if None.
+
+        Returns
+        -------
+        FaceHeatmapDisplay
+        """
+        spread = np.ones(polyhedron.n_features)
+        if X is not None:
+            spread = standard(as_array(X, polyhedron))[1]
+        largest = np.abs(polyhedron.W).max(axis=1, keepdims=True)
+        weights = polyhedron.W / largest * spread  # tiny and huge normals keep their squares
+        weights = weights / np.linalg.norm(weights, axis=1, keepdims=True)
+        display = cls(
+            weights, names_of(polyhedron, 32), faces=faces, per_spread=X is not None, sides=sides
+        )
+        return display.plot(max_features=max_features, ax=ax)
+
+    @classmethod
+    def from_polyhedra(
+        cls,
+        polyhedra: dict[Any, Polyhedron],
+        X: Any = None,
+        *,
+        max_features: int = 30,
+        ax: Any = None,
+    ) -> Self:
+        """Draw the faces of the polyhedra of several classes, side by side.
+
+        Parameters
+        ----------
+        polyhedra : dict of label to Polyhedron
+        X : array-like or data frame of shape (n_samples, n_features), default=None
+        max_features : int, default=30
+        ax : matplotlib Axes, default=None
+            See `from_polyhedron`.
+
+        Returns
+        -------
+        FaceHeatmapDisplay
+        """
+        W = np.concatenate([p.W for p in polyhedra.values()])
+        b = np.concatenate([p.b for p in polyhedra.values()])
+        names = next(iter(polyhedra.values())).feature_names
+        faces = [
+            f"{shorten(label, 10)}\n{k}" for label, p in polyhedra.items() for k in range(p.n_faces)
+        ]
+        return cls.from_polyhedron(
+            Polyhedron(W, b, names), X, faces=faces, max_features=max_features, ax=ax
+        )
+
+    def plot(self, *, max_features: int = 30, ax: Any = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        max_features : int, default=30
+        ax : matplotlib Axes, default=None
+
+        Returns
+        -------
+        FaceHeatmapDisplay
+        """
+        self.columns_ = self._chosen(as_count(max_features, "max_features"))
+        shown = self.weights[:, self.columns_].T
+        m, K = shown.shape
+        if ax is None:
+            ax = style.new_axes(figsize=size_of(K, m))[0]
+        self.ax_, self.figure_ = ax, style.whole_figure(ax)
+        self._most = float(np.abs(shown).max())  # full colour, however many share a length of one
+        self.image_ = ax.imshow(
+            shown, cmap=_colours(), vmin=-self._most, vmax=self._most, aspect="auto",
+            interpolation="nearest",
+        )  # fmt: skip
+        self._describe(m, K)
+        with style.any_script():
+            self.figure_.draw_without_rendering()  # what fits depends on the size of the cells
+        box = ax.get_window_extent()
+        cell = box.width / K * 72 / self.figure_.dpi, box.height / m * 72 / self.figure_.dpi
+        self._turn(cell[0])
+        self._write(shown, cell)
+        return self
+
+    def _chosen(self, most: int) -> NDArray[np.intp]:
+        """The columns with the largest weights, in their order."""
+        largest = np.abs(self.weights).max(axis=0)
+        return np.sort(np.argsort(-largest, kind="stable")[:most])
+
+    def _turn(self, width: float) -> None:
+        """Turn the names of faces that would touch each other."""
+        longest = max(len(line) for name in self.faces for line in name.split("\n"))
+        if 6.5 * longest > width:
+            ticks = [name.replace("\n", " ") for name in self.faces]
+            step = max(1, len(ticks) // 40 + 1)
+            self.ax_.set_xticks(
+                range(0, len(ticks), step), ticks[::step], rotation=90, **style.PLAIN
+            )
+
+    def _write(self, shown: Floats, cell: tuple[float, float]) -> None:
+        self.cells_: dict[tuple[int, int], Any] = {}
+        width, height = cell
+        if width < 8 or height < 9:  # points; too small to read
+            return
+        for row, k in np.ndindex(*shown.shape):
+            value = float(shown[row, k])
+            text = _number(value) if width > 28 else _sign(value / self._most)
+            self.cells_[k, int(self.columns_[row])] = self.ax_.text(
+                k, row, text, ha="center", va="center", fontsize=8,
+                color=style.PAPER if abs(value) > 0.75 * self._most else style.INK,
+            )  # fmt: skip
+
+    def _describe(self, m: int, K: int) -> None:
+        ax, d = self.ax_, len(self.names)
+        every = max(1, K // 40 + 1)
+        ax.set_xticks(range(0, K, every), self.faces[::every], **style.PLAIN)
+        ax.set_yticks(range(m), [steady(self.names[j]) for j in self.columns_], **style.PLAIN)
+        ax.set_xticks(np.arange(K + 1) - 0.5, minor=True)
+        ax.set_yticks(np.arange(m + 1) - 0.5, minor=True)
+        ax.grid(which="minor", color=style.PAPER, linewidth=1.5 if K <= 40 else 0.3)
+        style.no_frame(ax)
+        ax.tick_params(which="minor", length=0)
+        ax.set_xlabel("face")
+        if m < d:
+            ax.set_title(f"the {m} of {d} columns with the largest weights", fontsize=9, loc="left")
+        ends = [-self._most, 0.0, self._most]
+        bar = ax.figure.colorbar(
+            self.image_, ax=ax, ticks=ends, pad=0.02, aspect=24, shrink=min(1.0, 16 / m)
+        )
+        bar.ax.set_yticklabels([_number(end) for end in ends])
+        bar.outline.set_visible(False)
+        unit = "spread" if self.per_spread else "unit"
+        low, high = self.sides
+        bar.set_label(
+            f"weight per {unit} of the column\n{low}  ←  larger is  →  {high}", fontsize=9
+        )
+
+
+def size_of(n_faces: int, n_columns: int) -> tuple[float, float]:
+    """Return how large a figure must be for so many cells."""
+    width, height = 3.9 + 0.55 * n_faces, 1.5 + 0.27 * n_columns
+    return float(np.clip(width, 5.2, 12.0)), float(np.clip(height, 3.4, 16.0))
+
+
+def _number(value: float) -> str:
+    """A weight of at most one with its sign, so that colours are not needed."""
+    text = f"{value:+.2f}".replace("-", MINUS)
+    return "0" if text[1:] == "0.00" else text
+
+
+def _sign(share: float) -> str:
+    return "" if abs(share) < 0.2 else "+" if share > 0 else MINUS
+
+
+def _colours() -> Any:
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("faces", [style.VERMILLION, "#F7F7F7", style.BLUE])

@@ -1,0 +1,198 @@
+"""The parts of a picture of polyhedra in a plane: rows, regions, faces and their numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyceptron._types import Floats
+from polyceptron.plots import _style as style
+from polyceptron.plots._slice import Slice
+
+MARKERS = ("o", "x", "^", "+", "s", "v", "D", "1")
+_MANY = 2000
+"""More rows than this are drawn as one picture in SVG files, which would become too large."""
+_CLASS_HATCHES = ("", "//", "\\\\", "..", "x", "o", "-")
+_AWAY = (10.0, 28.0, 46.0)
+"""How far a number is from its line, in points."""
+_PLACES = (0.5, 0.38, 0.62, 0.26, 0.74, 0.14, 0.86, 0.06, 0.94)
+
+
+def rows(ax: Any, points: Floats, colour: str, marker: str, *, size: float) -> Any:
+    """Draw rows of one kind."""
+    alpha = 0.75 if size >= 8 else 0.3  # where there are many, how dense they are shows
+    thin = marker in "x+1"
+    return ax.scatter(
+        *points.T, s=size, c=colour, marker=marker, linewidths=1.0 if thin else 0.0,
+        alpha=alpha, zorder=2, rasterized=len(points) > _MANY,
+    )  # fmt: skip
+
+
+def rings(ax: Any, points: Floats, *, size: float) -> Any:
+    """Draw rings around rows."""
+    return ax.scatter(
+        *points.T, s=3.2 * size, facecolors="none", edgecolors=style.INK, linewidths=0.9,
+        zorder=3, rasterized=len(points) > _MANY,
+    )  # fmt: skip
+
+
+def size_of(n: int) -> float:
+    """Return how large to draw each of `n` rows."""
+    return float(np.clip(9000 / max(n, 1), 3 if n > 5000 else 8, 34))
+
+
+def in_lanes(points: Floats, labels: NDArray[Any]) -> Floats:
+    """Return points of a line with heights that part the labels, and rows of equal value."""
+    _, lane = np.unique(labels, return_inverse=True)
+    spread = np.arange(len(points)) * 0.6180339887 % 1.0  # evenly, and the same each time
+    return np.column_stack([points[:, 0], lane + 0.75 * (spread - 0.5)])
+
+
+def inside(ax: Any, view: Slice) -> Any:
+    """Shade the inside, and return its patch, or None where there is none."""
+    corners = view.polygon()
+    if len(corners) < 3:
+        return None
+    (patch,) = ax.fill(*corners.T, facecolor=style.BLUE, alpha=0.10, linewidth=0, zorder=0)
+    return patch
+
+
+def cells(ax: Any, view: Slice) -> dict[int, Any]:
+    """Shade each S_k in the colour of its face, paler inside, and return the patches."""
+    patches = {}
+    for k in range(len(view.lines)):
+        corners, rejected = view.cell(k), view.cell(k, inside=False)
+        if len(corners) < 3:
+            continue
+        colour, hatch, _, _ = style.look(k)
+        (patches[k],) = ax.fill(
+            *corners.T,
+            facecolor=_pale(colour, 0.14),
+            edgecolor=style.PAPER,
+            linewidth=1.0,
+            zorder=-2,
+        )
+        if len(rejected) >= 3:
+            ax.fill(
+                *rejected.T, facecolor=_pale(colour, 0.45), edgecolor=_pale(colour, 0.8),
+                hatch=hatch, linewidth=0, zorder=-1,
+            )  # fmt: skip
+    return patches
+
+
+def _pale(colour: str, share: float) -> Any:
+    """Return a colour mixed with white: unlike a transparent one, the same whatever lies below."""
+    return tuple(1 - share + share * channel for channel in _rgb(colour))
+
+
+def faces(ax: Any, view: Slice) -> dict[int, Any]:
+    """Draw the line of each face that the window shows, bold where it bounds the inside."""
+    lines = {}
+    for k in range(len(view.lines)):
+        chord, edge = view.chord(k), view.edge(k)
+        if chord is None:
+            continue
+        (lines[k],) = ax.plot(
+            *chord.T, color=style.FAINT, linewidth=1.0, linestyle=(0, (1, 2.5)), zorder=1
+        )
+        if edge is not None:
+            ax.plot(*edge.T, color=style.INK, linewidth=1.6, solid_capstyle="round", zorder=4)
+    return lines
+
+
+def numbers(ax: Any, view: Slice, *, coloured: bool = False) -> dict[int, Any]:
+    """Mark each visible face by its number, and an arrow that points inside.
+
+    The figure must have been laid out: where numbers would cover each other is told in pixels.
+    A number that finds no room at its line moves away from it.
+    """
+    box = ax.get_window_extent()
+    point = ax.figure.dpi / 72
+    taken: list[Floats] = []
+    marks = {}
+    # Faces that bound the inside choose their place first.
+    for k in sorted(range(len(view.lines)), key=lambda k: view.edge(k) is None):
+        segment = view.edge(k) if view.edge(k) is not None else view.chord(k)
+        if segment is None:
+            continue
+        # The gradient of the margin on the screen, where the axes have other lengths.
+        arrow = view.inward(k) / [box.width, box.height]
+        arrow = arrow / np.linalg.norm(arrow)
+        places = segment[0] + np.outer(_PLACES, segment[1] - segment[0])
+        seen = ax.transData.transform(places)
+        place, away = _room(seen, arrow * point, taken, box)
+        taken.append(seen[place] - away * point * arrow)
+        marks[k] = _mark(ax, k, places[place], arrow, away, coloured)
+    return marks
+
+
+def _room(seen: Floats, arrow: Floats, taken: list[Floats], box: Any) -> tuple[int, float]:
+    """Return which place is free, and how far from the line, or the least crowded one."""
+    point = float(np.hypot(*arrow))
+    best, most = (0, _AWAY[0]), -np.inf
+    for away in _AWAY:
+        centres = seen - away * arrow
+        shown = ((centres > box.min + 8 * point) & (centres < box.max - 8 * point)).all(axis=1)
+        for i in np.flatnonzero(shown).tolist():
+            room = min((float(np.hypot(*(centres[i] - t))) for t in taken), default=np.inf)
+            if room > 20 * point:
+                return i, away
+            if room > most:
+                best, most = (i, away), room
+    return best
+
+
+def _mark(ax: Any, k: int, place: Floats, arrow: Floats, away: float, coloured: bool) -> Any:
+    if away > _AWAY[0]:
+        ax.annotate(
+            "", xy=place, xytext=tuple(-away * arrow), textcoords="offset points", zorder=5,
+            arrowprops={"arrowstyle": "-", "color": style.INK, "linewidth": 0.6, "shrinkA": 0,
+                        "shrinkB": 0},
+        )  # fmt: skip
+    ax.annotate(
+        "", xy=place, xytext=tuple(17 * arrow), textcoords="offset points", zorder=5,
+        arrowprops={"arrowstyle": "<|-,head_width=.22,head_length=.4", "color": style.INK,
+                    "shrinkA": 0, "shrinkB": 0},
+    )  # fmt: skip
+    return bubble(ax, k, place, -away * arrow, coloured=coloured)
+
+
+def bubble(ax: Any, k: int, place: Floats, offset: Floats, *, coloured: bool) -> Any:
+    """Write the number of a face, some points away from a place."""
+    look = style.look(k)
+    fill, ink = (look.colour, look.ink) if coloured else (style.PAPER, style.INK)
+    return ax.annotate(
+        str(k), xy=place, xytext=tuple(offset), textcoords="offset points", zorder=6,
+        ha="center", va="center", fontsize=9, color=ink,
+        bbox={"boxstyle": "circle,pad=0.22", "fc": fill, "ec": style.INK, "lw": 0.8},
+    )  # fmt: skip
+
+
+def patch(ax: Any, corners: Floats, k: int) -> Any:
+    """Shade a polygon in the look of class `k`."""
+    colour, _, _, _ = style.look(k)
+    (filled,) = ax.fill(
+        *corners.T, facecolor=(*_rgb(colour), 0.32), edgecolor=style.INK, linewidth=1.0, zorder=0
+    )
+    filled.set_hatch(_CLASS_HATCHES[k % len(_CLASS_HATCHES)])
+    filled.set_hatch_linewidth(0.4)
+    return filled
+
+
+def swatch(k: int) -> Any:
+    """Return a patch for the legend, in the look of class `k`."""
+    from matplotlib.patches import Patch
+
+    sample = Patch(facecolor=(*_rgb(style.look(k).colour), 0.32), edgecolor=style.INK)
+    sample.set_hatch(_CLASS_HATCHES[k % len(_CLASS_HATCHES)])
+    sample.set_hatch_linewidth(0.4)
+    return sample
+
+
+def _rgb(colour: str) -> tuple[float, float, float]:
+    from matplotlib.colors import to_rgb
+
+    red, green, blue = to_rgb(colour)
+    return red, green, blue

@@ -1,0 +1,210 @@
+"""Which plane a picture shows: two columns, the main directions of the rows, or of the faces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from polyceptron._text import inequality
+from polyceptron._types import Floats
+from polyceptron.plots._names import listed, short_names, shorten
+from polyceptron.plots._slice import Limits, corners_of, cut
+from polyceptron.polyhedron import Polyhedron
+
+MINUS = "\N{MINUS SIGN}"
+_ORDINAL = ("first", "second")
+
+
+@dataclass(frozen=True, eq=False)
+class Plane:
+    """All points ``origin + u * axes[0] + v * axes[1]``, in user units.
+
+    ``readers`` says where a row is seen: ``(x - origin) @ readers.T``. ``columns`` are the two
+    columns shown (one column twice, where there is no other), or None where u and v are mixtures
+    of columns. ``at`` is the point the plane was asked to go through.
+    """
+
+    origin: Floats
+    axes: Floats
+    readers: Floats
+    at: Floats
+    labels: tuple[str, str]
+    title: str
+    columns: tuple[int, int] | None = None
+    spread: Floats | None = None
+    """Of the columns, where u and v are mixtures of them."""
+
+    @property
+    def is_line(self) -> bool:
+        """Whether there is one column only, and v says nothing."""
+        return not self.axes[1].any()
+
+    def of_rows(self, X: Floats) -> Floats:
+        """Return where rows are seen, (n, 2)."""
+        if self.columns is not None:  # exactly their values
+            seen = X[:, self.columns].copy()
+            seen[:, 1] *= not self.is_line
+            return seen
+        return (X - self.origin) @ self.readers.T
+
+    def lines(self, polyhedron: Polyhedron) -> Floats:
+        """Return the faces as rows [w_0, w_1, c]: margins are ``w_0 * u + w_1 * v + c``."""
+        offsets = polyhedron.margins(self.origin[None, :])[0]
+        return np.column_stack([polyhedron.W @ self.axes.T, offsets])
+
+    def in_words(self, polyhedron: Polyhedron, names: list[str]) -> dict[int, str]:
+        """Return each face in words: in the two columns, or by the columns that matter most."""
+        if self.columns is None:
+            return {k: strongest(w * self.spread, names, 2) for k, w in enumerate(polyhedron.W)}
+        shown = [self.columns[0]] if self.is_line else list(self.columns)
+        texts = {}
+        for k, (*_, offset) in enumerate(self.lines(polyhedron).tolist()):
+            w = polyhedron.W[k, shown]
+            if w.any():
+                pair = [names[c] for c in shown]
+                texts[k] = inequality(w, offset, pair, 3).replace(">=", "≥")
+            else:
+                texts[k] = "holds everywhere here" if offset >= 0 else "holds nowhere here"
+        return texts
+
+
+def strongest(weights: Floats, names: list[str], most: int) -> str:
+    """Return the columns with the largest weights, each with its sign."""
+    order = np.argsort(-np.abs(weights), kind="stable")
+    order = order[weights[order] != 0]
+    return listed([f"{'+' if weights[j] > 0 else MINUS} {names[j]}" for j in order], most)
+
+
+def of_columns(columns: tuple[int, int], at: Floats, names: list[str]) -> Plane:
+    """Return the plane through `at` along two columns, in their own units."""
+    axes = np.zeros((2, len(at)))
+    axes[0, columns[0]] = 1.0
+    if columns[0] != columns[1]:
+        axes[1, columns[1]] = 1.0
+    origin = np.where(axes.any(axis=0), 0.0, at)
+    i, j = columns
+    rest = [c for c in range(len(at)) if c not in columns]
+    held = ", ".join(f"{shorten(names[c], 20)} = {at[c]:.3g}" for c in rest[:3])
+    more = f" and {len(rest) - 3} more" if len(rest) > 3 else ""
+    title = f"Slice at {held}{more}" if rest else ""
+    labels = (names[i], "" if i == j else names[j])
+    return Plane(origin, axes, axes, at, labels, title, columns)
+
+
+def of_rows(X: Floats, names: list[str]) -> Callable[[Floats], Plane]:
+    """Return the plane of the two main directions of standardised rows, through a point given."""
+    Z, spread = standard(X)
+    variances, directions = _main_directions(Z)
+    total = float((Z**2).mean(axis=0).sum()) or 1.0
+    heads = [
+        f"{ordinal} principal component ({share:.0%} of the spread)"
+        for ordinal, share in zip(_ORDINAL, variances / total, strict=True)
+    ]
+    what = "PCA plane of standardised columns; rows are projected onto it"
+    return _mixture(directions, spread, heads, what, names)
+
+
+def of_faces(polyhedron: Polyhedron, X: Floats, names: list[str]) -> Callable[[Floats], Plane]:
+    """Return the plane closest to all normals, by standardised columns, through a point given.
+
+    With two faces it holds both normals: every row is seen where it lies to both.
+    """
+    Z, spread = standard(X)
+    normals = polyhedron.W * spread
+    normals = normals / np.linalg.norm(normals, axis=1, keepdims=True)
+    _, sizes, directions = np.linalg.svd(
+        np.vstack([normals, np.zeros((1, len(spread)))]), full_matrices=False
+    )
+    first, second = directions[:2]
+    if sizes[1] <= 1e-9 * sizes[0]:  # one direction decides; the rows give another
+        second = _beside(first, _main_directions(Z - np.outer(Z @ first, first))[1][0])
+    heads = [f"{ordinal} direction of the faces" for ordinal in _ORDINAL]
+    what = "Plane closest to the normals, columns standardised; rows are projected onto it"
+    return _mixture(np.stack([first, second]), spread, heads, what, names)
+
+
+def standard(X: Floats) -> tuple[Floats, Floats]:
+    """Return rows with columns of zero mean and unit spread, and the spreads (never zero)."""
+    spread = X.std(axis=0)
+    spread[~(spread > 1e-12 * np.abs(X).max(axis=0))] = 1.0
+    return (X - X.mean(axis=0)) / spread, spread
+
+
+def _main_directions(Z: Floats) -> tuple[Floats, Floats]:
+    """Return the two largest variances and their directions, which are orthogonal."""
+    n, d = Z.shape
+    if n >= d:
+        values, vectors = np.linalg.eigh(Z.T @ Z / n)
+        values, vectors = values[::-1][:2], vectors.T[::-1][:2]
+    else:
+        _, singular, vectors = np.linalg.svd(np.vstack([Z, np.zeros((2, d))]), full_matrices=False)
+        values, vectors = singular[:2] ** 2 / n, vectors[:2]
+    return np.maximum(values, 0.0), vectors
+
+
+def _beside(first: Floats, wanted: Floats) -> Floats:
+    """Return what is orthogonal to a direction in another, or in a column where nothing is."""
+    for other in (wanted, np.eye(len(first))[np.abs(first).argmin()]):
+        across = other - (other @ first) * first
+        size = float(np.linalg.norm(across))
+        if size > 1e-6:
+            break
+    across = across / size
+    return np.asarray(across - (across @ first) * first)
+
+
+def _mixture(
+    directions: Floats, spread: Floats, heads: list[str], what: str, names: list[str]
+) -> Callable[[Floats], Plane]:
+    # A direction has two signs; the same is taken on every machine.
+    largest = np.abs(directions).argmax(axis=1)
+    directions = directions * np.sign(directions[[0, 1], largest])[:, None]
+    rounded = np.where(np.abs(directions) > 1e-9, directions, 0.0)
+    first, second = (
+        f"{head}\n{strongest(w, names, 2)}" for head, w in zip(heads, rounded, strict=True)
+    )
+    axes, readers = directions * spread, directions / spread
+
+    def through(at: Floats) -> Plane:
+        return Plane(at, axes, readers, at, (first, second), what, spread=spread)
+
+    return through
+
+
+def telling_point(polyhedron: Polyhedron, through: Callable[[Floats], Plane], X: Floats) -> Floats:
+    """Return the medians of the rows, or the row deepest inside where that shows no inside."""
+    middle: Floats = np.median(X, axis=0)
+    plane = through(middle)
+    view = cut(plane.lines(polyhedron), room_around(plane.of_rows(X)))
+    if len(view.polygon()) >= 3:
+        return middle
+    _, spread = standard(X)
+    lengths = np.linalg.norm(polyhedron.W * spread, axis=1)
+    deepest: Floats = X[(polyhedron.margins(X) / lengths).min(axis=1).argmax()].copy()
+    return deepest
+
+
+def room_around(points: Floats, share: float = 0.06) -> Limits:
+    """Return limits that have these points, and some room around them."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    room = np.where(high > low, share * (high - low), np.maximum(1.0, 0.1 * np.abs(high)))
+    (left, bottom), (right, top) = (low - room).tolist(), (high + room).tolist()
+    return (left, right), (bottom, top)
+
+
+def window_without_rows(lines: Floats) -> Limits:
+    """Return limits that show the corners of the inside."""
+    points = corners_of(lines)
+    if not len(points):
+        points = np.zeros((1, 2))
+    elif len(points) == 1:  # one corner: a size from its distance to the axes
+        points = np.vstack([points, np.zeros((1, 2))])
+    return room_around(points, 0.3)
+
+
+def names_of(polyhedron: Polyhedron, width: int = 24) -> list[str]:
+    """Return what the columns are called in a picture."""
+    names = polyhedron.feature_names or [f"x{j}" for j in range(polyhedron.n_features)]
+    return short_names(names, width)

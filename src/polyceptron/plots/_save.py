@@ -1,0 +1,135 @@
+"""Pictures as files: whole or not there, the same each time, and nothing in them is a link."""
+
+from __future__ import annotations
+
+import html
+import io
+import re
+from os import PathLike
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+from polyceptron import _atomic
+from polyceptron.plots import _style as style
+
+FORMATS = ("png", "svg", "html")
+"""What `save` writes, by the end of the file's name; animations are written as "gif"."""
+
+_PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy"
+ content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>
+body {{ margin: 0; padding: 1rem; background: #fff; color: #222; font-family: sans-serif; }}
+svg {{ display: block; width: 100%; max-width: {width:.0f}px; height: auto; margin: 0 auto; }}
+</style>
+</head>
+<body>
+{svg}
+</body>
+</html>
+"""
+
+
+def save(
+    picture: Any, path: str | PathLike[str], *, title: str = "Polyceptron", dpi: float = 150
+) -> Path:
+    """Write a picture to a file, in one step: a file that is there is replaced or left whole.
+
+    The same picture gives the same bytes. In SVG and HTML, names are text, never markup or a
+    formula; an HTML page holds its picture, and loads nothing.
+
+    Parameters
+    ----------
+    picture : display, matplotlib Figure or AnimationDisplay
+        Anything drawn by this package, or any figure.
+    path : str or path
+        Its end says what is written: .png, .svg or .html; .gif for an animation.
+    title : str, default="Polyceptron"
+        Of an HTML page, and for those who do not see the picture.
+    dpi : float, default=150
+        Of a PNG.
+
+    Returns
+    -------
+    Path
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> from polyceptron import Polyhedron
+    >>> from polyceptron.plots import PolyhedronDisplay, save
+    >>> display = PolyhedronDisplay.from_polyhedron(Polyhedron([[1, 0]], [0]))
+    >>> save(display, "half-plane.svg").name  # doctest: +SKIP
+    'half-plane.svg'
+    """
+    target = Path(path)
+    kind = target.suffix.lower().removeprefix(".")
+    if hasattr(picture, "to_gif"):
+        if kind != "gif":
+            raise ValueError(f"path must end in .gif for an animation, got {str(path)!r}")
+        _atomic.write_bytes(target, picture.to_gif())
+        return target
+    if kind not in FORMATS:
+        raise ValueError(f"path must end in .png, .svg or .html, got {str(path)!r}")
+    figure = getattr(picture, "figure_", picture)
+    if not hasattr(figure, "savefig"):
+        raise ValueError(f"picture must be a display that is drawn, or a figure; got {picture!r}")
+    _atomic.write_bytes(target, rendered(figure, kind, title=title, dpi=dpi))
+    return target
+
+
+def rendered(figure: Any, kind: str, *, title: str = "Polyceptron", dpi: float = 150) -> bytes:
+    """Return a figure as the bytes of a file."""
+    if kind == "png":
+        out = io.BytesIO()
+        with style.any_script():
+            figure.savefig(out, format="png", dpi=dpi, metadata={"Software": None})
+        return out.getvalue()
+    root = _svg(figure)
+    root.attrib |= {"role": "img", "aria-label": _printable(title)}
+    if kind == "svg":
+        ElementTree.register_namespace("", "http://www.w3.org/2000/svg")
+        ElementTree.register_namespace("xlink", "http://www.w3.org/1999/xlink")
+        text: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
+        return text
+    width = float(root.attrib.pop("width").removesuffix("pt")) * 96 / 72
+    root.attrib.pop("height", None)
+    svg = ElementTree.tostring(_without_namespaces(root), encoding="unicode")
+    page = _PAGE.format(title=html.escape(_printable(title)), width=width, svg=svg.strip())
+    return page.encode("utf-8")
+
+
+def _svg(figure: Any) -> ElementTree.Element:
+    """Return a figure as SVG, its text as text, without what changes from run to run."""
+    import matplotlib as mpl
+
+    out = io.StringIO()
+    settings = {"svg.fonttype": "none", "svg.hashsalt": "polyceptron"}
+    nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+    with mpl.rc_context(settings), style.any_script():
+        figure.savefig(out, format="svg", metadata=nothing)
+    # What the writer let through of names that are no text of XML would not be read back.
+    root = ElementTree.fromstring(out.getvalue())
+    for child in list(root):
+        if child.tag.endswith("}metadata"):
+            root.remove(child)
+    return root
+
+
+def _without_namespaces(root: ElementTree.Element) -> ElementTree.Element:
+    """Return the tree as HTML has it: ``href`` for ``xlink:href``, and no prefixes."""
+    for element in root.iter():
+        element.tag = element.tag.rpartition("}")[2]
+        element.attrib = {key.rpartition("}")[2]: value for key, value in element.attrib.items()}
+    return root
+
+
+def _printable(text: str) -> str:
+    return re.sub(r"[^\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", " ", text)
