@@ -1,0 +1,168 @@
+"""``python -m benchmarks.counterfactuals``: 10,000 random counterfactuals against a QP solver.
+
+Random polyhedra of 2 to 8 features and 1 to 8 faces, rows inside and outside of them, a part of
+the rows with weights, frozen features or bounds. Counted is how many counterfactuals flip the
+answer, keep to the conditions, and are no farther than HiGHS's optimum of the same quadratic
+program plus 1e-6; and whether both agree on what is impossible.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections import Counter
+from typing import Any, NamedTuple
+
+import highspy
+import numpy as np
+from numpy.typing import NDArray
+
+from polyceptron import Polyhedron
+from polyceptron.explain import counterfactual
+
+TOLERANCE = 1e-6
+
+
+class Case(NamedTuple):
+    polyhedron: Polyhedron
+    x: NDArray[np.float64]
+    weights: NDArray[np.float64] | None
+    frozen: list[int]
+    bounds: dict[int, tuple[float, float]]
+
+    @property
+    def roots(self) -> NDArray[np.float64]:
+        return np.ones(len(self.x)) if self.weights is None else np.sqrt(self.weights)
+
+    def limits(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        lower, upper = np.full(len(self.x), -np.inf), np.full(len(self.x), np.inf)
+        for j, (low, high) in self.bounds.items():
+            lower[j], upper[j] = low, high
+        lower[self.frozen] = upper[self.frozen] = self.x[self.frozen]
+        return lower, upper
+
+
+def random_case(rng: np.random.Generator) -> Case:
+    """A polyhedron, a row in it about every second time, and conditions in two of three."""
+    d, K = rng.integers(2, 9), rng.integers(1, 9)
+    W = rng.standard_normal((K, d)) * 10.0 ** rng.uniform(-2, 2, (K, 1))
+    if rng.random() < 0.3:  # faces that mention few features
+        W *= rng.random(W.shape) < 0.5
+        W[~W.any(axis=1), 0] = 1.0
+    norms = np.linalg.norm(W, axis=1)
+    centre = rng.standard_normal(d) * 3
+    # Now and then empty.
+    depth = np.abs(rng.standard_normal(K)) if rng.random() < 0.95 else rng.standard_normal(K)
+    b = depth * norms - W @ centre
+    spread = rng.choice([0.1, 1.0, 5.0])
+    x = centre + spread * rng.standard_normal(d)
+    weights = 10.0 ** rng.uniform(-2, 2, d) if rng.random() < 0.3 else None
+    frozen: list[int] = []
+    bounds: dict[int, tuple[float, float]] = {}
+    if rng.random() < 0.4:
+        frozen = np.flatnonzero(rng.random(d) < rng.choice([0.2, 0.5, 0.9])).tolist()
+    if rng.random() < 0.4:
+        for j in np.flatnonzero(rng.random(d) < 0.5).tolist():
+            if j not in frozen:
+                bounds[j] = (x[j] - rng.exponential(), x[j] + rng.exponential())
+    return Case(Polyhedron(W, b), x, weights, frozen, bounds)
+
+
+def qp_optimum(case: Case) -> float | None:
+    """The least distance by HiGHS, infinite where it says infeasible, None where it fails."""
+    P = case.polyhedron
+    if not P.contains([case.x])[0]:
+        return _qp(case, P.W, P.b)
+    best = [_qp(case, -P.W[[k]], -P.b[[k]]) for k in range(P.n_faces)]
+    return None if None in best else min(best)  # type: ignore[type-var]
+
+
+def _qp(case: Case, W: NDArray[np.float64], b: NDArray[np.float64]) -> float | None:
+    """Minimise |z|^2 over z = roots * (new - x) with W new + b >= 0 within the limits."""
+    d, roots = len(case.x), case.roots
+    lower, upper = ((side - case.x) * roots for side in case.limits())
+    norms = np.linalg.norm(W / roots, axis=1)
+    A = W / roots / norms[:, None]
+    model = highspy.HighsModel()
+    lp, hessian = model.lp_, model.hessian_
+    lp.num_col_, lp.num_row_ = d, len(b)
+    lp.col_cost_, lp.col_lower_, lp.col_upper_ = np.zeros(d), lower, upper
+    lp.row_lower_ = -(W @ case.x + b) / norms
+    lp.row_upper_ = np.full(len(b), highspy.kHighsInf)
+    lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+    lp.a_matrix_.start_ = np.arange(0, A.size + 1, d)
+    lp.a_matrix_.index_ = np.tile(np.arange(d), len(b))
+    lp.a_matrix_.value_ = A.ravel()
+    hessian.dim_ = d
+    hessian.format_ = highspy.HessianFormat.kTriangular
+    hessian.start_ = np.arange(d + 1)
+    hessian.index_ = np.arange(d)
+    hessian.value_ = np.ones(d)
+    solver = highspy.Highs()
+    solver.setOptionValue("output_flag", False)
+    solver.setOptionValue("qp_regularization_value", 0.0)
+    solver.setOptionValue("primal_feasibility_tolerance", 1e-9)
+    solver.passModel(model)
+    solver.run()
+    status = solver.getModelStatus()
+    if status == highspy.HighsModelStatus.kInfeasible:
+        return np.inf
+    if status != highspy.HighsModelStatus.kOptimal:
+        return None
+    return float(np.linalg.norm(solver.getSolution().col_value))
+
+
+def judge(case: Case) -> tuple[Counter[str], float, Any]:
+    """What holds of one case, and how much nearer HiGHS's point is."""
+    P = case.polyhedron
+    inside = bool(P.contains([case.x])[0])
+    found = counterfactual(P, case.x, weights=case.weights, frozen=case.frozen, bounds=case.bounds)
+    optimum = qp_optimum(case)
+    counts = Counter(["leaving" if inside else "entering"])
+    if case.frozen or case.bounds:
+        counts["with conditions"] += 1
+    if optimum is None:
+        counts["HiGHS failed"] += 1
+    excess = 0.0
+    if found.feasible:
+        lower, upper = case.limits()
+        counts["found"] += 1
+        counts["flips"] += bool(P.contains([found.x])[0]) != inside
+        counts["keeps conditions"] += bool(((lower <= found.x) & (found.x <= upper)).all())
+        if optimum is not None:
+            excess = found.distance - optimum
+            counts["compared"] += 1
+            counts["no farther"] += excess <= TOLERANCE
+    else:
+        counts["impossible"] += 1
+        counts["impossible for both"] += optimum == np.inf
+    return counts, excess, found
+
+
+def main(argv: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.counterfactuals")
+    parser.add_argument("--cases", type=int, default=10_000, help="counterfactuals to find")
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args(argv)
+    rng = np.random.default_rng(options.seed)
+    total: Counter[str] = Counter()
+    excesses, start = [], time.perf_counter()
+    while total["found"] < options.cases:
+        case = random_case(rng)
+        counts, excess, found = judge(case)
+        total += counts
+        sound = counts["flips"] == counts["keeps conditions"] == counts["found"]
+        sound &= counts["no farther"] == counts["compared"]
+        sound &= counts["impossible"] == counts["impossible for both"]
+        if not sound:
+            print(f"case {len(excesses)}: {dict(counts)}, excess {excess:.3g}, {found}")
+        excesses.append(excess)
+    for name, count in total.items():
+        print(f"{name:>20} {count:6}")
+    print(f"farther than HiGHS by {max(excesses):.2g} at most, nearer by {-min(excesses):.2g}")
+    print(f"{time.perf_counter() - start:.0f} s")
+    return 0 if total["flips"] == total["found"] and total["no farther"] == total["compared"] else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,42 @@
+"""Explanations of a fitted learner or of a polyhedron: its rules, and why a row is answered so.
+
+Rows come as arrays, mappings, pandas series or one-row frames; features go by their names, or by
+x0, x1, ... where they have none. A question without an answer raises an `ExplainError`, which is a
+ValueError.
+
+Examples
+--------
+>>> from polyceptron import Polyhedron, explain
+>>> safe = Polyhedron([[-1, 0], [0, -1]], [80, 5], ["temperature", "pressure"])
+>>> [face.inequality for face in explain.rejected_by(safe, [90, 3]) if face.rejects]
+['-temperature >= -80']
+>>> explain.robustness(safe, [90, 3])
+10.0
+>>> back = explain.counterfactual(safe, [90, 3])
+>>> back.feasible, round(back.distance, 6)
+(True, 10.0)
+"""
+
+from polyceptron.explain._counterfactual import Counterfactual, counterfactual
+from polyceptron.explain._row import (
+    Contributions,
+    Face,
+    contributions,
+    rejected_by,
+    robustness,
+)
+from polyceptron.explain._rules import rules, rules_table
+from polyceptron.explain._subject import ExplainError
+
+__all__ = [
+    "Contributions",
+    "Counterfactual",
+    "ExplainError",
+    "Face",
+    "contributions",
+    "counterfactual",
+    "rejected_by",
+    "robustness",
+    "rules",
+    "rules_table",
+]

@@ -1,0 +1,213 @@
+"""Why one row is answered as it is, and how far the answer holds."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from polyceptron._text import inequality
+from polyceptron._types import Floats
+from polyceptron.explain._subject import (
+    OnePolyhedron,
+    as_row,
+    columns_of,
+    names_of,
+    one_polyhedron,
+    subject,
+)
+from polyceptron.geometry._faces import as_roots
+from polyceptron.geometry._projection import Goal, length
+
+
+class Face(NamedTuple):
+    """What one face says about a row."""
+
+    face: int
+    """Its place in W and b."""
+    inequality: str
+    slack: float
+    """``w . x + b``, in the units of the inequality."""
+    distance: float
+    """Signed Euclidean distance to the face, in the units of the features."""
+    rejects: bool
+    """Whether the row is on the outer side, where the slack is below zero."""
+
+
+def rejected_by(model: Any, x: Any, digits: int = 3) -> list[Face]:
+    """Return what every face says about a row; those with ``rejects`` keep it outside.
+
+    Parameters
+    ----------
+    model : fitted learner or Polyhedron
+        With a single polyhedron.
+    x : array-like, mapping, Series or one-row frame
+        One row; by name where it has the names of the features, else by place.
+    digits : int
+        Significant digits of the inequalities in words.
+
+    Returns
+    -------
+    list of Face
+        One a face, in order; ``pandas.DataFrame(rejected_by(model, x))`` is a table.
+
+    Examples
+    --------
+    >>> from polyceptron import Polyhedron
+    >>> from polyceptron.explain import rejected_by
+    >>> P = Polyhedron([[1, 0], [-3, -4]], [0, 5], ["age", "dose"])
+    >>> for face in rejected_by(P, {"age": 1, "dose": 3}):
+    ...     print(face)
+    Face(face=0, inequality='age >= 0', slack=1.0, distance=1.0, rejects=False)
+    Face(face=1, inequality='-3*age - 4*dose >= -5', slack=-10.0, distance=-2.0, rejects=True)
+    """
+    P = one_polyhedron(model).polyhedron
+    row = as_row(x, P)[None, :]
+    names = names_of(P)
+    return [
+        Face(k, inequality(P.W[k], float(P.b[k]), names, digits), slack, far, slack < 0)
+        for k, (slack, far) in enumerate(
+            zip(P.margins(row)[0].tolist(), P.distance(row)[0].tolist(), strict=True)
+        )
+    ]
+
+
+class Contributions(NamedTuple):
+    """What each feature adds to the slack of the deciding face."""
+
+    face: int
+    slack: float
+    """``w . x + b`` of the row at this face."""
+    base: float
+    """The slack of the reference, from which the contributions start."""
+    values: dict[str, float]
+    """Of every feature; base and values add up to the slack."""
+    reference: dict[str, float]
+
+
+def contributions(
+    model: Any, x: Any, reference: Any = None, *, face: int | None = None
+) -> Contributions:
+    """Return what every feature adds to the slack of the face that decides about a row.
+
+    That is ``w[j] * (x[j] - reference[j])``. In exact arithmetic the contributions and the
+    slack of the reference, ``base``, add up to the slack of the row; in floating point they do
+    up to rounding.
+
+    Parameters
+    ----------
+    model : fitted learner or Polyhedron
+        With a single polyhedron.
+    x : array-like, mapping, Series or one-row frame
+        One row.
+    reference : the same, optional
+        The row to compare with, for example the mean of the training rows. By default the point
+        of the face that is nearest to the origin, ``-b w / |w|^2``: its slack is zero, so the
+        contributions alone add up to that of the row. This shares the offset out in proportion
+        to ``w[j]**2``, which depends on the units of the features: give a reference where they
+        have different ones.
+    face : int, optional
+        Another face than the deciding one, which is the face of the least slack.
+
+    Returns
+    -------
+    Contributions
+        A named tuple ``(face, slack, base, values, reference)``.
+
+    Examples
+    --------
+    >>> from polyceptron import Polyhedron
+    >>> from polyceptron.explain import contributions
+    >>> P = Polyhedron([[1, 0], [-3, -4]], [0, 5], ["age", "dose"])
+    >>> why = contributions(P, [1, 3], reference=[0, 1])
+    >>> why.face, why.slack, why.base, why.values
+    (1, -10.0, 1.0, {'age': -3.0, 'dose': -8.0})
+    >>> {name: round(value, 3) for name, value in contributions(P, [1, 3]).values.items()}
+    {'age': -1.2, 'dose': -8.8}
+    """
+    P = one_polyhedron(model).polyhedron
+    row = as_row(x, P)
+    k = _face(P.n_faces, face, int(P.active_face(row[None, :])[0]))
+    w, slack = P.W[k], float(P.margins(row[None, :])[0, k])
+    if reference is None:
+        start, base = _foot(w, float(P.b[k])), 0.0
+    else:
+        start = as_row(reference, P, "reference")
+        base = float(P.margins(start[None, :])[0, k])
+    names = names_of(P)
+    # Not by the difference of two sums, which would lose what they have in common.
+    with np.errstate(over="ignore"):
+        values = w * (row - start)
+    return Contributions(
+        k,
+        slack,
+        base,
+        dict(zip(names, values.tolist(), strict=True)),
+        dict(zip(names, start.tolist(), strict=True)),
+    )
+
+
+def _face(n_faces: int, face: Any, deciding: int) -> int:
+    if face is None:
+        return deciding
+    if isinstance(face, bool) or not isinstance(face, int | np.integer) or not 0 <= face < n_faces:
+        raise ValueError(f"face must be a whole number from 0 to {n_faces - 1}; got {face!r}")
+    return int(face)
+
+
+def _foot(w: Floats, b: float) -> Floats:
+    """The point of a face that is nearest to the origin, also for tiny and huge normals."""
+    _, exponent = np.frexp(np.abs(w).max())
+    unit = np.ldexp(w, -exponent)
+    with np.errstate(over="ignore", under="ignore"):
+        foot = -np.ldexp(b, -exponent) * (unit / (unit @ unit))
+    far = np.finfo(float).max
+    # Adding zero turns -0.0 into 0.0.
+    clipped: Floats = np.clip(foot, -far, far) + 0.0
+    return clipped
+
+
+def robustness(model: Any, x: Any, *, weights: Any = None) -> float:
+    """Return the radius of the largest open ball around a row in which the answer is the same.
+
+    Exact up to rounding: the distance to the nearest face inside, to the polyhedron outside,
+    and for a tree to the nearest leaf with another answer.
+
+    Parameters
+    ----------
+    model : fitted learner or Polyhedron
+        A tree will do as well, more than two classes otherwise will not.
+    x : array-like, mapping, Series or one-row frame
+        One row.
+    weights : mapping or array-like of shape (n_features,), optional
+        What a unit of each feature costs: the ball is
+        ``sum_j weights[j] * change[j]**2 < radius**2``. One each by default, also for features
+        that a mapping leaves out.
+
+    Returns
+    -------
+    float
+        Infinite if no row has another answer.
+
+    Examples
+    --------
+    >>> from polyceptron import Polyhedron
+    >>> from polyceptron.explain import robustness
+    >>> corner = Polyhedron([[-1, 0], [0, -1]], [0, 0])
+    >>> robustness(corner, [-1, -2]), robustness(corner, [3, 4])
+    (1.0, 5.0)
+    """
+    found = subject(model)
+    P = found.polyhedron
+    row = as_row(x, P)
+    roots = as_roots(columns_of(weights, P, "weights", 1.0), P.n_features)
+    if isinstance(found, OnePolyhedron) and P.contains(row[None, :])[0]:
+        # Of an affine function on a ball: no program to solve.
+        A, slack = Goal(P.W, P.b, roots).slack(row)
+        return float((slack / np.linalg.norm(A / roots, axis=1)).min())
+    anywhere = np.full(len(row), -np.inf), np.full(len(row), np.inf)
+    points = [
+        Goal(target.polyhedron.W, target.polyhedron.b, roots).nearest(row, *anywhere).x
+        for target in found.targets(row)
+    ]
+    return min((length(new - row, roots) for new in points if new is not None), default=np.inf)

@@ -1,0 +1,246 @@
+"""How large a polyhedron is: empty or not, bounded or not, its widest ball, its box."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyceptron._types import Floats
+from polyceptron.geometry._faces import FAR, Faces, GeometryError, empty, unit_faces
+from polyceptron.geometry._nearest import EPS, Shortest, shortest, unlimited
+from polyceptron.polyhedron import Polyhedron
+
+_HIGHS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+_FAR_OFF = 1e9
+"""A face this many times farther than the scale is as good as one a little nearer."""
+
+
+class Ball(NamedTuple):
+    """A ball inside: its centre and radius."""
+
+    centre: Floats
+    radius: float
+
+
+class Frame(NamedTuple):
+    """Unit faces in coordinates y = x / columns, in which no feature has a scale of its own.
+
+    For questions about the set whose answer does not depend on units.
+    """
+
+    faces: Faces
+    columns: Floats
+
+
+def balanced(polyhedron: Polyhedron) -> Frame:
+    """Divide features by their scale, which the faces show.
+
+    Coefficients have a geometric mean of one in every row and column (Curtis and Reid, 1972):
+    so other units give the same coordinates, which the largest coefficients would not.
+    """
+    A, b = unit_faces(polyhedron.W, polyhedron.b)
+    filled = A != 0
+    logs = np.log2(np.abs(A), where=filled, out=np.zeros_like(A))
+    n_rows, n_columns = filled.sum(axis=1), np.maximum(filled.sum(axis=0), 1)
+    rows, columns = np.zeros(len(A)), np.zeros(A.shape[1])
+    for _ in range(30):
+        rows = np.where(filled, logs - columns, 0.0).sum(axis=1) / n_rows
+        columns = np.where(filled, logs - rows[:, None], 0.0).sum(axis=0) / n_columns
+    # By powers of two, which change no digit.
+    exponents = np.rint(columns).astype(int)
+    scaled = np.ldexp(A, -exponents)
+    return Frame(unit_faces(scaled, b), np.ldexp(1.0, -exponents))
+
+
+def is_empty(polyhedron: Polyhedron) -> bool:
+    """Return whether no x meets all inequalities.
+
+    Up to rounding: faces that miss each other by a part in 10^10 of their distance count as
+    touching.
+
+    Examples
+    --------
+    >>> from polyceptron import Polyhedron
+    >>> from polyceptron.geometry import is_empty
+    >>> is_empty(Polyhedron([[1], [-1]], [-2, 1])), is_empty(Polyhedron([[1], [-1]], [-1, 1]))
+    (True, False)
+    """
+    return nearest_origin(balanced(polyhedron).faces).z is None
+
+
+def nearest_origin(faces: Faces) -> Shortest:
+    """The point of a set that is nearest to the origin, or the faces in conflict."""
+    return shortest(unlimited(faces.A, -faces.b))
+
+
+def is_bounded(polyhedron: Polyhedron) -> bool:
+    """Return whether a box can hold the polyhedron. The empty set is bounded.
+
+    Examples
+    --------
+    >>> from polyceptron import Polyhedron
+    >>> from polyceptron.geometry import is_bounded
+    >>> triangle = Polyhedron([[1, 0], [0, 1], [-1, -1]], [0, 0, 2])
+    >>> is_bounded(triangle), is_bounded(Polyhedron([[1, 0], [0, 1]], [0, 0]))
+    (True, False)
+    """
+    from scipy.optimize import nnls
+
+    A, _ = balanced(polyhedron).faces
+    K, d = A.shape
+    if d < K and np.linalg.matrix_rank(A, tol=1e-12) == d:
+        # No direction leads to infinity just where the normals, each with a weight of at least
+        # one, cancel out (Stiemke's lemma).
+        total = A.sum(axis=0)
+        more, rest = nnls(A.T, -total, maxiter=30 * K + 100)
+        if rest <= 1e-11 * (K + float(more.sum())):
+            return True
+    return is_empty(polyhedron)
+
+
+def chebyshev_ball(polyhedron: Polyhedron) -> Ball:
+    """Return the centre and the radius of the largest ball inside.
+
+    Where several balls are largest it is one of them. Where balls of every size fit, the radius
+    is infinite and the centre some point inside.
+
+    Parameters
+    ----------
+    polyhedron : Polyhedron
+
+    Returns
+    -------
+    Ball
+        A named tuple ``(centre, radius)``, in user units. A flat polyhedron has the radius 0.
+
+    Raises
+    ------
+    GeometryError
+        If the polyhedron is empty; it says which faces exclude each other.
+
+    Examples
+    --------
+    >>> from polyceptron import Polyhedron
+    >>> from polyceptron.geometry import chebyshev_ball
+    >>> square = Polyhedron([[1, 0], [0, 1], [-1, 0], [0, -1]], [0, 0, 2, 2])
+    >>> chebyshev_ball(square)
+    Ball(centre=array([1., 1.]), radius=1.0)
+    """
+    faces = unit_faces(polyhedron.W, polyhedron.b)
+    outward = shortest(unlimited(faces.A, np.ones(len(faces.b))))
+    if outward.z is not None:  # along z every face gets farther away
+        sizes = np.abs(faces.b[faces.b != 0])
+        steps = max(0.0, float((-faces.b).max())) + float(
+            sizes.min(initial=FAR) if sizes.size else 1
+        )
+        return Ball(outward.z * steps, np.inf)
+    start = nearest_origin(faces)
+    if start.z is None:
+        raise empty(start.support.tolist(), polyhedron.n_faces)
+    return _widest(faces, start.z, outward.support)
+
+
+def _widest(faces: Faces, start: Floats, opposed: NDArray[np.intp]) -> Ball:
+    """Solve the linear program around ever better centres, at the scale of the ball."""
+    best = Ball(start, max(0.0, float((faces.A @ start + faces.b).min())))
+    # The ball lies between these faces, and is no wider than their distances to any point.
+    scale = float((faces.A[opposed] @ start + faces.b[opposed]).max())
+    rounding = 16 * EPS * float(np.abs(start).max() + 1e-300)
+    for _ in range(4):
+        if scale <= rounding:
+            break
+        slack = np.minimum((faces.A @ best.centre + faces.b) / scale, _FAR_OFF)
+        found = _linprog(
+            np.append(np.zeros(len(start)), -1.0),
+            np.column_stack([faces.A, -np.ones(len(slack))]),
+            slack,
+        )
+        centre = best.centre + scale * found.x[:-1]
+        radius = float((faces.A @ centre + faces.b).min())
+        gain = radius - best.radius
+        if gain > 0:
+            best = Ball(centre, radius)
+        if gain <= 1e-14 * radius:
+            break
+        scale = best.radius
+    return best
+
+
+def _linprog(cost: Floats, A: Floats, slack: Floats) -> Any:
+    """Minimise cost . y over A y + slack >= 0, which has a solution."""
+    from scipy.optimize import linprog
+
+    for options in (_HIGHS, {}):  # which may ask for more than HiGHS can do
+        found = linprog(cost, -A, slack, bounds=(None, None), method="highs", options=options)
+        if found.success:
+            break
+    else:
+        raise GeometryError(f"HiGHS found no solution of a linear program: {found.message}")
+    return found
+
+
+def bounding_box(polyhedron: Polyhedron) -> tuple[Floats, Floats]:
+    """Return the least and the greatest value of every feature inside.
+
+    Parameters
+    ----------
+    polyhedron : Polyhedron
+
+    Returns
+    -------
+    lower, upper : ndarray of shape (n_features,)
+        Infinite where there is no limit.
+
+    Raises
+    ------
+    GeometryError
+        If the polyhedron is empty.
+
+    Examples
+    --------
+    >>> from polyceptron import Polyhedron
+    >>> from polyceptron.geometry import bounding_box
+    >>> triangle = Polyhedron([[1, 0], [-1, 1], [-1, -1]], [0, 0, 2])
+    >>> bounding_box(triangle)
+    (array([0., 0.]), array([1., 2.]))
+    """
+    frame = balanced(polyhedron)
+    start = nearest_origin(frame.faces)
+    if start.z is None:
+        raise empty(start.support.tolist(), polyhedron.n_faces)
+    A, slack = frame.faces.A, frame.faces.A @ start.z + frame.faces.b
+    # What is left of a slack of zero by rounding would be a scale of its own.
+    rounding = 16 * EPS * (np.abs(A) @ np.abs(start.z) + np.abs(frame.faces.b))
+    slack = np.where(slack <= rounding, 0.0, slack)
+    sides = np.array([
+        [start.z[j] + sign * _least(A, slack, j, sign) for sign in (1.0, -1.0)]
+        for j in range(A.shape[1])
+    ])  # fmt: skip
+    lower, upper = (sides * frame.columns[:, None]).T
+    return lower, np.maximum(lower, upper)
+
+
+def _least(A: Floats, slack: Floats, j: int, sign: float) -> float:
+    """The least of ``sign * y[j]``, or minus infinity."""
+    from scipy.optimize import nnls
+
+    cost = np.zeros(A.shape[1])
+    cost[j] = sign
+    # Limited just where the cost is a sum of normals.
+    weights, rest = nnls(A.T, cost, maxiter=30 * max(A.shape) + 100)
+    if rest > 1e-11 * (1 + float(weights.sum())):
+        return -np.inf
+    limit = float(slack @ np.where(weights > 1e-13 * weights.max(), weights, 0.0))
+    if limit == 0:
+        return 0.0
+    with np.errstate(over="ignore"):
+        found = _linprog(cost, A, np.minimum(slack / limit, _FAR_OFF))
+    tight = np.flatnonzero(found.ineqlin.marginals < 0)
+    if tight.size:
+        # The faces that decide, solved again without the tolerance of the linear program.
+        weights = np.linalg.lstsq(A[tight].T, cost, rcond=None)[0]
+        if np.abs(A[tight].T @ weights - cost).max() < 1e-9 and weights.min() > -1e-9:
+            return -float(slack[tight] @ weights)
+    return limit * float(found.fun)

@@ -1,0 +1,279 @@
+"""What is inside of a polyhedron: its vertices, its volume, points drawn evenly."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyceptron._checks import as_count
+from polyceptron._types import Floats
+from polyceptron.geometry._extent import balanced, bounding_box, chebyshev_ball, nearest_origin
+from polyceptron.geometry._faces import Faces, GeometryError, empty, unit_faces, with_box
+from polyceptron.polyhedron import Polyhedron
+
+MOST_FEATURES = 8
+"""Vertices can be as many as K to the power of d / 2: beyond this they are not listed."""
+_FLAT = 1e-9
+"""A set is flat whose largest ball is smaller than this share of its box."""
+
+
+class Boxed(NamedTuple):
+    """A bounded set in coordinates in which its bounding box goes from -1 to 1."""
+
+    faces: Faces
+    middle: Floats
+    half: Floats
+    centre: Floats
+    radius: float
+
+    def to_user(self, Y: Floats) -> Floats:
+        points: Floats = self.middle + Y * self.half
+        return points
+
+
+def boxed(polyhedron: Polyhedron, what: str) -> Boxed:
+    """Return a bounded polyhedron in the coordinates of its box, or say why there are none."""
+    lower, upper = bounding_box(polyhedron)
+    endless = np.flatnonzero(~(np.isfinite(lower) & np.isfinite(upper)))
+    if endless.size:
+        j = int(endless[0])
+        name = polyhedron.feature_names[j] if polyhedron.feature_names else f"x{j}"
+        raise GeometryError(f"{what}: the polyhedron is unbounded, {name!r} has no limit inside")
+    middle, half = lower / 2 + upper / 2, upper / 2 - lower / 2
+    half = np.where(half > 0, half, 1.0)
+    A, b = unit_faces(polyhedron.W, polyhedron.b)
+    faces = unit_faces(A * half, A @ middle + b)
+    ball = chebyshev_ball(Polyhedron(*faces))
+    return Boxed(faces, middle, half, *ball)
+
+
+def vertices(polyhedron: Polyhedron) -> Floats:
+    """Return the corners of a bounded polyhedron, sorted.
+
+    Parameters
+    ----------
+    polyhedron : Polyhedron
+        Of 8 features at most.
+
+    Returns
+    -------
+    ndarray of shape (n_vertices, n_features)
+
+    Raises
+    ------
+    GeometryError
+        If there are more features, or if the polyhedron is empty, unbounded or flat.
+
+    Examples
+    --------
+    >>> from polyceptron import Polyhedron
+    >>> from polyceptron.geometry import vertices
+    >>> vertices(Polyhedron([[1, 0], [0, 1], [-1, -2]], [0, 0, 4]))
+    array([[0., 0.],
+           [0., 2.],
+           [4., 0.]])
+    """
+    return _sorted(_vertices(polyhedron, "vertices"))
+
+
+def volume(polyhedron: Polyhedron) -> float:
+    """Return the volume of a bounded polyhedron, in user units; 0 if it is flat.
+
+    Parameters
+    ----------
+    polyhedron : Polyhedron
+        Of 8 features at most.
+
+    Raises
+    ------
+    GeometryError
+        If there are more features, or if the polyhedron is empty or unbounded.
+
+    Examples
+    --------
+    >>> from polyceptron import Polyhedron
+    >>> from polyceptron.geometry import volume
+    >>> volume(Polyhedron([[1, 0], [0, 1], [-1, -2]], [0, 0, 4]))
+    4.0
+    """
+    from scipy.spatial import ConvexHull
+
+    _refuse_many(polyhedron, "volume")
+    box = boxed(polyhedron, "volume")
+    if box.radius <= _FLAT:
+        return 0.0
+    corners = _corners(box)
+    inner = float(np.ptp(corners)) if corners.shape[1] == 1 else float(ConvexHull(corners).volume)
+    # One factor at a time, the small ones between the large: the product of all may overflow
+    # only if the volume does.
+    for factor in _alternating(box.half):
+        inner *= factor
+    return inner
+
+
+def _alternating(factors: Floats) -> list[float]:
+    order = sorted(map(float, factors))
+    return [order[i // 2] if i % 2 else order[-1 - i // 2] for i in range(len(order))]
+
+
+def _refuse_many(polyhedron: Polyhedron, what: str) -> None:
+    if polyhedron.n_features > MOST_FEATURES:
+        raise GeometryError(
+            f"{what}: the polyhedron has {polyhedron.n_features} features, and more than "
+            f"{MOST_FEATURES} may have too many vertices to list; chebyshev_ball, bounding_box "
+            "and sample have no such limit"
+        )
+
+
+def _vertices(polyhedron: Polyhedron, what: str) -> Floats:
+    _refuse_many(polyhedron, what)
+    box = boxed(polyhedron, what)
+    if box.radius <= _FLAT:
+        raise GeometryError(f"{what}: the polyhedron is flat, no ball of any size fits inside")
+    return box.to_user(_corners(box))
+
+
+def _corners(box: Boxed) -> Floats:
+    """The vertices in the coordinates of the box, each once."""
+    from scipy.spatial import HalfspaceIntersection, QhullError
+
+    A, b = box.faces
+    if A.shape[1] == 1:
+        return np.array([[-1.0], [1.0]])
+    try:
+        found = HalfspaceIntersection(np.column_stack([-A, -b]), box.centre).intersections
+    except QhullError as error:
+        reason = str(error).splitlines()[0]
+        raise GeometryError(f"Qhull cannot list the vertices: {reason}") from None
+    found = found[np.isfinite(found).all(axis=1)]
+    unique = _distinct(found)
+    return np.array([_polished(box.faces, corner) for corner in unique])
+
+
+def _distinct(points: Floats) -> Floats:
+    """One point of each cluster: where more faces meet than are needed, Qhull lists it again."""
+    from scipy.spatial import cKDTree
+
+    kept = np.ones(len(points), bool)
+    for one, other in cKDTree(points).query_pairs(1e-8, output_type="ndarray"):
+        if kept[one]:
+            kept[other] = False
+    return points[kept]
+
+
+def _polished(faces: Faces, corner: Floats) -> Floats:
+    """The corner solved again from the faces that meet there."""
+    slack = faces.A @ corner + faces.b
+    tight = np.abs(slack) < 1e-8
+    change = np.linalg.lstsq(faces.A[tight], -slack[tight], rcond=1e-10)[0]
+    better: Floats = corner + change if np.abs(change).max() < 1e-7 else corner
+    return better
+
+
+def _sorted(points: Floats) -> Floats:
+    # Adding zero turns -0.0 into 0.0.
+    return points[np.lexsort(points.T[::-1])] + 0.0
+
+
+def sample(polyhedron: Polyhedron, n: int, random_state: Any = None, box: Any = None) -> Floats:
+    """Draw points evenly from the inside, by hit and run.
+
+    Every point is the end of a walk of its own from the centre of the largest ball, each step to
+    an even draw from the chord in a random direction. Walks go on until together they grow no
+    more, and then 30 + 10 d steps with directions that follow the shape they found. Their
+    distribution comes closer to even with every step.
+
+    Parameters
+    ----------
+    polyhedron : Polyhedron
+    n : int
+        How many points.
+    random_state : int, numpy.random.Generator or None
+        Where the random numbers come from.
+    box : pair (lower, upper), optional
+        Draw from the part in this box, each side a number or one number a feature; needed for
+        an unbounded polyhedron.
+
+    Returns
+    -------
+    ndarray of shape (n, n_features)
+        ``polyhedron.contains`` holds for every row.
+
+    Raises
+    ------
+    GeometryError
+        If the polyhedron is empty, flat, or unbounded without a box.
+
+    Examples
+    --------
+    >>> from polyceptron import Polyhedron
+    >>> from polyceptron.geometry import sample
+    >>> triangle = Polyhedron([[1, 0], [0, 1], [-1, -2]], [0, 0, 4])
+    >>> X = sample(triangle, 1000, random_state=0)
+    >>> triangle.contains(X).all(), X.mean(axis=0).round(1)
+    (np.True_, array([1.3, 0.7]))
+    """
+    n = as_count(n, "n", least=0)
+    rng = np.random.default_rng(random_state)
+    whole = with_box(polyhedron, box)
+    start = nearest_origin(balanced(whole).faces)
+    if start.z is None:
+        raise empty(start.support.tolist(), polyhedron.n_faces)
+    try:
+        inner = boxed(whole, "sample")
+    except GeometryError as error:
+        advice = "; give a box to draw from" if "unbounded" in str(error) else ""
+        raise GeometryError(f"{error}{advice}") from None
+    if inner.radius <= _FLAT:
+        raise GeometryError("sample: the polyhedron is flat, no ball of any size fits inside")
+    d = polyhedron.n_features
+    Y = np.tile(inner.centre, (max(n, 10 * d), 1))
+    Y, shape = _grown(Y, inner.faces, rng)
+    return _inside(whole, inner, _walk(Y, inner.faces, shape, 30 + 10 * d, rng)[:n])
+
+
+def _grown(Y: Floats, faces: Faces, rng: Any) -> tuple[Floats, Floats]:
+    """Walk until the cloud of walks grows no more; return it, and its shape for directions.
+
+    Where a set is thin in a direction that is no feature's own, steps of a round shape are as
+    short as it is thin. In the shape of the cloud they grow with it.
+    """
+    d = Y.shape[1]
+    shape, size = np.eye(d), -np.inf
+    for _ in range(100):
+        Y = _walk(Y, faces, shape, 5, rng)
+        cloud = np.atleast_2d(np.cov(Y.T))
+        # Never quite flat, so that every direction stays possible.
+        shape = np.asarray(np.linalg.cholesky(cloud + 1e-15 * np.trace(cloud) * np.eye(d)), float)
+        before, size = size, float(np.log(np.diag(shape)).sum())
+        if size - before < 0.02 * d:
+            break
+    return Y, shape
+
+
+def _walk(Y: Floats, faces: Faces, shape: Floats, n_steps: int, rng: Any) -> Floats:
+    for _ in range(n_steps):
+        way = rng.standard_normal(Y.shape) @ shape.T
+        slack = np.maximum(Y @ faces.A.T + faces.b, 0.0)
+        pace = way @ faces.A.T
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ends = -slack / pace
+        ahead = np.where(pace < 0, ends, np.inf).min(axis=1)
+        behind = np.where(pace > 0, ends, -np.inf).max(axis=1)
+        Y = Y + (behind + (ahead - behind) * rng.random(len(Y)))[:, None] * way
+    return Y
+
+
+def _inside(polyhedron: Polyhedron, box: Boxed, Y: Floats) -> Floats:
+    """The points in user units; those that rounding put outside are drawn towards the centre."""
+    pull = 1e-15
+    X = box.to_user(Y)
+    out: NDArray[np.bool_] = ~polyhedron.contains(X)
+    while out.any() and pull < 1:
+        pull *= 4
+        Y[out] += pull * (box.centre - Y[out])
+        X = box.to_user(Y)
+        out = ~polyhedron.contains(X)
+    return X
