@@ -6,7 +6,7 @@ Names are loaded when they are first used, so ``import polyceptron`` costs next 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from polyceptron import datasets, plots
+    from polyceptron import datasets, explain, export, geometry, plots
     from polyceptron.learners import (
         OC1,
         PCSLP,
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         Polyceptron,
     )
     from polyceptron.lp import LPError
+    from polyceptron.model_file import ModelFileError, load_model, save_model
     from polyceptron.polyhedron import Polyhedron
 
 __version__ = "0.1.0"
@@ -28,12 +29,18 @@ __all__ = [
     "SPLA2",
     "BatchPolyceptron",
     "LPError",
+    "ModelFileError",
     "OnlinePolyceptron",
     "Polyceptron",
     "Polyhedron",
     "__version__",
     "datasets",
+    "explain",
+    "export",
+    "geometry",
+    "load_model",
     "plots",
+    "save_model",
 ]
 
 # Public name -> the module that defines it, or that it is.
@@ -44,11 +51,17 @@ _HOME = {
     "SPLA2": "polyceptron.learners",
     "BatchPolyceptron": "polyceptron.learners",
     "LPError": "polyceptron.lp",
+    "ModelFileError": "polyceptron.model_file",
     "OnlinePolyceptron": "polyceptron.learners",
     "Polyceptron": "polyceptron.learners",
     "Polyhedron": "polyceptron.polyhedron",
     "datasets": "polyceptron.datasets",
+    "explain": "polyceptron.explain",
+    "export": "polyceptron.export",
+    "geometry": "polyceptron.geometry",
+    "load_model": "polyceptron.model_file",
     "plots": "polyceptron.plots",
+    "save_model": "polyceptron.model_file",
 }
 
 
