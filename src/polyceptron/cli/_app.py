@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import click
 
+from polyceptron.cli._compare import compare
+from polyceptron.cli._datasets import datasets
+from polyceptron.cli._explain import explain
+from polyceptron.cli._export import export
+from polyceptron.cli._fit import fit
+from polyceptron.cli._plot import plot
+from polyceptron.cli._predict import predict
 from polyceptron.cli._reproduce import reproduce
+from polyceptron.cli._show import evaluate, show
 from polyceptron.cli._study import study
 
 
@@ -15,13 +24,25 @@ class _Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            return super().invoke(ctx)
-        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            result = super().invoke(ctx)
+            sys.stdout.flush()  # a reader that has gone away is noticed here, not at exit
+            return result
+        except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError) as error:
+            if isinstance(error, click.ClickException) and error.__cause__ is not None:
+                self._trace(ctx, error.__cause__)
             raise
         except Exception as error:
-            if ctx.params.get("debug"):
-                raise
+            self._trace(ctx, error)
             raise click.ClickException(_in_one_line(error)) from error
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """In the order in which they are used, not by the alphabet."""
+        del ctx
+        return list(self.commands)
+
+    def _trace(self, ctx: click.Context, error: BaseException) -> None:
+        if ctx.params.get("debug"):
+            raise error
 
 
 def _in_one_line(error: Exception) -> str:
@@ -47,5 +68,19 @@ def app(debug: bool) -> None:
     del debug  # the group itself reads it
 
 
-app.add_command(reproduce)
-app.add_command(study)
+_IN_ORDER = (
+    fit,
+    show,
+    predict,
+    explain,
+    plot,
+    export,
+    evaluate,
+    compare,
+    datasets,
+    reproduce,
+    study,
+)
+
+for command in _IN_ORDER:
+    app.add_command(command)

@@ -9,6 +9,9 @@ from typing import Any
 
 import click
 
+standalone = False
+"""Whether this process is the command line's own."""
+
 
 def cores() -> int:
     """Cores that this process may use."""

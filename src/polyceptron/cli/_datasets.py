@@ -1,0 +1,40 @@
+"""`polyceptron datasets`: the paper's sets as files."""
+
+from __future__ import annotations
+
+import click
+
+from polyceptron.cli._out import check_free, force_option, out_option, write
+from polyceptron.cli._tables import table
+
+_NAMES = {
+    "dataset1": ("make_dataset1", "1000 x 10, made: 3 inequalities"),
+    "dataset2": ("make_dataset2", "1000 x 20, made: 4 inequalities"),
+    "ionosphere": ("load_ionosphere", "351 x 34, radar returns"),
+    "breast-cancer": ("load_breast_cancer", "683 x 9, cells of breast tumours"),
+}
+
+
+@click.command(short_help="List the paper's data sets, or write one to a file.")
+@click.argument("name", required=False, type=click.Choice(list(_NAMES)), metavar="[NAME]")
+@out_option("A CSV", default="-")
+@force_option
+def datasets(name: str | None, output: str, force: bool) -> None:
+    """List the paper's data sets, or write the one called NAME as CSV, with the column `class`."""
+    if name is None:
+        rows = [[key, about] for key, (_, about) in _NAMES.items()]
+        click.echo(table(["name", "rows x columns"], rows, left=2))
+        return
+    check_free(output, force)
+
+    from polyceptron import datasets as sets
+    from polyceptron.cli._format import quoted_field
+
+    bunch = getattr(sets, _NAMES[name][0])()
+    labels = dict(zip((-1, 1), bunch.target_names.tolist(), strict=True))
+    names = [quoted_field(column).decode() for column in [*bunch.feature_names, "class"]]
+    lines = [",".join(names)]
+    for row, label in zip(bunch.data.tolist(), bunch.target.tolist(), strict=True):
+        values = [str(int(value)) if value.is_integer() else repr(value) for value in row]
+        lines.append(",".join([*values, labels[label]]))
+    write(output, "\n".join(lines) + "\n")

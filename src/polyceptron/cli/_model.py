@@ -1,0 +1,215 @@
+"""A model file together with rows for it: columns matched by name, answers with their reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+if TYPE_CHECKING:
+    from polyceptron.encoding import Encoding
+    from polyceptron.readers import Reader, Table
+
+model_argument = click.argument("model", type=click.Path(dir_okay=False))
+data_argument = click.argument("data", type=click.Path(dir_okay=False, allow_dash=True))
+
+
+class Answers(NamedTuple):
+    """For every row the place of its class, a score, and the face that decided."""
+
+    place: Any
+    score: Any
+    face: Any
+    slack: Any
+
+
+class Loaded:
+    """A model from a file.
+
+    Parameters
+    ----------
+    path : str
+    """
+
+    def __init__(self, path: str) -> None:
+        from polyceptron.model_file import read_model
+
+        self.path = path
+        self.estimator, self.encoding, self.summary = read_model(Path(path))
+        if hasattr(self.estimator, "n_jobs"):
+            self.estimator.n_jobs = 1  # rows come in pieces, in threads of their own
+        names = getattr(self.estimator, "feature_names_in_", None)
+        self.names: list[str] | None = None if names is None else list(names)
+        self.polyhedra = polyhedra_of(self.estimator)
+        """Pairs of a label and a polyhedron."""
+        if names is not None:
+            # We match columns by name ourselves; scikit-learn would warn of rows without names.
+            del self.estimator.feature_names_in_
+
+    @property
+    def target(self) -> str | None:
+        """The column of labels that it was learned from."""
+        target = self.summary.get("target")
+        return target if isinstance(target, str) else None
+
+    def open(self, data: str, header: bool | None) -> tuple[Reader, Encoding]:
+        """Open a file with rows for this model."""
+        from polyceptron.encoding import missing_columns
+        from polyceptron.readers import ReaderError, open_table
+
+        known = self.encoding
+        reader = open_table(data, header=header, expect=known.names if known else self.names or ())
+        try:
+            encoding = known or self._by_place(reader)
+            there = set(reader.names)
+            missing = [name for name in encoding.names if name not in there]
+            if missing:
+                text = missing_columns(missing, reader.names)
+                no_header = getattr(getattr(reader, "layout", None), "has_header", True) is False
+                hint = " (the file seems to have no header; --header says it has)" * no_header
+                raise ReaderError(f"{reader.name}: {text}{hint}")
+        except BaseException:
+            reader.__exit__(None, None, None)
+            raise
+        return reader, encoding
+
+    def pieces(
+        self, data: str, header: bool | None, more: Sequence[str] = ()
+    ) -> Iterator[tuple[Table, Any]]:
+        """Give the rows of a file piece by piece: the table, with columns `more` as text, and X."""
+        reader, encoding = self.open(data, header)
+        with reader:
+            lacking = [name for name in more if name not in reader.names]
+            if lacking:
+                from polyceptron.encoding import missing_columns
+                from polyceptron.readers import ReaderError
+
+                raise ReaderError(f"{reader.name}: {missing_columns(lacking, reader.names)}")
+            numbers, texts = kinds(encoding)
+            texts += [name for name in more if name not in texts]
+            for table in reader.chunks([name for name in numbers if name not in texts], texts):
+                yield table, self.encode(table, encoding)
+
+    def _by_place(self, reader: Reader) -> Encoding:
+        """Take columns by name if the model has names but no encoding, else by place."""
+        from polyceptron.encoding import Column, Encoding
+        from polyceptron.readers import ReaderError
+
+        if self.names is not None:
+            return Encoding([Column(name, "number") for name in self.names])
+        n = int(self.estimator.n_features_in_)
+        names = [name for name in reader.names if name not in (self.target, reader.target)]
+        if len(names) != n:
+            raise ReaderError(
+                f"{reader.name}: {len(names)} columns for a model of {n} without names"
+            )
+        return Encoding([Column(name, "number") for name in names])
+
+    def encode(self, table: Table, encoding: Encoding) -> Any:
+        """Return the rows of a table the way the estimator takes them."""
+        if table.matrix is not None:
+            return table.matrix
+        try:
+            return encoding.transform(table)
+        except ValueError:
+            _refuse_gaps(table, encoding)  # which says where
+            raise
+
+    def answer(self, X: Any, *, explain: bool = False) -> Answers:
+        """Return classes and scores, and with `explain` what decided."""
+        estimator = self.estimator
+        if hasattr(estimator, "polyhedron_"):
+            return self._answer_of_one(X, explain)
+        import numpy as np
+
+        if hasattr(estimator, "tree_"):
+            shares = estimator.predict_proba(X)
+        else:
+            shares = estimator.decision_function(X)
+        labels = estimator.predict(X)
+        place = np.searchsorted(estimator.classes_, labels)
+        score = shares[np.arange(len(place)), place]
+        face, slack = self._deciding(X, place) if explain else (None, None)
+        return Answers(place, score, face, slack)
+
+    def _answer_of_one(self, X: Any, explain: bool) -> Answers:
+        import numpy as np
+
+        from polyceptron.criterion import decide
+
+        inside, polyhedron = self.estimator._inside, self.polyhedra[0][1]
+        if explain:
+            margins = polyhedron.margins(X)
+            face, h = margins.argmin(axis=1), margins.min(axis=1)
+        else:  # what decision_function does, without looking once more whether all is finite
+            face, (h, finite) = None, decide(X, polyhedron.W, polyhedron.b, 1)
+            h = h if finite else polyhedron.decision(X)
+        place = np.where(h >= 0, inside, 1 - inside)
+        return Answers(place, h if inside == 1 else -h, face, h)
+
+    def _deciding(self, X: Any, place: Any) -> tuple[Any, Any]:
+        """The face of least slack of each row's own polyhedron: its class's, or its leaf's."""
+        import numpy as np
+
+        rows = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
+        estimator = self.estimator
+        if hasattr(estimator, "tree_"):
+            parts = estimator.tree_.faces()
+            own = estimator.tree_.apply(rows)
+        else:
+            of_class = estimator.polyhedra_.values()
+            parts = {j: (part.W, part.b) for j, part in enumerate(of_class)}
+            own = place
+        face, slack = np.full(len(rows), -1), np.full(len(rows), np.inf)
+        for part in np.unique(own).tolist():
+            W, b = parts[part]
+            mine = np.flatnonzero(own == part)
+            if len(b):
+                margins = rows[mine] @ np.asarray(W).T + b
+                face[mine], slack[mine] = margins.argmin(axis=1), margins.min(axis=1)
+        return face, slack
+
+
+def kinds(encoding: Encoding) -> tuple[list[str], list[str]]:
+    """Return the names of an encoding's numbers, and of its categories."""
+    numbers = [column.name for column in encoding.columns if column.kind == "number"]
+    return numbers, [column.name for column in encoding.columns if column.kind != "number"]
+
+
+def polyhedra_of(estimator: Any) -> list[tuple[Any, Any]]:
+    """Return pairs of a label and a polyhedron with names, whatever the learner."""
+    from polyceptron.polyhedron import Polyhedron
+
+    if hasattr(estimator, "tree_"):
+        pairs = [
+            (label, part)
+            for label in estimator.classes_.tolist()
+            for part in estimator.polyhedra(label)
+        ]
+    elif hasattr(estimator, "estimators_"):
+        pairs = list(estimator.polyhedra_.items())
+    else:
+        pairs = [(estimator.classes_.tolist()[estimator._inside], estimator.polyhedron_)]
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is None:
+        return pairs
+    return [(label, Polyhedron(part.W, part.b, names.tolist())) for label, part in pairs]
+
+
+def _refuse_gaps(table: Table, encoding: Encoding) -> None:
+    import numpy as np
+
+    from polyceptron.encoding import is_missing
+    from polyceptron.readers import ReaderError
+
+    for column in encoding.columns:
+        if column.fill is None:
+            gaps = is_missing(table[column.name])
+            if gaps.any():
+                where = table.where(int(np.flatnonzero(gaps)[0]), column.name)
+                raise ReaderError(
+                    f"{where}: a missing value, which this model cannot fill "
+                    "(fit --missing median makes one that can)"
+                )

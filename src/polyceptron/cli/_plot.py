@@ -1,0 +1,112 @@
+"""`polyceptron plot`: a model as a picture."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from polyceptron.cli._data import header_option
+from polyceptron.cli._model import model_argument
+from polyceptron.cli._out import check_free, force_option, out_option
+from polyceptron.cli._tables import note
+
+if TYPE_CHECKING:
+    from polyceptron.cli._model import Loaded
+
+_ENDS = (".png", ".svg", ".html")
+_MOST = 20_000
+"""Rows in a picture; more would be a blot."""
+
+
+@click.command(short_help="Draw a model.")
+@model_argument
+@click.argument("data", required=False, type=click.Path(dir_okay=False, allow_dash=True))
+@click.option(
+    "--row", type=click.IntRange(1), metavar="N", help="Draw why this row is answered so."
+)
+@out_option("A picture: its name ends in .png, .svg or .html", required=True)
+@force_option
+@header_option
+def plot(
+    model: str, data: str | None, row: int | None, output: str, force: bool, header: bool | None
+) -> None:
+    """Draw a model: what decides where, and the weight of each column; with DATA also its rows."""
+    if not output.lower().endswith(_ENDS):
+        raise click.BadParameter(f"{output!r} must end in .png, .svg or .html", param_hint="-o")
+    if row is not None and data is None:
+        raise click.UsageError("--row needs DATA.")
+    check_free(output, force)
+
+    from polyceptron.cli._model import Loaded
+    from polyceptron.cli._waiting import Waiting
+
+    loaded = Loaded(model)
+    X, y = _rows(loaded, data, header) if data is not None and row is None else (None, None)
+    with Waiting("Drawing"):
+        _draw(loaded, X, y, output, data, header, row)
+    click.echo(f"Picture: {output}")
+
+
+def _draw(
+    loaded: Loaded,
+    X: Any,
+    y: Any,
+    output: str,
+    data: str | None,
+    header: bool | None,
+    row: int | None,
+) -> None:
+    try:
+        from polyceptron.plots import WaterfallDisplay, plot_model, save
+    except ImportError as error:
+        raise click.ClickException(
+            f"plot needs matplotlib: pip install 'polyceptron[plot]' ({error})"
+        ) from error
+    import numpy as np
+
+    if row is None or data is None:
+        save(plot_model(loaded.estimator, X, y, feature_names=loaded.names), output)
+        return
+    from polyceptron.cli._explain import find_row, typical
+
+    if not hasattr(loaded.estimator, "polyhedron_"):
+        raise click.ClickException("--row draws models of two classes with one polyhedron")
+    _, x = find_row(loaded, data, header, row)
+    inside, polyhedron = loaded.polyhedra[0]
+    outside = next(c for c in loaded.estimator.classes_.tolist() if c != inside)
+    medians, _ = typical(loaded, len(x))
+    reference = None if medians is None else np.array([medians])
+    save(
+        WaterfallDisplay.from_polyhedron(polyhedron, x, reference, answers=(inside, outside)),
+        output,
+    )
+
+
+def _rows(loaded: Loaded, data: str, header: bool | None) -> tuple[Any, Any]:
+    """The first rows of a file, with their labels if it has them."""
+    import numpy as np
+
+    from polyceptron.readers import open_table
+
+    target = loaded.target
+    if data == "-" or target is None:
+        more = []
+    else:
+        with open_table(data, header=header) as reader:
+            more = [target] if target in reader.names else []
+    parts, labels, n = [], [], 0
+    for table, X in loaded.pieces(data, header, more):
+        parts.append(X.toarray() if hasattr(X, "toarray") else X)
+        labels += [table[name] for name in more]
+        n += table.n_rows
+        if n > _MOST:
+            note(f"the first {_MOST} rows are drawn")
+            break
+    X = np.concatenate(parts)[:_MOST]
+    if not labels:
+        return X, None
+    texts = np.concatenate(labels)[:_MOST]
+    known = {str(label): label for label in loaded.estimator.classes_.tolist()}
+    kept = np.array([text in known for text in texts])
+    return X[kept], np.array([known[text] for text in texts[kept]])

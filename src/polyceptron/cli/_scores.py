@@ -1,0 +1,109 @@
+"""How well a model answers: shares, the confusion matrix, what its faces reject."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import click
+
+from polyceptron.cli._tables import section, shown, table
+from polyceptron.cli._waiting import Waiting
+
+
+class Score(NamedTuple):
+    """Answers on rows that were not learned from."""
+
+    what: str
+    accuracy: float
+    spread: float | None
+    y: Any
+    answers: Any
+
+
+def held_out(estimator: Any, X: Any, y: Any, share: float, seed: int) -> tuple[Score, Any]:
+    """Return the score on a share of the rows, and which others the estimator learned from."""
+    import numpy as np
+    from sklearn.model_selection import train_test_split
+
+    rows = np.arange(len(y))
+    try:
+        train, test = train_test_split(rows, test_size=share, random_state=seed, stratify=y)
+    except ValueError as error:
+        raise ValueError(f"--test-size {share:g} does not work here: {error}") from None
+    with Waiting("Learning"):
+        estimator.fit(X[train], y[train])
+        answers = estimator.predict(X[test])
+    accuracy = float(np.mean(answers == y[test]))
+    what = f"{len(test)} rows held out"
+    return Score(what, accuracy, None, y[test], answers), train
+
+
+def cross_validated(estimator: Any, X: Any, y: Any, n: int, seed: int, title: str = "") -> Score:
+    """Return the score of stratified cross-validation."""
+    import numpy as np
+    from sklearn.base import clone
+    from sklearn.model_selection import StratifiedKFold
+
+    fewest = min(np.unique(y, return_counts=True)[1])
+    if fewest < n:
+        raise ValueError(f"--cv {n} needs {n} rows of every class; one has {fewest}")
+    folds = list(StratifiedKFold(n, shuffle=True, random_state=seed).split(np.zeros(len(y)), y))
+    answers = np.empty_like(y)
+    shares = []
+    with Waiting("Cross-validating") as waiting:
+        for i, (train, test) in enumerate(folds, 1):
+            waiting.say(f"{title}{': ' if title else ''}fold {i} of {n}")
+            model = clone(estimator).fit(X[train], y[train])
+            answers[test] = model.predict(X[test])
+            shares.append(float(np.mean(answers[test] == y[test])))
+    spread = float(np.std(shares))
+    return Score(f"{n}-fold cross-validation", float(np.mean(shares)), spread, y, answers)
+
+
+def confusion(y: Any, answers: Any, classes: Any) -> str:
+    """Return the confusion matrix as text: a row for each class, a column for each answer."""
+    import numpy as np
+
+    places = [np.searchsorted(classes, labels) for labels in (y, answers)]
+    counts = np.zeros((len(classes), len(classes)), dtype=int)
+    np.add.at(counts, tuple(places), 1)
+    labels = [shown(label) for label in classes.tolist()]
+    header = ["class \\ answer", *labels]
+    return table(header, [[labels[j], *counts[j]] for j in range(len(labels))])
+
+
+def show_faces(
+    estimator: Any, polyhedra: Sequence[tuple[Any, Any]], X: Any = None, y: Any = None
+) -> None:
+    """Print the inequalities of every polyhedron, and how many rows each face rejects."""
+    for label, polyhedron in polyhedra:
+        lines = ["inequality", *polyhedron.to_text().splitlines()]
+        n = polyhedron.n_faces
+        counts = [["face"], *([str(k)] for k in range(n))]
+        if X is not None:
+            heads = ["rejects others", f"rejects {shown(label)}"]
+            rejected = [heads, *_rejections(polyhedron, X, y == label)]
+            counts = [a + b for a, b in zip(counts, rejected, strict=True)]
+        aligned = table(counts[0], counts[1:]).splitlines()
+        width = max(map(len, aligned))
+        body = [f"{a.ljust(width)}  {b}" for a, b in zip(aligned, lines, strict=True)]
+        how = "this holds" if n == 1 else f"all {n} hold"
+        section(f"{shown(label)} if {how}", "\n".join(body))
+    click.echo(f"\n{_otherwise(estimator)}")
+
+
+def _otherwise(estimator: Any) -> str:
+    if hasattr(estimator, "estimators_"):
+        return "Where none or several hold, the answer is the class that is most probable."
+    if hasattr(estimator, "tree_"):
+        return "One of them holds for every row: they are the leaves of a tree."
+    return f"Otherwise {shown(estimator.classes_.tolist()[1 - estimator._inside])}."
+
+
+def _rejections(polyhedron: Any, X: Any, is_own: Any) -> list[list[Any]]:
+    rejected = polyhedron.margins(X) < 0
+    return [
+        [int((rejected[:, k] & ~is_own).sum()), int((rejected[:, k] & is_own).sum())]
+        for k in range(polyhedron.n_faces)
+    ]

@@ -1,0 +1,446 @@
+"""`fit`, `show`, `evaluate`, `compare` and `datasets`: what they learn, print and refuse."""
+
+import gzip
+import json
+import os
+import pty
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from cli_files import done, failed, people, run, text_of
+from polyceptron.cli._data import as_labels
+from polyceptron.cli._scores import confusion
+from polyceptron.cli._tables import shown, table
+from polyceptron.model_file import read_model
+
+QUICK = ["-l", "batch", "-k", 1]
+
+
+@pytest.fixture
+def data(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_text(text_of(people()))
+    return path
+
+
+@pytest.fixture
+def model(tmp_path, data):
+    done("fit", data, "-t", "class", *QUICK, "-o", tmp_path / "model.json")
+    return tmp_path / "model.json"
+
+
+class TestFit:
+    def test_prints_what_was_learned(self, tmp_path, data):
+        text = done("fit", data, "--target", "class", *QUICK, "-o", tmp_path / "m.json")
+        rows = people()
+        sick = sum(row[-1] == "sick" for row in rows)
+        assert f"Rows: 200 (sick {sick}, well {200 - sick}), 5 features" in text
+        assert "Accuracy: " in text
+        assert "class \\ answer  sick  well" in text
+        assert "rejects others  rejects well  inequality" in text
+        assert '"colour=light, green"' in text
+        assert "Otherwise sick." in text
+        assert f"Model: {tmp_path / 'm.json'}" in text
+        read = read_model(tmp_path / "m.json")
+        assert read.encoding.feature_names[-1] == "colour=red"
+        assert read.summary["target"] == "class"
+        assert read.summary["classes"] == {"sick": sick, "well": 200 - sick}
+
+    def test_held_out_and_cross_validated(self, tmp_path, data):
+        held = done("fit", data, "-t", "class", *QUICK, "--test-size", 0.25, "-o", tmp_path / "a")
+        assert "(50 rows held out)" in held
+        assert "(150 rows learned from)" in held
+        crossed = done("fit", data, "-t", "class", *QUICK, "--cv", 4, "-o", tmp_path / "b")
+        assert "(4-fold cross-validation), " in crossed
+        assert read_model(tmp_path / "b").summary["rows"] == 200
+        both = ["--cv", 4, "--test-size", 0.5]
+        assert "exclude each other" in failed(
+            "fit", data, "-t", "class", *both, "-o", tmp_path / "c", code=2
+        )
+
+    def test_inside(self, tmp_path, data):
+        text = done("fit", data, "-t", "class", *QUICK, "--inside", "sick", "-o", tmp_path / "m")
+        assert "sick if this holds" in text
+        error = failed("fit", data, "-t", "class", "--inside", "ill", "-o", tmp_path / "n")
+        assert "--inside must be one of sick, well; got 'ill'" in error
+
+    @pytest.mark.parametrize("learner", ["polyceptron", "online", "spla1", "spla2", "pcslp", "oc1"])
+    def test_every_learner(self, tmp_path, data, learner):
+        path = tmp_path / "m.json"
+        done("fit", data, "-t", "class", "-l", learner, "-o", path, "--drop", "colour")
+        assert "Accuracy" in done("evaluate", path, data)
+        assert "age" in done("show", path)
+        assert len(done("predict", path, data, "--explain").splitlines()) == 201
+        assert "Row 3 " in done("explain", path, data, "--row", 3)
+
+    def test_three_classes(self, tmp_path):
+        rows = [[*row[:2], "old" if row[0] > 70 else row[3]] for row in people(150)]
+        path = tmp_path / "three.csv"
+        path.write_text(text_of(rows, ("age", "dose", "class")))
+        model = tmp_path / "m.json"
+        text = done("fit", path, "-t", "class", "-o", model)
+        assert "old if " in text
+        assert "most probable" in text
+        assert "Accuracy" in done("evaluate", model, path)
+        assert "most probable" in done("explain", model, path)
+        assert done("predict", model, path, "--explain").startswith("prediction,score,face,slack")
+        error = failed("fit", path, "-t", "class", "-l", "batch", "-o", tmp_path / "n")
+        assert "--learner batch learns two classes, and there are 3" in error
+        assert "polyceptron, oc1" in error
+        error = failed("fit", path, "-t", "class", "--inside", "old", "-o", tmp_path / "n")
+        assert "each gets a polyhedron of its own" in error
+        table = done("compare", path, "-t", "class", "--cv", 2, "--learners", "oc1")
+        assert "oc1" in table
+
+    def test_formats_give_the_same_model(self, tmp_path, data):
+        rows = people()
+        columns = list(zip(*rows, strict=True))
+        frame = pa.table(dict(zip(["age", "dose", "colour", "class"], columns, strict=True)))
+        pq.write_table(frame, tmp_path / "p.parquet")
+        (tmp_path / "t.tsv").write_text(text_of(rows, delimiter="\t"))
+        (tmp_path / "g.csv.gz").write_bytes(gzip.compress(data.read_bytes()))
+        np.savez(
+            tmp_path / "n.npz",
+            **{
+                name: np.array(column)
+                for name, column in zip(["age", "dose", "colour", "class"], columns, strict=True)
+            },
+        )
+        models = []
+        for i, path in enumerate(
+            [data, *(tmp_path / n for n in ("p.parquet", "t.tsv", "g.csv.gz", "n.npz"))]
+        ):
+            done("fit", path, "-t", "class", *QUICK, "-o", tmp_path / f"{i}.json")
+            models.append((tmp_path / f"{i}.json").read_text())
+        done("fit", "-", "-t", "class", *QUICK, "-o", tmp_path / "s.json", stdin=data.read_bytes())
+        models.append((tmp_path / "s.json").read_text())
+        assert len(set(models)) == 1
+
+    def test_libsvm_and_npz_know_their_target(self, tmp_path):
+        rows = people(60)
+        lines = [f"{'+1' if row[3] == 'sick' else '-1'} 1:{row[0]} 2:{row[1]}" for row in rows]
+        (tmp_path / "d.svm").write_text("\n".join(lines) + "\n")
+        text = done("fit", tmp_path / "d.svm", *QUICK, "-o", tmp_path / "m.json")
+        assert "*x1 " in text
+        assert "*x2 " in text
+        assert "Accuracy" in done("evaluate", tmp_path / "m.json", tmp_path / "d.svm")
+        X = np.array([row[:2] for row in rows], dtype=float)
+        np.savez(tmp_path / "d.npz", X=X, y=[row[3] for row in rows])
+        done("fit", tmp_path / "d.npz", *QUICK, "-o", tmp_path / "n.json")
+        first = done("predict", tmp_path / "m.json", tmp_path / "d.svm")
+        assert done("predict", tmp_path / "m.json", tmp_path / "d.npz") == first
+
+    def test_sparse_rows(self, tmp_path):
+        rng = np.random.default_rng(0)
+        lines = []
+        for _ in range(80):
+            label = rng.choice([-1, 1])
+            lines.append(f"{label} {7 if label > 0 else 8}:1 {rng.integers(10, 400)}:0.5")
+        (tmp_path / "d.svm").write_text("\n".join(lines) + "\n")
+        text = done("fit", tmp_path / "d.svm", *QUICK, "-o", tmp_path / "m.json")
+        assert "x7" in text
+        assert "Accuracy: 100.00%" in done("evaluate", tmp_path / "m.json", tmp_path / "d.svm")
+        assert "Row 2 " in done("explain", tmp_path / "m.json", tmp_path / "d.svm", "--row", 2)
+
+    def test_no_header(self, tmp_path):
+        (tmp_path / "d.txt").write_text(text_of([row[:2] + row[3:] for row in people(60)], None))
+        text = done("fit", tmp_path / "d.txt", "--target", "-1", *QUICK, "-o", tmp_path / "m.json")
+        assert "x1" in text
+        done("fit", tmp_path / "d.txt", "-t", 3, *QUICK, "-o", tmp_path / "n.json")
+        done(
+            "fit", tmp_path / "d.txt", "-t", "x3", *QUICK, "-o", tmp_path / "o.json", "--no-header"
+        )
+        assert (tmp_path / "m.json").read_text() == (tmp_path / "n.json").read_text()
+
+    def test_columns(self, tmp_path, data):
+        done("fit", data, "-t", "class", *QUICK, "--features", "dose, age", "-o", tmp_path / "a")
+        assert read_model(tmp_path / "a").encoding.names == ("dose", "age")
+        done("fit", data, "-t", "class", *QUICK, "--drop", "colour", "-o", tmp_path / "b")
+        assert read_model(tmp_path / "b").encoding.names == ("age", "dose")
+        error = failed("fit", data, "-t", "class", "--drop", "color", "-o", tmp_path / "c")
+        assert "column 'color' is missing (is it 'colour'?)" in error
+        error = failed(
+            "fit", data, "-t", "class", "--drop", "age,dose,colour", "-o", tmp_path / "c"
+        )
+        assert "no column is left to learn from" in error
+        assert "names the target" in failed(
+            "fit", data, "-t", "class", "--features", "class", "-o", tmp_path / "c", code=2
+        )
+
+    def test_codes(self, tmp_path):
+        rows = [[row[0] % 3, *row[1:]] for row in people()]
+        (tmp_path / "d.csv").write_text(text_of(rows))
+        done("fit", tmp_path / "d.csv", "-t", "class", *QUICK, "--categories", "age",
+             "-o", tmp_path / "m")  # fmt: skip
+        assert read_model(tmp_path / "m").encoding.feature_names[:3] == ("age=0", "age=1", "age=2")
+
+    def test_a_column_without_a_name_is_left_out(self, tmp_path):
+        rows = [[i, *row] for i, row in enumerate(people(60))]
+        (tmp_path / "d.csv").write_text(text_of(rows, ("", "age", "dose", "colour", "class")))
+        result = run("fit", tmp_path / "d.csv", "-t", "class", *QUICK, "-o", tmp_path / "m.json")
+        assert result.exit_code == 0
+        assert "Note: left out, as without a name: column 1" in result.stderr
+        assert "column 1" not in read_model(tmp_path / "m.json").encoding.names
+
+    def test_a_file_is_not_written_over(self, tmp_path, data, model):
+        before = model.read_text()
+        error = failed("fit", data, "-t", "class", *QUICK, "-o", model)
+        assert error == f"Error: {model}: is there already; --force writes over it\n"
+        assert model.read_text() == before
+        done("fit", data, "-t", "class", "-l", "batch", "-k", 2, "-o", model, "--force")
+        assert model.read_text() != before
+        assert "is a folder" in failed("fit", data, "-t", "class", "-o", tmp_path)
+        error = failed("fit", data, "-t", "class", "-o", tmp_path / "no" / "m.json")
+        assert "there is no folder" in error
+        assert failed("fit", data, "-t", "class", "-o", "-", code=2)
+
+    def test_the_seed_decides(self, tmp_path, data):
+        for name in ("a", "b"):
+            done("fit", data, "-t", "class", *QUICK, "--seed", 3, "-o", tmp_path / name)
+        assert (tmp_path / "a").read_text() == (tmp_path / "b").read_text()
+
+    def test_warnings_are_one_line(self, tmp_path, data, monkeypatch):
+        import warnings
+
+        from polyceptron.learners import BatchPolyceptron
+
+        original = BatchPolyceptron.fit
+
+        def fit(self, *arguments):
+            warnings.warn("two\nlines", stacklevel=2)
+            return original(self, *arguments)
+
+        monkeypatch.setattr(BatchPolyceptron, "fit", fit)
+        result = run("fit", data, "-t", "class", *QUICK, "-o", tmp_path / "m.json")
+        assert result.exit_code == 0
+        assert "Warning: two lines\n" in result.stderr
+
+
+class TestMissing:
+    @pytest.fixture
+    def gaps(self, tmp_path):
+        rows = people()
+        rows[3][0] = ""
+        rows[5][0] = "NA"
+        rows[7][2] = ""
+        rows[9][3] = "?"
+        (tmp_path / "gaps.csv").write_text(text_of(rows))
+        return tmp_path / "gaps.csv"
+
+    def test_is_an_error_that_counts(self, tmp_path, gaps):
+        error = failed("fit", gaps, "-t", "class", *QUICK, "-o", tmp_path / "m")
+        assert f"{gaps}, line 5, column 'age': a missing value" in error
+        assert "'age' (2), 'colour' (1), 'class' (1)" in error
+        assert "--missing drop" in error
+
+    def test_drop(self, tmp_path, gaps, data):
+        result = run("fit", gaps, "-t", "class", *QUICK, "--missing", "drop", "-o", tmp_path / "m")
+        assert "Note: 4 rows left out for missing values" in result.stderr
+        assert "Rows: 196" in result.stdout
+        error = failed("predict", tmp_path / "m", gaps)
+        assert f"{gaps}, line 5, column 'age': a missing value, which this model" in error
+        assert len(done("predict", tmp_path / "m", data).splitlines()) == 201
+
+    def test_median(self, tmp_path, gaps):
+        result = run(
+            "fit", gaps, "-t", "class", *QUICK, "--missing", "median", "-o", tmp_path / "m"
+        )
+        assert "Note: 1 rows left out" in result.stderr
+        age, _, colour = read_model(tmp_path / "m").encoding.columns
+        rows = [row for i, row in enumerate(people()) if i not in (3, 5, 9)]
+        assert age.fill == np.median([row[0] for row in rows])
+        assert colour.fill in colour.categories
+        assert len(done("predict", tmp_path / "m", gaps).splitlines()) == 201
+        assert "if missing" in done("show", tmp_path / "m")
+
+    def test_nothing_left(self, tmp_path):
+        (tmp_path / "d.csv").write_text("a,class\n,x\n1,\n")
+        error = failed("fit", tmp_path / "d.csv", "-t", "class", "--missing", "drop", "-o", "m")
+        assert "every row has a missing value" in error
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(
+        ("text", "arguments", "message"),
+        [
+            ("age,target\n1,x\n2,y\n", ["-t", "Targte"], "'Targte' is missing (is it 'target'?)"),
+            ("age,class\n1,x\n2,x\n", ["-t", "class"], "two classes are needed; all rows are 'x'"),
+            (
+                "age,class\n" + "".join(f"{i},{i}.5\n" for i in range(150)),
+                ["-t", "class"],
+                "150 different values in 150 rows are no classes",
+            ),
+            (
+                "name,age,class\n" + "".join(f"n{i},{i},{i % 2}\n" for i in range(150)),
+                ["-t", "class"],
+                "too many categories: 'name' has 150 in 150 rows: leave such columns out (--drop)",
+            ),
+            (
+                "age,class\n1,x\n2,y\nabc,x\n4,y\n",
+                ["-t", "class"],
+                "line 4, column 'age': 'abc' is not a number: mend it, or use --drop",
+            ),
+            ("age,class\n1,x\n2\n", ["-t", "class"], "line 3: 1 field where the header has 2"),
+            ("", ["-t", "class"], " is empty"),
+            ("age,class\n", ["-t", "class"], " has a header and no rows"),
+            ("age,class\n1,x\n2,y\n3,x\n", ["-t", "class", "--cv", "2"], "--cv 2 needs 2 rows"),
+            ("age,class\n1,x\n2,y\n", ["-t", "class", "--test-size", ".1"], "--test-size 0.1"),
+            ("age,class\n1,x\n2,y\n", ["-t", "class", "-l", "oc1", "-k", "3"], "leave out -k"),
+            ("age,class\n1,x\n2,y\n", ["-t", "2", "-l", "oc1", "--inside", "x"], "no class inside"),
+        ],
+    )  # fmt: skip
+    def test_one_line(self, tmp_path, text, arguments, message):
+        (tmp_path / "d.csv").write_text(text)
+        result = run("fit", tmp_path / "d.csv", *arguments, "-o", tmp_path / "m.json")
+        assert result.exit_code == 1
+        assert len(result.stderr.splitlines()) == 1
+        assert message in result.stderr
+        assert not (tmp_path / "m.json").exists()
+
+    def test_target_is_asked_for(self, tmp_path, data):
+        error = failed("fit", data, "-o", tmp_path / "m", code=2)
+        assert "which of 'age', 'dose', 'colour', 'class' is the class?" in error
+
+    def test_no_such_file(self, tmp_path):
+        error = failed("fit", tmp_path / "no.csv", "-t", "x", "-o", tmp_path / "m")
+        assert error == f"Error: {tmp_path / 'no.csv'}: No such file or directory\n"
+
+    def test_usage(self, tmp_path, data):
+        for arguments in (["-k", 0], ["--cv", 1], ["--test-size", 1], ["-l", "x"], ["--nonsense"]):
+            assert run("fit", data, "-t", "class", "-o", tmp_path / "m", *arguments).exit_code == 2
+
+    def test_debug_shows_the_traceback(self, tmp_path):
+        (tmp_path / "d.csv").write_text("age,class\n1,x\n2,y\nabc,x\n4,y\n")
+        result = run("--debug", "fit", tmp_path / "d.csv", "-t", "class", "-o", tmp_path / "m")
+        assert type(result.exception).__name__ == "NotANumberError"
+
+
+class TestShow:
+    def test_show(self, model):
+        text = done("show", model)
+        assert "Learner: BatchPolyceptron" in text
+        assert "Classes: sick, well" in text
+        assert "Target: class" in text
+        assert "Rows learned from: 200" in text
+        assert "blue, light, green, red" in text
+
+    def test_what_is_no_model(self, tmp_path, data):
+        assert str(data) in failed("show", data)
+        assert "No such file" in failed("show", tmp_path / "no.json")
+
+    def test_a_summary_of_another_kind(self, tmp_path, model):
+        document = json.loads(model.read_text())
+        document["summary"] = {"target": 3, "accuracy": [1], "columns": {"median": "x"}}
+        (tmp_path / "o.json").write_text(json.dumps(document))
+        assert "Learner" in done("show", tmp_path / "o.json")
+        data = tmp_path / "people.csv"
+        assert "Row 1 " in done("explain", tmp_path / "o.json", data)
+        assert "--target is needed" in failed("evaluate", tmp_path / "o.json", data, code=2)
+
+
+class TestEvaluate:
+    def test_evaluate(self, tmp_path, model, data):
+        text = done("evaluate", model, data)
+        assert "of 200 rows" in text
+        assert "precision" in text
+        (tmp_path / "e.csv").write_text(text_of(people(20, 5), ("age", "dose", "colour", "truth")))
+        assert "of 20 rows" in done("evaluate", model, tmp_path / "e.csv", "--target", "truth")
+        assert "column 'class' is missing" in failed("evaluate", model, tmp_path / "e.csv")
+
+    def test_unknown_classes(self, tmp_path, model):
+        rows = people(20)
+        rows[4][3] = "dead"
+        (tmp_path / "e.csv").write_text(text_of(rows))
+        error = failed("evaluate", model, tmp_path / "e.csv")
+        assert "line 6, column 'class': 'dead' is not one of the classes sick, well" in error
+
+
+class TestCompare:
+    def test_compare(self, data):
+        text = done("compare", data, "-t", "class", "--cv", 2, "--learners", "batch, oc1", "-k", 1)
+        assert "2-fold cross-validation of 200 rows" in text
+        assert {"batch", "oc1"} <= set(text.split())
+        assert "'x' is not among" in failed(
+            "compare", data, "-t", "class", "--learners", "x", code=2
+        )
+
+    def test_all_that_can(self, tmp_path):
+        rows = [[row[0], row[1], "old" if row[0] > 70 else row[3]] for row in people(60)]
+        (tmp_path / "d.csv").write_text(text_of(rows, ("age", "dose", "class")))
+        result = run("compare", tmp_path / "d.csv", "-t", "class", "--cv", 2)
+        assert result.exit_code == 0
+        assert "batch learns two classes, and is left out" in result.stderr
+        assert "polyceptron" in result.stdout
+
+
+class TestDatasets:
+    def test_list(self):
+        assert "breast-cancer" in done("datasets")
+
+    @pytest.mark.parametrize("name", ["dataset1", "dataset2", "ionosphere", "breast-cancer"])
+    def test_write(self, tmp_path, name):
+        done("datasets", name, "-o", tmp_path / "d.csv")
+        text = (tmp_path / "d.csv").read_text()
+        assert text.splitlines()[0].endswith(",class")
+        assert done("datasets", name) == text
+        assert "is there already" in failed("datasets", name, "-o", tmp_path / "d.csv")
+
+    def test_unknown(self):
+        assert run("datasets", "iris").exit_code == 2
+
+
+class TestSmallParts:
+    def test_labels(self):
+        assert as_labels(["1", "0"]) == [1, 0]
+        assert as_labels(["1", "x"]) == ["1", "x"]
+        assert as_labels(["1", "1.0"]) == ["1", "1.0"]
+        assert as_labels(["\u0661", "1"]) == ["\u0661", "1"]
+
+    def test_shown(self):
+        assert shown("a b") == "a b"
+        assert shown("a\nb") == '"a\\nb"'
+        assert shown("") == '""'
+
+    def test_table(self):
+        assert table(["a", "b"], [["xx", 1]]) == "a   b\nxx  1"
+
+    def test_confusion(self):
+        text = confusion(np.array([0, 1, 1]), np.array([0, 0, 1]), np.array([0, 1]))
+        assert text.splitlines()[2].split() == ["1", "1", "1"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+def test_a_sign_of_life_on_a_terminal():
+    """Work of over a second shows what it is doing, and takes it away again."""
+    code = (
+        "import time\n"
+        "from polyceptron.cli._waiting import Waiting\n"
+        "with Waiting('Learning') as waiting:\n"
+        "    time.sleep(1.5)\n"
+        "    waiting.say('fold 2 of 3')\n"
+        "    time.sleep(0.5)\n"
+    )
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stderr=theirs, env=os.environ | {"TERM": "xterm"}
+    ) as process:
+        os.close(theirs)
+        text = b""
+        while True:
+            try:
+                piece = os.read(ours, 65536)
+            except OSError:
+                break
+            if not piece:
+                break
+            text += piece
+        process.wait()
+    os.close(ours)
+    assert process.returncode == 0
+    assert b"Learning" in text
+    assert b"fold 2 of 3" in text

@@ -1,0 +1,202 @@
+"""`predict`: the answers of the library, whatever the file, in constant memory."""
+
+import gzip
+import subprocess
+import sys
+import tracemalloc
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from cli_files import done, failed, people, read_csv, run, text_of
+from polyceptron.cli._format import Formatter, quoted_field
+from polyceptron.cli._model import Answers
+from polyceptron.model_file import read_model, save_model
+from polyceptron.readers import _split as split
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("predict")
+    (folder / "people.csv").write_text(text_of(people()))
+    done("fit", folder / "people.csv", "-t", "class", "-l", "batch", "-k", 2,
+         "-o", folder / "m.json")  # fmt: skip
+    return folder
+
+
+def expected(folder, rows):
+    model = read_model(folder / "m.json")
+    columns = dict(zip(("age", "dose", "colour", "class"), zip(*rows, strict=True), strict=True))
+    X = model.encoding.transform(columns)
+    polyhedron = model.estimator.polyhedron_
+    return polyhedron.contains(X), polyhedron.margins(X)
+
+
+class TestPredict:
+    def test_answers_are_the_library_s(self, folder):
+        rows = people(300, seed=1)
+        (folder / "new.csv").write_text(
+            text_of([row[:3] for row in rows], ("age", "dose", "colour"))
+        )
+        inside, margins = expected(folder, rows)
+        got = read_csv(done("predict", folder / "m.json", folder / "new.csv", "--explain"))
+        assert [row["prediction"] == "well" for row in got] == inside.tolist()
+        np.testing.assert_allclose([float(row["score"]) for row in got], margins.min(axis=1), 1e-8)
+        np.testing.assert_allclose([float(row["slack"]) for row in got], margins.min(axis=1), 1e-8)
+        assert [int(row["face"]) for row in got] == margins.argmin(axis=1).tolist()
+        plain = read_csv(done("predict", folder / "m.json", folder / "new.csv"))
+        assert list(plain[0]) == ["prediction", "score"]
+        assert [row["prediction"] for row in plain] == [row["prediction"] for row in got]
+
+    def test_columns_go_by_name(self, folder):
+        rows = people(50, seed=2)
+        answers = done("predict", folder / "m.json", "-", stdin=text_of(rows))
+        turned = [[row[2], "x", row[1], row[0]] for row in rows]
+        text = text_of(turned, ("colour", "extra", "dose", "age"), delimiter=";")
+        assert done("predict", folder / "m.json", "-", stdin=text) == answers
+        (folder / "rows.csv.gz").write_bytes(gzip.compress(text.encode()))
+        assert done("predict", folder / "m.json", folder / "rows.csv.gz") == answers
+        table = pa.table({"dose": [r[1] for r in rows], "colour": [r[2] for r in rows],
+                          "age": [r[0] for r in rows]})  # fmt: skip
+        pq.write_table(table, folder / "rows.parquet", row_group_size=7)
+        assert done("predict", folder / "m.json", folder / "rows.parquet") == answers
+
+    def test_missing_columns_are_named(self, folder):
+        error = failed("predict", folder / "m.json", "-", stdin="Age,dose,colour\n1,2,red\n")
+        assert error == "Error: standard input: column 'age' is missing (is it 'Age'?)\n"
+        error = failed("predict", folder / "m.json", "-", stdin="x,y\n1,2\n")
+        assert "columns 'age', 'dose', 'colour' are missing; there are 'x', 'y'" in error
+        error = failed("predict", folder / "m.json", "-", stdin="1,2,red\n")
+        assert "the file seems to have no header" in error
+
+    def test_unknown_categories_are_none_of_the_known(self, folder):
+        text = "age,dose,colour\n30,2,purple\n"
+        got = read_csv(done("predict", folder / "m.json", "-", stdin=text))
+        inside, _ = expected(folder, [[30, 2, "purple", ""]])
+        assert (got[0]["prediction"] == "well") == inside[0]
+
+    @pytest.mark.parametrize(
+        ("line", "message"),
+        [
+            ("30,abc,red", "standard input, line 3, column 'dose': 'abc' is not a number"),
+            ("30,,red", "standard input, line 3, column 'dose': a missing value"),
+            ("30,1,", "standard input, line 3, column 'colour': a missing value"),
+            ("30,1", "standard input, line 3: 2 fields where the header has 3"),
+            ("30,inf,red", "'inf' is not a number"),
+        ],
+    )
+    def test_wrong_rows_are_named(self, folder, line, message):
+        text = f"age,dose,colour\n40,2,red\n{line}\n50,3,red\n"
+        result = run("predict", folder / "m.json", "-", stdin=text)
+        assert result.exit_code == 1
+        assert message in result.stderr
+        assert len(result.stderr.splitlines()) == 1
+
+    def test_an_error_leaves_no_file(self, folder):
+        out = folder / "none.csv"
+        (folder / "bad.csv").write_text("age,dose,colour\n40,2,red\n40,x,red\n")
+        failed("predict", folder / "m.json", folder / "bad.csv", "-o", out)
+        assert not out.exists()
+        assert not list(folder.glob(".polyceptron*"))
+
+    def test_files_and_folders(self, folder):
+        out = folder / "out.csv"
+        text = done("predict", folder / "m.json", folder / "people.csv")
+        assert done("predict", folder / "m.json", folder / "people.csv", "-o", out) == ""
+        assert out.read_text() == text
+        again = ("predict", folder / "m.json", folder / "people.csv", "-o", out)
+        assert "is there already; --force" in failed(*again)
+        done(*again, "--force")
+        done("predict", folder / "m.json", folder / "people.csv", "-o", "/dev/null")
+
+    def test_rows_in_many_pieces_stay_in_order(self, folder, monkeypatch):
+        monkeypatch.setattr(split.blocks, "__defaults__", (2000,))
+        rows = people(5000, seed=3)
+        got = read_csv(done("predict", folder / "m.json", "-", stdin=text_of(rows)))
+        inside, _ = expected(folder, rows)
+        assert [row["prediction"] == "well" for row in got] == inside.tolist()
+
+    def test_memory_does_not_grow_with_the_file(self, folder):
+        """Twenty times the rows, and no more memory: in threads, with text and numbers."""
+        peaks = []
+        for n in (20, 400):
+            (folder / "long.csv").write_text(text_of(people(500)) + text_of(people(500), None) * n)
+            tracemalloc.start()
+            done("predict", folder / "m.json", folder / "long.csv", "-o", "/dev/null")
+            peaks.append(tracemalloc.get_traced_memory()[1])
+            tracemalloc.stop()
+        size = (folder / "long.csv").stat().st_size
+        assert peaks[1] - peaks[0] < size / 2
+
+    def test_models_without_names(self, folder, tmp_path):
+        from polyceptron import BatchPolyceptron
+
+        X = np.array([row[:2] for row in people()], dtype=float)
+        y = np.array([row[3] for row in people()])
+        save_model(BatchPolyceptron(1, random_state=0).fit(X, y), tmp_path / "n.json")
+        text = text_of([row[:2] for row in people()], ("p", "q"))
+        assert len(done("predict", tmp_path / "n.json", "-", stdin=text).splitlines()) == 201
+        error = failed("predict", tmp_path / "n.json", folder / "people.csv")
+        assert "4 columns for a model of 2 without names" in error
+
+    def test_models_with_names_and_no_encoding(self, tmp_path):
+        import pandas as pd
+
+        from polyceptron import BatchPolyceptron
+
+        X = pd.DataFrame([row[:2] for row in people()], columns=["age", "dose"])
+        y = np.array([row[3] for row in people()])
+        model = BatchPolyceptron(1, random_state=0).fit(X, y)
+        save_model(model, tmp_path / "n.json")
+        got = read_csv(done("predict", tmp_path / "n.json", "-", stdin=text_of(people())))
+        assert [row["prediction"] for row in got] == model.predict(X).tolist()
+
+
+class TestProcess:
+    def command(self, *arguments):
+        return [sys.executable, "-m", "polyceptron", *map(str, arguments)]
+
+    def test_a_reader_that_goes_away(self, folder):
+        (folder / "big.csv").write_text(text_of(people(500)) + text_of(people(500), None) * 200)
+        command = self.command("predict", folder / "m.json", folder / "big.csv")
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            process.stdout.readline()
+            process.stdout.close()
+            error = process.stderr.read()
+            process.wait()
+        assert error == b""
+
+    def test_a_process_of_its_own_answers_the_same(self, folder):
+        """There pandas is kept out of scikit-learn."""
+        command = self.command("predict", folder / "m.json", folder / "people.csv")
+        out = subprocess.run(command, capture_output=True, check=True, text=True)
+        assert out.stdout == done("predict", folder / "m.json", folder / "people.csv")
+
+
+class TestFormatter:
+    def test_fields(self):
+        assert quoted_field("a\nb") == b'"a\nb"'
+        assert quoted_field("") == b'""'
+        assert quoted_field("é") == "é".encode()
+
+    def test_numbers_have_nine_digits(self):
+        rng = np.random.default_rng(0)
+        values = rng.normal(size=5000) * 10.0 ** rng.integers(-315, 305, 5000)
+        special = [0.0, -0.0, 1.0, -10.0, 99999999.95, 999999999.5, 1e-5, 9.99999e-6, 1e14, 1e15,
+                   5e-324, sys.float_info.max, np.inf, -np.inf, 0.1, 123456789.0]  # fmt: skip
+        values = np.concatenate([values, special])
+        place, face = np.zeros(len(values), dtype=int), np.arange(len(values)) - 1
+        form = Formatter(["a,b"], explain=True)
+        rows = read_csv((form.header + form(Answers(place, values, face, values))).decode())
+        got = np.array([float(row["score"]) for row in rows])
+        np.testing.assert_allclose(got, values, rtol=1.01e-8, atol=1e-322)
+        assert np.array_equal(np.sign(got), np.sign(values))
+        assert [row["prediction"] for row in rows] == ["a,b"] * len(values)
+        assert [row["face"] for row in rows] == ["", *map(str, range(len(values) - 1))]
+        assert rows[5000 + 9]["slack"] == "1e15"
+
+    def test_nan(self):
+        form = Formatter(["a"], explain=False)
+        assert form(Answers(np.zeros(1), np.array([np.nan]), None, None)) == b"a,nan\n"

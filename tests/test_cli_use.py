@@ -1,0 +1,153 @@
+"""`explain`, `plot` and `export`: what is done with a model."""
+
+import re
+import sqlite3
+import subprocess
+import sys
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from cli_files import done, failed, people, run, text_of
+from polyceptron.model_file import read_model
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("use")
+    (folder / "people.csv").write_text(text_of(people()))
+    learn = ("fit", folder / "people.csv", "-t", "class")
+    done(*learn, "-l", "batch", "-k", 2, "-o", folder / "m.json")
+    done(*learn, "-l", "oc1", "-o", folder / "tree.json")
+    rows = [[*row[:2], "old" if row[0] > 70 else row[3]] for row in people()]
+    (folder / "three.csv").write_text(text_of(rows, ("age", "dose", "class")))
+    done("fit", folder / "three.csv", "-t", "class", "-o", folder / "three.json")
+    return folder
+
+
+def changed(text):
+    """The columns and new values of the smallest change."""
+    body = text.partition("Smallest change to ")[2].splitlines()[2:]
+    return {line.split()[0]: float(line.split()[-1]) for line in body}
+
+
+class TestExplain:
+    def test_the_change_flips_the_answer(self, folder):
+        for row in (1, 2, 3, 4, 5):
+            text = done("explain", folder / "m.json", folder / "people.csv", "--row", row)
+            before = re.match(rf"Row {row} \(.*, line {row + 1}\): (\w+)", text)[1]
+            after = re.search(r"Smallest change to (\w+)", text)[1]
+            assert {before, after} == {"sick", "well"}
+            values = people()[row - 1][:3]
+            new = dict(zip(("age", "dose", "colour"), values, strict=True)) | changed(text)
+            model = read_model(folder / "m.json")
+            X = model.encoding.transform({name: [value] for name, value in new.items()})
+            # Six digits are shown, so up to those.
+            assert abs(model.estimator.polyhedron_.distance(X).min()) < 1e-3
+
+    def test_conditions(self, folder):
+        ask = ("explain", folder / "m.json", folder / "people.csv", "--row", 1)
+        assert set(changed(done(*ask, "--freeze", "age"))) == {"dose"}
+        assert changed(done(*ask, "--integers", "age", "--freeze", "dose"))["age"].is_integer()
+        text = done(*ask, "--freeze", "dose", "--bounds", "age=:1", "--bounds", "age=0:2")
+        assert "No change leads to another answer" in text or "Smallest change" in text
+        assert "column 'Age' is missing (is it 'age'?)" in failed(*ask, "--freeze", "Age")
+        assert "is not COLUMN=LOW:HIGH" in failed(*ask, "--bounds", "age", code=2)
+        assert "is not COLUMN=LOW:HIGH" in failed(*ask, "--bounds", "age=a:b", code=2)
+
+    def test_a_tree(self, folder):
+        text = done("explain", folder / "tree.json", folder / "people.csv", "--row", 7)
+        assert set(changed(text)) <= {"age", "dose"}
+
+    def test_no_such_row(self, folder):
+        error = failed("explain", folder / "m.json", folder / "people.csv", "--row", 201)
+        assert "there is no row 201; it has 200" in error
+
+
+class TestPlot:
+    @pytest.mark.parametrize("model", ["m", "tree", "three"])
+    def test_with_and_without_rows(self, folder, tmp_path, model):
+        data = folder / ("three.csv" if model == "three" else "people.csv")
+        path = folder / f"{model}.json"
+        done("plot", path, data, "-o", tmp_path / "a.png")
+        assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+        done("plot", path, "-o", tmp_path / "a.svg")
+        ElementTree.parse(tmp_path / "a.svg")
+        assert "is there already" in failed("plot", path, "-o", tmp_path / "a.svg")
+
+    def test_one_row(self, folder, tmp_path):
+        ask = ("plot", folder / "m.json", folder / "people.csv", "--row", 3)
+        done(*ask, "-o", tmp_path / "a.html")
+        assert "<svg" in (tmp_path / "a.html").read_text()
+        tree = ("plot", folder / "tree.json", folder / "people.csv", "--row", 3)
+        assert "two classes with one polyhedron" in failed(*tree, "-o", tmp_path / "b.png")
+        assert "--row needs DATA" in failed(
+            "plot", folder / "m.json", "--row", 3, "-o", tmp_path / "b.png", code=2
+        )
+
+    def test_rows_without_labels(self, folder, tmp_path):
+        text = text_of([row[:3] for row in people(30)], ("age", "dose", "colour"))
+        done("plot", folder / "m.json", "-", "-o", tmp_path / "a.png", stdin=text)
+
+    def test_other_ends(self, folder, tmp_path):
+        error = failed("plot", folder / "m.json", "-o", tmp_path / "a.pdf", code=2)
+        assert "must end in .png, .svg or .html" in error
+
+
+class TestExport:
+    def test_every_format(self, folder, tmp_path):
+        from polyceptron.export import FORMATS
+
+        for name, form in FORMATS.items():
+            path = tmp_path / f"out{form.suffix}"
+            done("export", folder / "m.json", "--to", name, "-o", path)
+            assert path.stat().st_size > 0
+
+    def test_plain_python_answers_the_same(self, folder, tmp_path):
+        done("export", folder / "m.json", "--to", "python", "-o", tmp_path / "made.py")
+        code = (
+            "import csv, sys, made\n"
+            "for row in csv.DictReader(open(sys.argv[1], newline='')): print(made.predict(row))\n"
+        )
+        out = subprocess.run(
+            [sys.executable, "-c", code, str(folder / "people.csv")],
+            capture_output=True, check=True, text=True, cwd=tmp_path,
+        )  # fmt: skip
+        got = done("predict", folder / "m.json", folder / "people.csv").splitlines()[1:]
+        assert out.stdout.split() == [line.partition(",")[0] for line in got]
+
+    def test_options(self, folder):
+        ask = ("export", folder / "m.json", "--to")
+        sql = done(*ask, "sql", "--dialect", "sqlite", "--table", "people", "--name", "answer")
+        connection = sqlite3.connect(":memory:")
+        connection.execute("CREATE TABLE people (age, dose, colour)")
+        rows = [row[:3] for row in people()]
+        connection.executemany("INSERT INTO people VALUES (?, ?, ?)", rows)
+        got = [row[-1] for row in connection.execute(sql)]
+        connection.close()
+        answers = done("predict", folder / "m.json", folder / "people.csv").splitlines()[1:]
+        assert got == [line.partition(",")[0] for line in answers]
+        assert "\\geq" in done(*ask, "latex", "--option", "digits=2")
+        assert "has no option 'dialect'" in failed(*ask, "c", "--dialect", "sqlite")
+        assert "is not KEY=VALUE" in failed(*ask, "latex", "--option", "digits", code=2)
+        assert "WHERE" not in done(*ask, "sql", "--kind", "where")
+        assert run(*ask, "cobol").exit_code == 2
+
+    def test_more_than_one_polyhedron(self, folder):
+        ask = ("export", folder / "three.json", "--to", "sql")
+        assert "--class says which: old, sick, well" in failed(*ask)
+        assert "'not old'" in done(*ask, "--class", "old")
+        assert "a polyhedron for each leaf" in failed("export", folder / "tree.json", "--to", "sql")
+        assert "more than two classes" in failed(
+            "export", folder / "m.json", "--to", "sql", "--class", "sick", code=2
+        )
+
+
+def test_whole_numbers_stay_so(tmp_path):
+    """Labels that are numbers are numbers in the model and in what is exported."""
+    rows = [[row[0], row[1], int(row[3] == "sick")] for row in people()]
+    (tmp_path / "d.csv").write_text(text_of(rows, ("age", "dose", "class")))
+    done("fit", tmp_path / "d.csv", "-t", "class", "-l", "batch", "-k", 1, "-o", tmp_path / "m")
+    assert np.array_equal(read_model(tmp_path / "m").estimator.classes_, [0, 1])
+    assert "THEN 1 ELSE 0" in done("export", tmp_path / "m", "--to", "sql")
