@@ -151,3 +151,25 @@ def test_whole_numbers_stay_so(tmp_path):
     done("fit", tmp_path / "d.csv", "-t", "class", "-l", "batch", "-k", 1, "-o", tmp_path / "m")
     assert np.array_equal(read_model(tmp_path / "m").estimator.classes_, [0, 1])
     assert "THEN 1 ELSE 0" in done("export", tmp_path / "m", "--to", "sql")
+
+
+def test_what_is_read_is_not_written_over(tmp_path):
+    data, model = tmp_path / "bc.csv", tmp_path / "model.json"
+    done("datasets", "breast-cancer", "-o", data)
+    done("fit", data, "--target", "class", "-l", "batch", "-o", model)
+    before = data.read_bytes(), model.read_bytes()
+    for command in (
+        ["predict", model, data, "-o", data, "--force"],
+        ["predict", model, data, "-o", model, "--force"],
+        ["export", model, "--to", "c", "-o", model, "--force"],
+    ):
+        assert "is read here" in failed(*command)
+    assert before == (data.read_bytes(), model.read_bytes())
+
+
+def test_options_of_explain_are_read_before_anything_is_said(tmp_path):
+    data, model = tmp_path / "bc.csv", tmp_path / "model.json"
+    done("datasets", "breast-cancer", "-o", data)
+    done("fit", data, "--target", "class", "-l", "batch", "-o", model)
+    assert "'nope' is missing" in failed("explain", model, data, "--freeze", "nope")
+    assert "above the upper" in failed("explain", model, data, "--bounds", "mitoses=5:1", code=2)

@@ -70,9 +70,15 @@ def explain(
     loaded = Loaded(model)
     place, x = find_row(loaded, data, header, row)
     answer = loaded.estimator.classes_.tolist()[int(loaded.answer(x[None, :]).place[0])]
-    click.echo(f"Row {row} ({place}): {shown(answer)}")
     polyhedron, label = _polyhedron_of(loaded, answer, x)
     names = polyhedron.feature_names or tuple(f"x{j}" for j in range(len(x)))
+    places = {name: j for j, name in enumerate(names)}
+    limits: dict[str, Any] = {
+        "frozen": sorted({*_frozen(loaded), *_places(listed(freeze, names), places, "--freeze")}),
+        "bounds": _bounds(bounds, places),
+        "integers": _places(listed(integers, names), places, "--integers"),
+    }
+    click.echo(f"Row {row} ({place}): {shown(answer)}")
     _say_faces(explanations.rejected_by(polyhedron, x), label)
     medians, spreads = typical(loaded, len(x))
     _say_contributions(explanations.contributions(polyhedron, x, medians), names, x)
@@ -91,15 +97,7 @@ def explain(
     radius = explanations.robustness(subject, x, weights=weights)
     unit = "" if spreads is None else ", each column counted in its spreads"
     click.echo(f"\nThe answer is the same within a distance of {radius:.4g}{unit}.")
-    places = {name: j for j, name in enumerate(names)}
-    found = explanations.counterfactual(
-        subject,
-        x,
-        weights=weights,
-        frozen=sorted({*_frozen(loaded), *_places(listed(freeze, names), places, "--freeze")}),
-        bounds=_bounds(bounds, places),
-        integers=_places(listed(integers, names), places, "--integers"),
-    )
+    found = explanations.counterfactual(subject, x, weights=weights, **limits)
     if not found.feasible:
         click.echo(f"\nNo change leads to another answer: {found.reason}.")
         return
@@ -232,5 +230,10 @@ def _bounds(texts: Sequence[str], places: dict[str, int]) -> dict[int, tuple[Any
             raise click.BadParameter(
                 f"{text!r} is not COLUMN=LOW:HIGH, for example age=18:99", param_hint="--bounds"
             )
-        bounds[_places([name], places, "--bounds")[0]] = (ends[0], ends[1])
+        lower, upper = ends
+        if lower is not None and upper is not None and lower > upper:
+            raise click.BadParameter(
+                f"{text!r}: the lower end is above the upper one", param_hint="--bounds"
+            )
+        bounds[_places([name], places, "--bounds")[0]] = (lower, upper)
     return bounds

@@ -60,7 +60,7 @@ def export(
     **given: str | None,
 ) -> None:
     """Write a model in another format."""
-    check_free(output, force)
+    check_free(output, force, model)
 
     from polyceptron.cli._model import Loaded
 

@@ -30,13 +30,16 @@ def out_option(
     )
 
 
-def check_free(path: str | None, force: bool) -> None:
-    """Refuse to write over a file, before the work rather than after it."""
+def check_free(path: str | None, force: bool, *inputs: str | None) -> None:
+    """Refuse to write over a file, before the work rather than after it; inputs in any case."""
     if path is None or path == "-":
         return
     file = Path(path)
     if file.is_dir():
         raise click.ClickException(f"{path}: is a folder")
+    read = [Path(one) for one in inputs if one is not None and Path(one).is_file()]
+    if file.is_file() and any(file.samefile(one) for one in read):
+        raise click.ClickException(f"{path}: is read here, so nothing is written over it")
     if file.is_file() and not force:
         raise click.ClickException(f"{path}: is there already; --force writes over it")
     if not file.parent.is_dir():

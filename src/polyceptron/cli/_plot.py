@@ -36,7 +36,7 @@ def plot(
         raise click.BadParameter(f"{output!r} must end in .png, .svg or .html", param_hint="-o")
     if row is not None and data is None:
         raise click.UsageError("--row needs DATA.")
-    check_free(output, force)
+    check_free(output, force, model, data)
 
     from polyceptron.cli._model import Loaded
     from polyceptron.cli._waiting import Waiting

@@ -41,7 +41,7 @@ def predict(
     and with a tree its share. --explain adds the face that decided, counted from 0 as `show`
     does, and its slack: how much is left until its inequality fails, or how much it is missed by.
     """
-    check_free(output, force)
+    check_free(output, force, model, data)
     os.environ["POLYCEPTRON_QUIET"] = "1"
 
     from polyceptron.cli._format import Formatter
