@@ -145,7 +145,7 @@ def test_interrupted_fit_changes_nothing(learner, monkeypatch):
 
     where = {
         OC1: "polyceptron.oc1_growth.grow",
-        Polyceptron: "polyceptron.learners.polyceptron._needed",
+        Polyceptron: "polyceptron.learners.polyceptron.needed",
     }
     monkeypatch.setattr(where.get(learner, "polyceptron.solve.run"), interrupt)
     with pytest.raises(KeyboardInterrupt):
