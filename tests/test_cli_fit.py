@@ -197,7 +197,12 @@ class TestFit:
         assert "is a folder" in failed("fit", data, "-t", "class", "-o", tmp_path)
         error = failed("fit", data, "-t", "class", "-o", tmp_path / "no" / "m.json")
         assert "there is no folder" in error
-        assert failed("fit", data, "-t", "class", "-o", "-", code=2)
+
+    def test_to_standard_output(self, data, model):
+        result = run("fit", data, "-t", "class", *QUICK, "-o", "-")
+        assert result.exit_code == 0
+        assert result.stdout == model.read_text()
+        assert "Accuracy" in result.stderr
 
     def test_the_seed_decides(self, tmp_path, data):
         for name in ("a", "b"):

@@ -128,16 +128,17 @@ WRONG = [
     ("1,2\n3,4,5\n", "{}, line 2: 3 fields where the first row has 2"),
     ("a,b,a\n1,2,3\n", "{}, line 1: columns 1 and 3 are both called 'a'"),
     ("a,b\n1,2\n2,abc\n3,4\n4,5\n", "{}, line 3, column 'b': 'abc' is not a number"),
-    ("a;b\n1;2\n2;1,5\n3;4\n", "'1,5' is not a number"),
+    ("a;b\n1;2\n2;1,5\n3;4\n", "'1,5' is not a number (decimals need a point)"),
+    ("a;b\n1,5;x\n2,5;y\n", "line 2, column 'a': '1,5' is not a number (decimals need a point)"),
     ("a,b\n1,2\n2,1e999\n3,4\n", "{}, line 3, column 'b': '1e999' is not a number"),
     ("a,b\n1,2\n2,inf\n3,4\n", "{}, line 3, column 'b': 'inf' is not a number"),
     ("a,b\n1,2\n2,1_0\n3,4\n", "'1_0' is not a number"),
     ("a,b\n1,2\n2,\u0661\n3,4\n", "is not a number"),
     ('a,b\n1,"2\n3,4\n', "{}, line 2: a quoted field is never closed"),
     (b"a,b\n1,x\n2,\xe9t\xe9\n", "{}, line 3, column 'b': "),
-    (b"a,\xe9\n1,x\n", "{}, line 1: the name of column 2 is not UTF-8"),
+    (b"a,\xe9\n1,x\n", "{}, line 1: the name of column 2 is not UTF-8: b'\\xe9'"),
     ("a,b\n1,2\n".encode("utf-16"), "{} is in UTF-16: save it as UTF-8"),
-    (gzip.compress(b"a,b\n1,2\n")[:-9], "{}: the gzip file is damaged"),
+    (gzip.compress(b"a,b\n1,2\n", mtime=0)[:-9], "{}: the gzip file is damaged"),
     (b"\x1f\x8b garbage", "{}: the gzip file is damaged"),
     (b"PAR1 garbage", "{}: the Parquet file is damaged"),
     (b"PK\x03\x04 garbage", "{}: the .npz file is damaged"),
@@ -225,6 +226,10 @@ class TestOtherFormats:
         pq.write_table(table, tmp_path / "bad.parquet", use_dictionary=False)
         with pytest.raises(ReaderError, match=r"bad.parquet, column 'b': it has text that is not"):
             read_table(tmp_path / "bad.parquet")
+
+    def test_parquet_of_huge_whole_numbers(self, tmp_path):
+        pq.write_table(pa.table({"a": [2**60 + 1, 1]}), tmp_path / "data.parquet")
+        assert read_table(tmp_path / "data.parquet")["a"].tolist() == [2.0**60, 1.0]
 
     def test_parquet_in_pieces(self, tmp_path):
         n = 40_000
@@ -359,6 +364,19 @@ class TestCompiled:
         np.testing.assert_array_equal(table["x"], [0.1, -1.5e-3, np.nan, 1e5, 123456789.123456789])
         assert table["y"].tolist() == ["x", "y", "z", "p,q", None]
         assert table.lines.tolist() == [1, 2, 3, 4, 6]
+
+    @pytest.mark.parametrize("n_different", [1, 3, 512, 513, 2000])
+    def test_many_and_few_texts(self, n_different):
+        values = [f"t{i % n_different}" for i in range(3000)]
+        data = "".join(f"{value},1\n" for value in values).encode()
+        layout = Layout("d", ",", ("a", "b"), frozenset(), 0, 1, has_header=False)
+        table = fast.parse(split.Block(data, 1, 3000), layout, [], ["a"])
+        assert len(table) == 1
+        assert list(table) == ["a"]
+        _, distinct = table.coded["a"]
+        assert distinct == values[:n_different]
+        assert table["a"].tolist() == values
+        assert len(table) == 1
 
     field = st.one_of(
         st.text(alphabet='ab",\n\r ;é\t', max_size=6),

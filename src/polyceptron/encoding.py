@@ -21,6 +21,9 @@ MAX_CATEGORIES = 100
 """A text column with more different values than this describes rows rather than kinds of row."""
 
 
+_GAP = -2
+
+
 class Column(NamedTuple):
     """One column of a table, and what stands in for a value that is missing.
 
@@ -174,7 +177,8 @@ class Encoding:
             if column.kind == "number":
                 X[:, start] = _numbers(column, table[column.name])
             else:
-                _set_categories(X[:, start:stop], column, table[column.name])
+                coded = getattr(table, "coded", {}).get(column.name)
+                _set_categories(X[:, start:stop], column, coded or _coded(table[column.name]))
             start = stop
         return X
 
@@ -344,17 +348,28 @@ def _numbers(column: Column, values: Any) -> Floats:
     return numbers
 
 
-def _set_categories(X: Floats, column: Column, values: Any) -> None:
-    gaps = is_missing(values)
-    if gaps.any() and column.fill is None:
-        raise _gaps_error(column.name, gaps)
-    places = {category: j for j, category in enumerate(column.categories)}
-    texts = _texts(_as_array(values))
-    codes = np.fromiter((places.get(text, -1) for text in texts), dtype=np.intp, count=len(texts))
-    if gaps.any():
-        codes[gaps] = places[str(column.fill)]
-    known = np.flatnonzero(codes >= 0)
-    X[known, codes[known]] = 1.0
+def _set_categories(X: Floats, column: Column, coded: tuple[Any, Sequence[str | None]]) -> None:
+    codes, values = coded
+    places: dict[str | None, int] = {name: j for j, name in enumerate(column.categories)}
+    gap = places[str(column.fill)] if column.fill is not None else _GAP
+    # What stands for a value is looked up once, not for every row.
+    place = np.array([gap if value is None else places.get(value, -1) for value in values] or [0])
+    found = place[codes]
+    if (found == _GAP).any():
+        raise _gaps_error(column.name, found == _GAP)
+    known = np.flatnonzero(found >= 0)
+    X[known, found[known]] = 1.0
+
+
+def _coded(values: Any) -> tuple[NDArray[np.int64], list[str | None]]:
+    """Return a number for each value, and the text, or None for a gap, that it stands for."""
+    numbers: dict[str | None, int] = {}
+    texts = (
+        item if type(item) is str else None if _is_gap(item) else as_text(item)
+        for item in _as_array(values).tolist()
+    )
+    codes = [numbers.setdefault(text, len(numbers)) for text in texts]
+    return np.array(codes, dtype=np.int64), list(numbers)
 
 
 def _texts(array: NDArray[Any]) -> list[str]:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import redirect_stdout
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from polyceptron.cli._data import load_training, training_options
 from polyceptron.cli._learners import LEARNERS, make
-from polyceptron.cli._out import check_free, force_option, out_option
+from polyceptron.cli._out import check_free, force_option, out_option, write
 from polyceptron.cli._tables import note, percent, section, shown
 
 if TYPE_CHECKING:
@@ -69,21 +73,39 @@ def fit(
     """Learn a class as a few inequalities from the rows of DATA, and write them to a model file.
 
     DATA is CSV with any delimiter, TSV, Parquet, LIBSVM or .npz, also inside gzip; - is standard
-    input. Columns of text become one feature for each value.
+    input. Columns of text become one feature for each value. With -o - the model goes to standard
+    output, and all else that is printed to standard error.
     """
     if test_size is not None and cv is not None:
         raise click.UsageError("--test-size and --cv exclude each other.")
-    if output == "-":
-        raise click.UsageError("-o must be a file: what is learned is printed as well.")
     check_free(output, force)
     training = load_training(**what)
+    if output == "-":
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / "model.json"
+            with redirect_stdout(sys.stderr):
+                _fit(training, learner, k, inside, test_size, cv, seed, path)
+            write(output, path.read_bytes())
+        return
+    _fit(training, learner, k, inside, test_size, cv, seed, Path(output))
+    click.echo(f"\nModel: {output}")
 
+
+def _fit(
+    training: Training,
+    learner: str,
+    k: int | None,
+    inside: str | None,
+    test_size: float | None,
+    cv: int | None,
+    seed: int,
+    path: Path,
+) -> None:
     import numpy as np
 
     from polyceptron.cli import _scores
     from polyceptron.cli._model import polyhedra_of
     from polyceptron.cli._waiting import Waiting
-    from polyceptron.model_file import save_model
 
     X, y = training.X, training.y
     classes, counts = np.unique(y, return_counts=True)
@@ -99,24 +121,39 @@ def fit(
         with Waiting("Learning"):
             estimator.fit(X, y)
     answers = estimator.predict(X)
-    training_share = float(np.mean(answers == y))
-    _say_accuracy(score, training_share, len(y))
+    share = float(np.mean(answers == y))
+    # Before it is shown: who reads may have gone away.
+    _save(estimator, training, X, y, {"training": share} | _as_dict(score), path)
+    _say_accuracy(score, share, len(y))
     section(
         f"Answers ({score.what if score else 'rows learned from'})",
         _scores.confusion(*((score.y, score.answers) if score else (y, answers)), classes),
     )
+    _scores.show_faces(estimator, polyhedra_of(estimator), X, y)
+
+
+def _as_dict(score: Score | None) -> dict[str, float]:
+    return {} if score is None else {score.what: score.accuracy}
+
+
+def _save(
+    estimator: Any, training: Training, X: Any, y: Any, accuracy: dict[str, float], path: Path
+) -> None:
+    import numpy as np
+
+    from polyceptron.model_file import save_model
+
     # Names are not given to fit, as it takes them from data frames only.
     estimator.feature_names_in_ = np.array(training.encoding.feature_names, dtype=object)
-    _scores.show_faces(estimator, polyhedra_of(estimator), X, y)
+    labels, counts = np.unique(y, return_counts=True)
     summary = {
         "target": training.target,
         "rows": len(y),
-        "classes": {str(c): int((y == c).sum()) for c in classes.tolist()},
-        "accuracy": {"training": training_share, **({score.what: score.accuracy} if score else {})},
+        "classes": dict(zip(map(str, labels.tolist()), counts.tolist(), strict=True)),
+        "accuracy": accuracy,
         **_typical(X),
     }
-    save_model(estimator, output, encoding=training.encoding, summary=summary)
-    click.echo(f"\nModel: {output}")
+    save_model(estimator, path, encoding=training.encoding, summary=summary)
 
 
 def _typical(X: Any) -> dict[str, Any]:

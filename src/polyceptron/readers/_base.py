@@ -109,8 +109,8 @@ def text_of(value: Any) -> str | None:
     return str(value)
 
 
-def as_texts(values: NDArray[Any]) -> NDArray[Any]:
+def as_texts(values: Sequence[Any]) -> NDArray[Any]:
     """Return values as an array of text and None."""
     texts = np.empty(len(values), dtype=object)
-    texts[:] = [text_of(value) for value in values.tolist()]
+    texts[:] = [text_of(value) for value in values]
     return texts

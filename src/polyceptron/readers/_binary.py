@@ -89,17 +89,20 @@ class ParquetReader(Reader):
         columns: dict[str, NDArray[Any]] = {}
         for name in (*numbers, *texts):
             column = batch.column(name)
-            plain = _is_plain(column.type)
-            if not plain:
+            if not _is_plain(column.type):
                 raise ReaderError(
                     f"{self.name}, column {name!r}: a column of {column.type} is neither numbers "
                     "nor text"
                 )
-            values = self._texts(name, column) if name in texts or not _is_number(column) else None
-            if values is None:
-                columns[name] = np.asarray(column.cast("float64").to_numpy(zero_copy_only=False))
-            else:
-                columns[name] = as_texts(np.array([*values, None], dtype=object)[:-1])
+            if name in texts or not _is_number(column):
+                columns[name] = as_texts(self._texts(name, column))
+                continue
+            try:
+                # Not safely: whole numbers beyond 2**53 are rounded, as text would be.
+                floats = column.cast("float64", safe=False)
+            except self._errors as error:
+                raise self._damaged(error) from None
+            columns[name] = np.asarray(floats.to_numpy(zero_copy_only=False))
         table = Table(self.name, columns, len(batch), None, first)
         return refuse_infinite(_parsed(table, numbers), numbers)
 
@@ -222,7 +225,7 @@ class NpzReader(Reader):
         for name in (*numbers, *texts):
             values = self._table[name][rows]
             is_text = name in texts or values.dtype.kind == "U"
-            columns[name] = as_texts(values) if is_text else values.astype(np.float64)
+            columns[name] = as_texts(values.tolist()) if is_text else values.astype(np.float64)
         n_rows = len(range(*rows.indices(self._table.n_rows)))
         table = Table(self.name, columns, n_rows, None, rows.start)
         return refuse_infinite(_parsed(table, numbers), numbers)

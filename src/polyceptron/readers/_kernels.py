@@ -61,6 +61,11 @@ _MASK_32, _MASK_9 = _U(0xFFFFFFFF), _U(0x1FF)
 _0, _1, _2, _3, _10, _19, _32, _63 = map(_U, (0, 1, 2, 3, 10, 19, 32, 63))
 _EXACT = _U(2**53)
 
+_SEED, _PRIME = _U(14695981039346656037), _U(1099511628211)  # of the hash FNV-1a
+_SLOTS = 1024
+MOST_DISTINCT = 512
+"""Texts of a column in a block; where there are more, each is looked at by itself."""
+
 
 @_compiled
 def _product(a: Any, b: Any) -> Any:
@@ -255,8 +260,8 @@ def _cell(
     if end < first:
         return i, -1
     if role >= n_numbers:
-        spans[row, role - n_numbers, 0] = first
-        spans[row, role - n_numbers, 1] = end
+        spans[role - n_numbers, row, 0] = first
+        spans[role - n_numbers, row, 1] = end
         return i, n_lines
     value, stop = _number(data, first)
     if _is_missing(data, first, end):
@@ -322,7 +327,7 @@ def read_block(
     line : int
         The line that the block begins on.
     X : ndarray of float64, shape (n_rows, n_numbers)
-    spans : ndarray of int64, shape (n_rows, n_texts, 2)
+    spans : ndarray of int64, shape (n_texts, n_rows, 2)
         Where texts begin and end.
     lines : ndarray of int64, shape (n_rows,)
 
@@ -345,3 +350,56 @@ def read_block(
         i += end
         line += 1
     return row
+
+
+@_compiled
+def _same(data: Any, a: int, b: int, length: int) -> Any:
+    i = 0
+    while i < length and data[a + i] == data[b + i]:
+        i += 1
+    return i == length
+
+
+@_compiled
+def distinct(data: Any, spans: Any, codes: Any, firsts: Any) -> Any:
+    """Number the different texts of a column in the order in which they come.
+
+    Parameters
+    ----------
+    data : ndarray of uint8
+    spans : ndarray of int64, shape (n_rows, 2)
+        Where the texts begin and end.
+    codes : ndarray of int64, shape (n_rows,)
+        Is given the number of each.
+    firsts : ndarray of int64, shape (most, 2)
+        Is given where those that differ begin and end.
+
+    Returns
+    -------
+    int
+        How many there are; -1 if more than `firsts` has room for.
+    """
+    slots = np.full(_SLOTS, -1)
+    n = 0
+    for row in range(len(spans)):
+        start, length = spans[row, 0], spans[row, 1] - spans[row, 0]
+        mixed = _SEED
+        for i in range(length):
+            mixed = (mixed ^ _U(data[start + i])) * _PRIME
+        slot = np.int64((mixed ^ (mixed >> _32)) % _U(_SLOTS))
+        while True:
+            code = slots[slot]
+            if code < 0:
+                if n == len(firsts):
+                    return -1
+                code = slots[slot] = n
+                firsts[n, 0], firsts[n, 1] = start, start + length
+                n += 1
+                break
+            if firsts[code, 1] - firsts[code, 0] == length and _same(
+                data, firsts[code, 0], start, length
+            ):
+                break
+            slot = (slot + 1) % _SLOTS
+        codes[row] = code
+    return n

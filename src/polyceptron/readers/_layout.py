@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from polyceptron.readers._source import HEAD
 from polyceptron.readers._split import boundary
-from polyceptron.readers._table import MISSING, ReaderError, as_number
+from polyceptron.readers._table import MISSING, ReaderError, as_number, brief, is_unicode
 
 _COMMON, _RARE = ",\t;|", ": "
 _SAMPLE = 200
@@ -123,8 +123,8 @@ def _check_names(names: tuple[str, ...], where: str) -> tuple[tuple[str, ...], f
     seen: dict[str, int] = {}
     named, unnamed = [], set()
     for j, name in enumerate(names):
-        if any("\ud800" <= character <= "\udfff" for character in name):
-            raise ReaderError(f"{where}: the name of column {j + 1} is not UTF-8: {name!r}")
+        if not is_unicode(name):
+            raise ReaderError(f"{where}: the name of column {j + 1} is not UTF-8: {brief(name)}")
         if not name:
             name = f"column {j + 1}"  # noqa: PLW2901
             unnamed.add(name)

@@ -19,6 +19,7 @@ from polyceptron.readers._table import (
     Table,
     as_number,
     brief,
+    is_unicode,
     not_a_number,
 )
 
@@ -88,7 +89,7 @@ def _texts(fields: list[str], lines: list[int], layout: Layout, column: int) -> 
     values = np.empty(len(fields), dtype=object)
     for i, field in enumerate(fields):
         text = field.strip()
-        if any("\ud800" <= character <= "\udfff" for character in text):
+        if not is_unicode(text):
             raise ReaderError(
                 f"{layout.place(lines[i], column)}: {brief(text)} is not UTF-8: "
                 "save the file as UTF-8"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -45,7 +45,13 @@ def as_number(text: str) -> float | None:
 
 def brief(text: str) -> str:
     """Return text in quotes, escaped and cut to a length that fits a line."""
-    return repr(text if len(text) <= _LONGEST else text[:_LONGEST] + "...")
+    cut = text if len(text) <= _LONGEST else text[:_LONGEST] + "..."
+    return repr(cut if is_unicode(text) else cut.encode("utf-8", "surrogateescape"))
+
+
+def is_unicode(text: str) -> bool:
+    """Whether all bytes of a text were UTF-8; those that were not are lone surrogates."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def not_a_number(text: str) -> str:
@@ -64,6 +70,10 @@ def not_a_number(text: str) -> str:
     elif text.count(",") == 1 and as_number(text.replace(",", ".")) is not None:
         hint = " (decimals need a point)"
     return f"{brief(text)} is not a number{hint}"
+
+
+Coded = tuple[NDArray[np.int64], list[str | None]]
+"""A number for each row, and the text that each number stands for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +97,9 @@ class Table(Mapping[str, NDArray[Any]]):
         The columns `sparse_names` as one sparse matrix; they are not among `columns`.
     block : pair of a tuple of str and an ndarray, or None
         Names of columns of numbers, and the array that these are the columns of.
+    coded : dict of str to a pair of an array and a list
+        Columns of text as numbers, and what the numbers stand for. Such a column is among
+        `columns` once it has been asked for.
     """
 
     source: str
@@ -98,8 +111,12 @@ class Table(Mapping[str, NDArray[Any]]):
     sparse_names: Sequence[str] = ()
     block: tuple[tuple[str, ...], NDArray[np.float64]] | None = None
     has_lines: bool = True
+    coded: dict[str, Coded] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> NDArray[Any]:
+        if name not in self.columns and name in self.coded:
+            codes, values = self.coded[name]
+            self.columns[name] = np.array([*values, None], dtype=object)[codes]
         if name in self.columns or self.matrix is None:
             return self.columns[name]
         try:
@@ -111,10 +128,11 @@ class Table(Mapping[str, NDArray[Any]]):
 
     def __iter__(self) -> Iterator[str]:
         yield from self.columns
+        yield from (name for name in self.coded if name not in self.columns)
         yield from self.sparse_names
 
     def __len__(self) -> int:
-        return len(self.columns) + len(self.sparse_names)
+        return len({*self.columns, *self.coded}) + len(self.sparse_names)
 
     def where(self, row: int, column: str | None = None) -> str:
         """Say where a row, or one of its values, is in the file.

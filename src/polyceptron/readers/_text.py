@@ -13,7 +13,13 @@ from polyceptron.readers._blocks import parse
 from polyceptron.readers._layout import find_layout
 from polyceptron.readers._source import Source
 from polyceptron.readers._split import Block, blocks
-from polyceptron.readers._table import NotANumberError, ReaderError, Table, as_number
+from polyceptron.readers._table import (
+    NotANumberError,
+    ReaderError,
+    Table,
+    as_number,
+    not_a_number,
+)
 
 
 class TextReader(Reader):
@@ -75,11 +81,13 @@ class TextReader(Reader):
         """A column with more numbers than text is one of numbers with something wrong."""
         cells = [cell for cell in table[name] if cell is not None]
         odd = [cell for cell in cells if as_number(cell) is None]
-        if 2 * len(odd) >= len(cells):
+        # A decimal comma is a number that is written wrong, not text.
+        words = [cell for cell in odd if as_number(cell.replace(",", ".", 1)) is None]
+        if not odd or 2 * len(words) >= len(cells):
             return
         row = next(i for i, cell in enumerate(table[name]) if cell == odd[0])
-        n = f" (as are {len(odd) - 1} more of {len(cells)} values)" if len(odd) > 1 else ""
-        raise NotANumberError(f"{table.where(row, name)}: {odd[0]!r} is not a number{n}", name)
+        n = f", as are {len(odd) - 1} more of {len(cells)} values" if len(odd) > 1 else ""
+        raise NotANumberError(f"{table.where(row, name)}: {not_a_number(odd[0])}{n}", name)
 
     def _no_rows(self) -> ReaderError:
         return ReaderError(f"{self.name} has a header and no rows")
