@@ -173,3 +173,9 @@ def test_options_of_explain_are_read_before_anything_is_said(tmp_path):
     done("fit", data, "--target", "class", "-l", "batch", "-o", model)
     assert "'nope' is missing" in failed("explain", model, data, "--freeze", "nope")
     assert "above the upper" in failed("explain", model, data, "--bounds", "mitoses=5:1", code=2)
+
+
+def test_a_text_column_may_be_frozen_by_its_own_name(folder):
+    plain = done("explain", folder / "m.json", folder / "people.csv", "--row", 3)
+    named = ("explain", folder / "m.json", folder / "people.csv", "--row", 3, "--freeze", "colour")
+    assert done(*named) == plain

@@ -73,8 +73,9 @@ def explain(
     polyhedron, label = _polyhedron_of(loaded, answer, x)
     names = polyhedron.feature_names or tuple(f"x{j}" for j in range(len(x)))
     places = {name: j for j, name in enumerate(names)}
+    asked = listed(freeze, [*names, *_texts(loaded)])
     limits: dict[str, Any] = {
-        "frozen": sorted({*_frozen(loaded), *_places(listed(freeze, names), places, "--freeze")}),
+        "frozen": sorted({*_frozen(loaded), *_places(_numbers(loaded, asked), places, "--freeze")}),
         "bounds": _bounds(bounds, places),
         "integers": _places(listed(integers, names), places, "--integers"),
     }
@@ -206,6 +207,18 @@ def _frozen(loaded: Loaded) -> list[int]:
         return []
     kinds = [c.kind for c in loaded.encoding.columns for _ in c.feature_names]
     return [j for j, kind in enumerate(kinds) if kind == "category"]
+
+
+def _texts(loaded: Loaded) -> list[str]:
+    """The names of text columns."""
+    columns = loaded.encoding.columns if loaded.encoding is not None else ()
+    return [column.name for column in columns if column.kind == "category"]
+
+
+def _numbers(loaded: Loaded, names: Sequence[str]) -> list[str]:
+    """Names without those of text columns, which never change anyway."""
+    texts = _texts(loaded)
+    return [name for name in names if name not in texts]
 
 
 def _places(names: Sequence[str], places: dict[str, int], option: str) -> list[int]:
