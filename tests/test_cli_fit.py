@@ -66,7 +66,7 @@ class TestFit:
     def test_inside(self, tmp_path, data):
         text = done("fit", data, "-t", "class", *QUICK, "--inside", "sick", "-o", tmp_path / "m")
         assert "sick if this holds" in text
-        error = failed("fit", data, "-t", "class", "--inside", "ill", "-o", tmp_path / "n")
+        error = failed("fit", data, "-t", "class", "--inside", "ill", "-o", tmp_path / "n", code=2)
         assert "--inside must be one of sick, well; got 'ill'" in error
 
     @pytest.mark.parametrize("learner", ["polyceptron", "online", "spla1", "spla2", "pcslp", "oc1"])
@@ -89,10 +89,10 @@ class TestFit:
         assert "Accuracy" in done("evaluate", model, path)
         assert "most probable" in done("explain", model, path)
         assert done("predict", model, path, "--explain").startswith("prediction,score,face,slack")
-        error = failed("fit", path, "-t", "class", "-l", "batch", "-o", tmp_path / "n")
+        error = failed("fit", path, "-t", "class", "-l", "batch", "-o", tmp_path / "n", code=2)
         assert "--learner batch learns two classes, and there are 3" in error
         assert "polyceptron, oc1" in error
-        error = failed("fit", path, "-t", "class", "--inside", "old", "-o", tmp_path / "n")
+        error = failed("fit", path, "-t", "class", "--inside", "old", "-o", tmp_path / "n", code=2)
         assert "each gets a polyhedron of its own" in error
         table = done("compare", path, "-t", "class", "--cv", 2, "--learners", "oc1")
         assert "oc1" in table
@@ -295,8 +295,6 @@ class TestRefusals:
             ("age,class\n", ["-t", "class"], " has a header and no rows"),
             ("age,class\n1,x\n2,y\n3,x\n", ["-t", "class", "--cv", "2"], "--cv 2 needs 2 rows"),
             ("age,class\n1,x\n2,y\n", ["-t", "class", "--test-size", ".1"], "--test-size 0.1"),
-            ("age,class\n1,x\n2,y\n", ["-t", "class", "-l", "oc1", "-k", "3"], "leave out -k"),
-            ("age,class\n1,x\n2,y\n", ["-t", "2", "-l", "oc1", "--inside", "x"], "no class inside"),
         ],
     )  # fmt: skip
     def test_one_line(self, tmp_path, text, arguments, message):
@@ -306,6 +304,11 @@ class TestRefusals:
         assert len(result.stderr.splitlines()) == 1
         assert message in result.stderr
         assert not (tmp_path / "m.json").exists()
+
+    def test_options_that_do_not_go_together(self, tmp_path, data):
+        tree = ("fit", data, "-t", "class", "-l", "oc1", "-o", tmp_path / "m.json")
+        assert "leave out -k" in failed(*tree, "-k", 3, code=2)
+        assert "no class inside" in failed(*tree, "--inside", "sick", code=2)
 
     def test_target_is_asked_for(self, tmp_path, data):
         error = failed("fit", data, "-o", tmp_path / "m", code=2)

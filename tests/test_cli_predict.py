@@ -50,6 +50,19 @@ class TestPredict:
         assert list(plain[0]) == ["prediction", "score"]
         assert [row["prediction"] for row in plain] == [row["prediction"] for row in got]
 
+    def test_new_categories_are_counted_on_stderr(self, folder):
+        rows = people(50, seed=2)
+        for row in rows[:3]:
+            row[2] = "ultraviolet"
+        result = run("predict", folder / "m.json", "-", stdin=text_of(rows))
+        assert "colour: 3 rows have a value that the model never saw" in result.stderr
+        assert len(result.stdout.splitlines()) == 51
+        assert "never saw" not in run("predict", folder / "m.json", folder / "people.csv").stderr
+
+    def test_a_full_disk_is_named(self, folder):
+        error = failed("predict", folder / "m.json", folder / "people.csv", "-o", "/dev/full")
+        assert "/dev/full: No space left" in error
+
     def test_columns_go_by_name(self, folder):
         rows = people(50, seed=2)
         answers = done("predict", folder / "m.json", "-", stdin=text_of(rows))

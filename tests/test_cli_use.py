@@ -129,7 +129,9 @@ class TestExport:
         answers = done("predict", folder / "m.json", folder / "people.csv").splitlines()[1:]
         assert got == [line.partition(",")[0] for line in answers]
         assert "\\geq" in done(*ask, "latex", "--option", "digits=2")
-        assert "has no option 'dialect'" in failed(*ask, "c", "--dialect", "sqlite")
+        assert "has no option 'dialect'" in failed(*ask, "c", "--dialect", "sqlite", code=2)
+        assert "dialect must be" in failed(*ask, "sql", "--dialect", "nope", code=2)
+        assert "digits must be" in failed(*ask, "latex", "--option", "digits=abc", code=2)
         assert "is not KEY=VALUE" in failed(*ask, "latex", "--option", "digits", code=2)
         assert "WHERE" not in done(*ask, "sql", "--kind", "where")
         assert run(*ask, "cobol").exit_code == 2

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import nnls
 
-from polyceptron import Polyhedron
+from polyceptron import BatchPolyceptron, Polyhedron, geometry
 from polyceptron.geometry import (
     GeometryError,
     bounding_box,
@@ -493,3 +493,10 @@ class TestSample:
     def test_a_box_beside_the_set(self):
         with pytest.raises(GeometryError, match="empty: face 0 and the box exclude each other"):
             sample(CORNER, 3, box=(-2, -1))
+
+
+@pytest.mark.parametrize("name", sorted(set(geometry.__all__) - {"Ball", "GeometryError"}))
+def test_a_model_is_refused_with_advice(name):
+    model = BatchPolyceptron(1, random_state=0).fit([[0.0], [1.0]], [0, 1])
+    with pytest.raises(TypeError, match=r"model\.polyhedron_; got BatchPolyceptron"):
+        getattr(geometry, name)(model)

@@ -182,6 +182,24 @@ class Encoding:
             start = stop
         return X
 
+    def unseen(self, X: Floats) -> dict[str, int]:
+        """Count the rows of `transform` whose category was not known, by column.
+
+        Examples
+        --------
+        >>> encoding = Encoding([Column("colour", "category", ("blue", "red"))])
+        >>> encoding.unseen(encoding.transform({"colour": ["red", "green", "pink"]}))
+        {'colour': 2}
+        """
+        counts: dict[str, int] = {}
+        start = 0
+        for column in self.columns:
+            stop = start + len(column.feature_names)
+            if column.kind == "category" and (n := int((~X[:, start:stop].any(axis=1)).sum())):
+                counts[column.name] = n
+            start = stop
+        return counts
+
     def to_json(self) -> list[dict[str, Any]]:
         """Return the columns as lists, dicts, text and numbers.
 

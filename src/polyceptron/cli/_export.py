@@ -10,7 +10,7 @@ import click
 
 from polyceptron.cli._model import model_argument
 from polyceptron.cli._out import check_free, force_option, out_option, write
-from polyceptron.export import FORMATS
+from polyceptron.export import FORMATS, ExportOptionError
 from polyceptron.export import export as exported
 
 if TYPE_CHECKING:
@@ -68,9 +68,12 @@ def export(
     polyhedron, inside, outside = _single(loaded, label)
     chosen: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
     chosen |= dict(_option(text) for text in options)
-    content = exported(
-        polyhedron, to, inside=inside, outside=outside, encoding=loaded.encoding, **chosen
-    )
+    try:
+        content = exported(
+            polyhedron, to, inside=inside, outside=outside, encoding=loaded.encoding, **chosen
+        )
+    except ExportOptionError as error:
+        raise click.UsageError(str(error)) from error
     if to in _BINARY and output == "-" and sys.stdout.isatty():
         raise click.ClickException(f"{to} is not text: -o says which file to write")
     if isinstance(content, str) and not content.endswith("\n"):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import click
+
 
 class Learner(NamedTuple):
     """A learner's class, and what its number of hyperplanes is called."""
@@ -45,14 +47,16 @@ def make(name: str, classes: Any, *, k: int | None, inside: str | None, seed: in
     learner = LEARNERS[name]
     if len(classes) > 2 and not learner.many:
         able = ", ".join(other for other, entry in LEARNERS.items() if entry.many)
-        raise ValueError(
+        raise click.UsageError(
             f"--learner {name} learns two classes, and there are {len(classes)}; "
             f"these learn more: {able}"
         )
     parameters: dict[str, Any] = {"random_state": seed}
     if k is not None:
         if learner.number is None:
-            raise ValueError(f"--learner {name} finds its own number of hyperplanes; leave out -k")
+            raise click.UsageError(
+                f"--learner {name} finds its own number of hyperplanes; leave out -k"
+            )
         parameters[learner.number] = k
     if inside is not None:
         parameters["inside"] = _inside(name, classes, inside)
@@ -61,13 +65,17 @@ def make(name: str, classes: Any, *, k: int | None, inside: str | None, seed: in
 
 def _inside(name: str, classes: Any, inside: str) -> Any:
     if name == "oc1":
-        raise ValueError("--learner oc1 is a tree, which has no class inside; leave out --inside")
+        raise click.UsageError(
+            "--learner oc1 is a tree, which has no class inside; leave out --inside"
+        )
     if len(classes) > 2:
-        raise ValueError(
+        raise click.UsageError(
             f"--inside is for two classes, and there are {len(classes)}: "
             "each gets a polyhedron of its own"
         )
     for label in classes.tolist():
         if str(label) == inside:
             return label
-    raise ValueError(f"--inside must be one of {', '.join(map(str, classes))}; got {inside!r}")
+    raise click.UsageError(
+        f"--inside must be one of {', '.join(map(str, classes))}; got {inside!r}"
+    )

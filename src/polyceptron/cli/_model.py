@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -37,6 +39,8 @@ class Loaded:
         from polyceptron.model_file import read_model
 
         self.path = path
+        self._unseen: Counter[str] = Counter()
+        self._counting = Lock()
         self.estimator, self.encoding, self.summary = read_model(Path(path))
         if hasattr(self.estimator, "n_jobs"):
             self.estimator.n_jobs = 1  # rows come in pieces, in threads of their own
@@ -91,6 +95,7 @@ class Loaded:
             texts += [name for name in more if name not in texts]
             for table in reader.chunks([name for name in numbers if name not in texts], texts):
                 yield table, self.encode(table, encoding)
+        self.note_unseen()
 
     def _by_place(self, reader: Reader) -> Encoding:
         """Take columns by name if the model has names but no encoding, else by place."""
@@ -112,10 +117,23 @@ class Loaded:
         if table.matrix is not None:
             return table.matrix
         try:
-            return encoding.transform(table)
+            X = encoding.transform(table)
         except ValueError:
             _refuse_gaps(table, encoding)  # which says where
             raise
+        unseen = encoding.unseen(X)
+        if unseen:
+            with self._counting:
+                self._unseen.update(unseen)
+        return X
+
+    def note_unseen(self) -> None:
+        """Say on stderr how many values of text so far were new to the model."""
+        from polyceptron.cli._tables import note, shown
+
+        for name, n in self._unseen.items():
+            rows = f"{n} row{'s have' if n > 1 else ' has'} a value"
+            note(f"{shown(name)}: {rows} that the model never saw, and is none of its categories")
 
     def answer(self, X: Any, *, explain: bool = False) -> Answers:
         """Return classes and scores, and with `explain` what decided."""

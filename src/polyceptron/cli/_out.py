@@ -49,6 +49,17 @@ def check_free(path: str | None, force: bool, *inputs: str | None) -> None:
 @contextmanager
 def writing(path: str | None) -> Iterator[IO[bytes]]:
     """Give a file to write to; it takes its place when all is written."""
+    try:
+        with _opened(path) as file:
+            yield file
+    except OSError as error:
+        if error.filename is None and not isinstance(error, BrokenPipeError):
+            error.filename = "standard output" if path in (None, "-") else path
+        raise
+
+
+@contextmanager
+def _opened(path: str | None) -> Iterator[IO[bytes]]:
     if path is None or path == "-":
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()

@@ -56,6 +56,7 @@ def predict(
         jobs = reader.jobs(*kinds(encoding))
         for piece in _in_order(_work(job, loaded, encoding, explain, form) for job in jobs):
             file.write(piece)
+    loaded.note_unseen()
 
 
 @contextmanager

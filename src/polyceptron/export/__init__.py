@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from polyceptron.encoding import Encoding
-    from polyceptron.export._shared import ExportError
+    from polyceptron.export._shared import ExportError, ExportOptionError
     from polyceptron.export.c import to_c
     from polyceptron.export.javascript import to_javascript
     from polyceptron.export.latex import to_latex
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = [
     "FORMATS",
     "ExportError",
+    "ExportOptionError",
     "Format",
     "export",
     "lp_names",
@@ -52,6 +53,7 @@ __all__ = [
 # Public name -> the module that defines it.
 _HOME = {
     "ExportError": "_shared",
+    "ExportOptionError": "_shared",
     "lp_names": "optimise",
     "register_skl2onnx": "skl2onnx",
     "to_c": "c",
@@ -130,10 +132,10 @@ def export(
       AND 0.5e0 + 1.0e0 * "age" + -2.0e0 * "dose" >= 0)
     """
     from polyceptron.export import _files
-    from polyceptron.export._shared import ExportError
+    from polyceptron.export._shared import ExportOptionError
 
     if to not in FORMATS:
-        raise ExportError(f"to must be one of {', '.join(FORMATS)}; got {to!r}")
+        raise ExportOptionError(f"to must be one of {', '.join(FORMATS)}; got {to!r}")
     labels = {"inside": inside, "outside": outside}
     return _files.write(polyhedron, to, labels, encoding, name, options)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from polyceptron import export as formats
-from polyceptron.export._shared import ExportError, check_labels, check_polyhedron, features
+from polyceptron.export._shared import ExportOptionError, check_labels, check_polyhedron, features
 
 if TYPE_CHECKING:
     from polyceptron.encoding import Encoding
@@ -56,7 +56,7 @@ def _refuse_unknown(function: Any, to: str, arguments: dict[str, Any]) -> None:
     known = [name for name in signature(function).parameters if name != "polyhedron"]
     for name in arguments:
         if name not in known:
-            raise ExportError(
+            raise ExportOptionError(
                 f"the format {to} has no option {name!r}; it has {', '.join(known) or 'none'}"
             )
 

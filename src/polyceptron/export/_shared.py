@@ -21,6 +21,10 @@ class ExportError(ValueError):
     """A polyhedron, a name or a label that a format cannot hold."""
 
 
+class ExportOptionError(ExportError):
+    """An option that a format does not have, or a value that it does not take."""
+
+
 class Field(NamedTuple):
     """One column of a table, and which features it becomes."""
 

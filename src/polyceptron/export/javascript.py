@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from polyceptron.export._shared import (
     ExportError,
+    ExportOptionError,
     check_labels,
     check_name,
     check_polyhedron,
@@ -82,7 +83,7 @@ def to_javascript(
     polyhedron = check_polyhedron(polyhedron)
     one, other = check_labels(inside, outside)
     if module not in MODULES:
-        raise ExportError(f"module must be one of {', '.join(MODULES)}; got {module!r}")
+        raise ExportOptionError(f"module must be one of {', '.join(MODULES)}; got {module!r}")
     for label in (one, other):
         if isinstance(label, int) and abs(label) > 2**53:
             raise ExportError(f"JavaScript has no whole number {label}: give labels as text")

@@ -6,7 +6,7 @@ from typing import Any
 
 from polyceptron._checks import as_count
 from polyceptron._types import Floats
-from polyceptron.export._shared import ExportError, check_polyhedron, made_by
+from polyceptron.export._shared import ExportOptionError, check_polyhedron, made_by
 from polyceptron.polyhedron import Polyhedron
 
 # Ligatures and shorthands are broken up as well: names come out as they are.
@@ -71,9 +71,12 @@ def to_latex(
     """
     polyhedron = check_polyhedron(polyhedron)
     if environment not in ("align*", "aligned"):
-        raise ExportError(f"environment must be align* or aligned; got {environment!r}")
+        raise ExportOptionError(f"environment must be align* or aligned; got {environment!r}")
     if digits is not None:
-        digits = as_count(digits, "digits")
+        try:
+            digits = as_count(digits, "digits")
+        except (TypeError, ValueError) as error:
+            raise ExportOptionError(str(error)) from None
     names = _names(polyhedron)
     rows = [
         f"  {_left(w, names, digits)} &\\geq {_number(-float(b) + 0.0, digits)}"

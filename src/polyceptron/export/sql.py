@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from polyceptron._types import Floats
 from polyceptron.export._shared import (
     ExportError,
+    ExportOptionError,
     Field,
     Label,
     brief,
@@ -95,7 +96,7 @@ def to_sql(
     polyhedron = check_polyhedron(polyhedron)
     labels = check_labels(inside, outside)
     if kind not in KINDS:
-        raise ExportError(f"kind must be one of {', '.join(KINDS)}; got {kind!r}")
+        raise ExportOptionError(f"kind must be one of {', '.join(KINDS)}; got {kind!r}")
     if table is None and kind == "select":
         raise ExportError("table must be a name where kind is 'select'; got None")
     writer = _Writer(dialect, table)
@@ -138,7 +139,9 @@ class _Writer:
         self.exp = self.sqlglot.exp
         known = sorted(set(self.sqlglot.Dialect.classes) - set(_NO_SQL))
         if dialect not in known:
-            raise ExportError(f"dialect must be one of {', '.join(known)}; got {brief(dialect)}")
+            raise ExportOptionError(
+                f"dialect must be one of {', '.join(known)}; got {brief(dialect)}"
+            )
         self.dialect = dialect
         self.rules = self.sqlglot.Dialect.get_or_raise(dialect)
         self.names: set[str] = set()

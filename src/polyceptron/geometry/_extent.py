@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyceptron._types import Floats
-from polyceptron.geometry._faces import FAR, Faces, GeometryError, empty, unit_faces
+from polyceptron.geometry._faces import FAR, Faces, GeometryError, empty, question, unit_faces
 from polyceptron.geometry._nearest import EPS, Shortest, shortest, unlimited
 from polyceptron.polyhedron import Polyhedron
 
@@ -54,6 +54,7 @@ def balanced(polyhedron: Polyhedron) -> Frame:
     return Frame(unit_faces(scaled, b), np.ldexp(1.0, -exponents))
 
 
+@question
 def is_empty(polyhedron: Polyhedron) -> bool:
     """Return whether no x meets all inequalities.
 
@@ -75,6 +76,7 @@ def nearest_origin(faces: Faces) -> Shortest:
     return shortest(unlimited(faces.A, -faces.b))
 
 
+@question
 def is_bounded(polyhedron: Polyhedron) -> bool:
     """Return whether a box can hold the polyhedron. The empty set is bounded.
 
@@ -100,6 +102,7 @@ def is_bounded(polyhedron: Polyhedron) -> bool:
     return is_empty(polyhedron)
 
 
+@question
 def chebyshev_ball(polyhedron: Polyhedron) -> Ball:
     """Return the centre and the radius of the largest ball inside.
 
@@ -181,6 +184,7 @@ def _linprog(cost: Floats, A: Floats, slack: Floats) -> Any:
     return found
 
 
+@question
 def bounding_box(polyhedron: Polyhedron) -> tuple[Floats, Floats]:
     """Return the least and the greatest value of every feature inside.
 

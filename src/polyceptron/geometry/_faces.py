@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable
+from functools import wraps
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,6 +20,26 @@ FAR = 1e300
 
 class GeometryError(ValueError):
     """A question to which this polyhedron has no answer: it is empty, unbounded, too large."""
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def question(function: Callable[P, R]) -> Callable[P, R]:
+    """Refuse whatever is not a polyhedron before it is asked: a fitted model, say."""
+
+    @wraps(function)
+    def asked(*args: P.args, **kwargs: P.kwargs) -> R:
+        polyhedron = args[0] if args else kwargs.get("polyhedron")
+        if not isinstance(polyhedron, Polyhedron):
+            raise TypeError(
+                "polyhedron must be a Polyhedron, such as model.polyhedron_; "
+                f"got {type(polyhedron).__name__}"
+            )
+        return function(*args, **kwargs)
+
+    return asked
 
 
 class Faces(NamedTuple):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from polyceptron._checks import as_count
 from polyceptron._types import Floats
 from polyceptron.geometry._extent import balanced, bounding_box, chebyshev_ball, nearest_origin
-from polyceptron.geometry._faces import Faces, GeometryError, empty, unit_faces, with_box
+from polyceptron.geometry._faces import Faces, GeometryError, empty, question, unit_faces, with_box
 from polyceptron.polyhedron import Polyhedron
 
 MOST_FEATURES = 8
@@ -49,6 +49,7 @@ def boxed(polyhedron: Polyhedron, what: str) -> Boxed:
     return Boxed(faces, middle, half, *ball)
 
 
+@question
 def vertices(polyhedron: Polyhedron) -> Floats:
     """Return the corners of a bounded polyhedron, sorted.
 
@@ -78,6 +79,7 @@ def vertices(polyhedron: Polyhedron) -> Floats:
     return _sorted(_vertices(polyhedron, "vertices"))
 
 
+@question
 def volume(polyhedron: Polyhedron) -> float:
     """Return the volume of a bounded polyhedron, in user units; 0 if it is flat.
 
@@ -177,6 +179,7 @@ def _sorted(points: Floats) -> Floats:
     return points[np.lexsort(points.T[::-1])] + 0.0
 
 
+@question
 def sample(polyhedron: Polyhedron, n: int, random_state: Any = None, box: Any = None) -> Floats:
     """Draw points evenly from the inside, by hit and run.
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from polyceptron._scores import scores
 from polyceptron._types import Floats
-from polyceptron.geometry._faces import as_roots, dense_rows, empty, unit_faces
+from polyceptron.geometry._faces import as_roots, dense_rows, empty, question, unit_faces
 from polyceptron.geometry._nearest import EPS, Limits, shortest
 from polyceptron.polyhedron import Polyhedron
 
@@ -154,6 +154,7 @@ def first(aims: Iterator[Nearest], accepts: Callable[[Floats], bool]) -> Nearest
     return found
 
 
+@question
 def project(polyhedron: Polyhedron, X: Any, weights: ArrayLike | None = None) -> Floats:
     """Return the nearest point inside for every row; rows inside stay where they are.
 
@@ -195,6 +196,7 @@ def project(polyhedron: Polyhedron, X: Any, weights: ArrayLike | None = None) ->
     return nearest[0] if single else nearest
 
 
+@question
 def distance(polyhedron: Polyhedron, X: Any, weights: ArrayLike | None = None) -> Any:
     """Return how far every row is from the polyhedron: 0 inside, infinite if it is empty.
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyceptron.geometry._extent import balanced, chebyshev_ball, nearest_origin
-from polyceptron.geometry._faces import Faces, with_box
+from polyceptron.geometry._faces import Faces, question, with_box
 from polyceptron.geometry._nearest import shortest, unlimited
 from polyceptron.polyhedron import Polyhedron
 
@@ -16,6 +16,7 @@ _CUT = 1e-8
 """A face that cuts off less than this share of its distance is taken for redundant."""
 
 
+@question
 def redundant_faces(polyhedron: Polyhedron, box: Any = None) -> NDArray[np.intp]:
     """Return the faces that can be left out, all of them together, and the set stays the same.
 
@@ -62,6 +63,7 @@ def redundant_faces(polyhedron: Polyhedron, box: Any = None) -> NDArray[np.intp]
     return np.flatnonzero(~keep)
 
 
+@question
 def without_redundant(polyhedron: Polyhedron, box: Any = None) -> Polyhedron:
     """Return the same set without its redundant faces.
 
