@@ -2,6 +2,7 @@
 
 import io
 import os
+from contextlib import nullcontext
 from html.parser import HTMLParser
 from xml.etree import ElementTree
 
@@ -21,15 +22,19 @@ from polyceptron import (
 from polyceptron.datasets import load_breast_cancer, make_polyhedron
 from polyceptron.plots import (
     AnimationDisplay,
+    PolyhedraDisplay,
     PolyhedronDisplay,
     WaterfallDisplay,
     animate,
     plot_model,
     save,
 )
+from polyceptron.plots import _style as style
+from polyceptron.plots._choice import clearest
 from polyceptron.plots._names import short_names, shorten, steady
 
 plt = pytest.importorskip("matplotlib.pyplot")
+legible = pytest.importorskip("polyceptron.plots._canvas").legible
 
 HOSTILE = [
     r"$x^2$ \frac{1}{",
@@ -127,6 +132,30 @@ def test_short_names_are_told_apart():
 def test_names_from_right_to_left_do_not_turn_what_follows():
     assert steady("age = 3") == "age = 3"
     assert steady("\u05d0\u05d1 = 3") == "\u200e\u05d0\u05d1\u200e = 3"
+    assert steady("a\n+ \u05d0") == "\u200ea\n\u200e+ \u05d0\u200e"  # every line
+
+
+def test_what_the_font_lacks_is_named():
+    fonts = ["DejaVu Sans"]
+    assert legible("été 😀", fonts) == "été 😀"
+    assert legible("\U0001fae0 mg", fonts) == "U+1FAE0 mg"
+    assert legible("中文", fonts) == "U+4E2D U+6587"
+    assert legible("a中文字名b", fonts) == "aU+4E2D…U+540Db"
+
+
+def test_what_the_font_lacks_stays_in_svg_and_is_not_drawn_in_png(tmp_path, monkeypatch):
+    polyhedron = Polyhedron([[1, 2, 1], [2, 1, 1]], [0, 0], ["中文", "\U0001fae0", "age"])
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    figures = [
+        plot_model(polyhedron, X),
+        WaterfallDisplay.from_polyhedron(polyhedron, X[0]),
+        PolyhedronDisplay.from_polyhedron(polyhedron, X),
+    ]
+    svg = [save(f, tmp_path / "it.svg").read_text(encoding="utf-8") for f in figures]
+    assert all("中文" in text and "U+4E2D" not in text for text in svg)
+    monkeypatch.setattr(style, "any_script", nullcontext)  # a missing glyph would warn
+    for figure in figures:
+        assert save(figure, tmp_path / "it.png", dpi=40).stat().st_size > 0
 
 
 # --- files -----------------------------------------------------------------------------------
@@ -305,6 +334,53 @@ def test_more_columns_are_a_plane_and_weights_or_weights(cancer):
     assert len(plane) == 1
     weights = drawn(plot_model(model)).axes[0]
     assert [t.get_text() for t in weights.get_yticklabels()] == list(X.columns)
+
+
+def mixed_rows():
+    """Two numbers, and two text columns that go together: the PCA plane is all theirs."""
+    random = np.random.default_rng(0)
+    values = random.choice(3, size=300, p=[0.5, 0.3, 0.2])
+    numbers = random.normal(size=(300, 2)) * [10, 2] + [40, 5]
+    names = ["age", "dose", *(f"{column}={value}" for column in "ab" for value in "xyz")]
+    return np.hstack([numbers, np.eye(3)[values], np.eye(3)[values]]), names
+
+
+def test_faces_are_in_view_with_text_columns():
+    X, names = mixed_rows()
+    W = np.zeros((2, 8))
+    W[0, 0], W[1, 1], W[1, 2] = -1, -1, 0.1
+    polyhedron = Polyhedron(W, [45, 6], names)
+    shown = [
+        PolyhedronDisplay.from_polyhedron(polyhedron, X, plane=plane)
+        for plane in ("pca", clearest([polyhedron], X))
+    ]
+    assert not shown[0].faces_
+    assert set(shown[1].faces_) == {0, 1}
+    assert shown[1].region_ is not None
+    labels = {ax.get_xlabel() for ax in drawn(plot_model(polyhedron, X)).axes}
+    assert shown[1].ax_.get_xlabel() in labels
+
+
+@pytest.mark.parametrize("learner", [BatchPolyceptron(2, random_state=0), OC1(random_state=0)])
+def test_learned_faces_are_in_view_with_text_columns(learner):
+    X, _ = mixed_rows()
+    y = (X[:, 0] < 45) & (X[:, 1] < 6) & (X[:, 3] == 0)
+    model = learner.fit(X, y)
+    if isinstance(learner, OC1):
+        polyhedra = [p for label in model.classes_ for p in model.polyhedra(label)]
+        display = PolyhedraDisplay.from_estimator(model, X, y, plane=clearest(polyhedra, X))
+        assert all(display.regions_[label] for label in (False, True))
+    else:
+        plane = clearest([model.polyhedron_], X)
+        assert PolyhedronDisplay.from_estimator(model, X, y, plane=plane).faces_
+
+
+def test_slices_have_text_columns_at_their_commonest_value():
+    X, names = mixed_rows()
+    display = PolyhedronDisplay.from_polyhedron(Polyhedron(np.ones((1, 8)), [0], names), X)
+    np.testing.assert_array_equal(display.at[:2], np.median(X[:, :2], axis=0))
+    np.testing.assert_array_equal(display.at[2:], [1, 0, 0, 1, 0, 0])
+    assert display.ax_.get_title(loc="left") == "Slice at a=x = 1, b=x = 1, a=y = 0 and 3 more"
 
 
 def test_trees_and_several_classes(cancer):

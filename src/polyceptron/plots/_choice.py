@@ -46,7 +46,7 @@ def _truth(
     points = np.column_stack([plane.of_rows(X), np.ones(len(X))])
     shares = []
     for polyhedron, there in zip(polyhedra, inside, strict=True):
-        seen = (points @ plane.lines(polyhedron).T >= 0).all(axis=1)
+        seen = np.asarray((points @ plane.lines(polyhedron).T >= 0).all(axis=1))
         sides = [seen[there], ~seen[~there]]
         shares.append(np.mean([side.mean() for side in sides if len(side)]))
     return float(np.mean(shares))

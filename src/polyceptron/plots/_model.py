@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from polyceptron._types import Floats
 from polyceptron.plots import _style as style
 from polyceptron.plots._arguments import as_array, labels_of
+from polyceptron.plots._choice import clearest
 from polyceptron.plots._heatmap import FaceHeatmapDisplay, size_of
 from polyceptron.plots._polyhedra import PolyhedraDisplay, all_faces, labelled
 from polyceptron.plots._polyhedron import PolyhedronDisplay
@@ -24,8 +25,12 @@ def plot_model(
     """Draw the picture that says most about a model.
 
     One or two columns: the polyhedron itself, each place in the colour of the face that decides
-    about it. More columns with rows: the PCA plane of the rows, and beside it the weight of each
-    column in each face. More columns without rows: the weights.
+    about it. More columns with rows: a plane, and beside it the weight of each column in each
+    face. More columns without rows: the weights.
+
+    The plane is that of the rows' two main directions if at least 90 % of them, inside and outside
+    counting alike, are seen on the side where they are. Else it is the truest in this sense of
+    that plane, the one closest to the faces' normals, and the two columns with the largest weights.
 
     Parameters
     ----------
@@ -97,7 +102,9 @@ def _draw_plane(
     rows: Floats | None,
     labels: NDArray[Any] | None,
 ) -> None:
-    plane = "pca" if all_faces(sets).n_features > 2 else None
+    plane = None
+    if rows is not None and rows.shape[1] > 2:
+        plane = clearest([p for some in sets.values() for p in some], rows)
     if isinstance(model, Polyhedron) or hasattr(model, "polyhedron_"):
         ((polyhedron,),) = sets.values()
         PolyhedronDisplay.from_polyhedron(

@@ -55,7 +55,8 @@ def steady(text: str) -> str:
     if not any(map(_leftwards, text)):
         return text
     words = re.split(r"(\s+)", text)
-    return MARK + "".join(f"{w}{MARK}" if any(map(_leftwards, w)) else w for w in words)
+    marked = "".join(f"{w}{MARK}" if any(map(_leftwards, w)) else w for w in words)
+    return MARK + marked.replace("\n", f"\n{MARK}")  # each line has a direction of its own
 
 
 def listed(names: Sequence[str], most: int = 3) -> str:

@@ -86,6 +86,7 @@ def of_columns(columns: tuple[int, int], at: Floats, names: list[str]) -> Plane:
     origin = np.where(axes.any(axis=0), 0.0, at)
     i, j = columns
     rest = [c for c in range(len(at)) if c not in columns]
+    rest.sort(key=lambda c: at[c] == 0)  # of the values of a text column, that which is there
     held = ", ".join(f"{shorten(names[c], 20)} = {at[c]:.3g}" for c in rest[:3])
     more = f" and {len(rest) - 3} more" if len(rest) > 3 else ""
     title = f"Slice at {held}{more}" if rest else ""
@@ -112,8 +113,7 @@ def of_faces(polyhedron: Polyhedron, X: Floats, names: list[str]) -> Callable[[F
     With two faces it holds both normals: every row is seen where it lies to both.
     """
     Z, spread = standard(X)
-    normals = polyhedron.W * spread
-    normals = normals / np.linalg.norm(normals, axis=1, keepdims=True)
+    normals = normals_of(polyhedron, X)
     _, sizes, directions = np.linalg.svd(
         np.vstack([normals, np.zeros((1, len(spread)))]), full_matrices=False
     )
@@ -130,6 +130,25 @@ def standard(X: Floats) -> tuple[Floats, Floats]:
     spread = X.std(axis=0)
     spread[~(spread > 1e-12 * np.abs(X).max(axis=0))] = 1.0
     return (X - X.mean(axis=0)) / spread, spread
+
+
+def normals_of(polyhedron: Polyhedron, X: Floats) -> Floats:
+    """Return the normals of the faces in standardised columns, of length one."""
+    normals = polyhedron.W / np.abs(polyhedron.W).max(axis=1, keepdims=True) * standard(X)[1]
+    return np.asarray(normals / np.linalg.norm(normals, axis=1, keepdims=True))
+
+
+def middle_of(X: Floats) -> Floats:
+    """Return the medians of rows; columns of 0 and 1 as in the row nearest to their means.
+
+    So a column of text, one column for each value, is at its commonest value, not at none.
+    """
+    middle: Floats = np.median(X, axis=0)
+    flags = np.flatnonzero(((X == 0) | (X == 1)).all(axis=0))
+    if len(flags):
+        marks = X[:, flags]
+        middle[flags] = marks[((marks - marks.mean(axis=0)) ** 2).sum(axis=1).argmin()]
+    return middle
 
 
 def _main_directions(Z: Floats) -> tuple[Floats, Floats]:
@@ -174,8 +193,8 @@ def _mixture(
 
 
 def telling_point(polyhedron: Polyhedron, through: Callable[[Floats], Plane], X: Floats) -> Floats:
-    """Return the medians of the rows, or the row deepest inside where that shows no inside."""
-    middle: Floats = np.median(X, axis=0)
+    """Return the middle of the rows, or the row deepest inside where that shows no inside."""
+    middle = middle_of(X)
     plane = through(middle)
     view = cut(plane.lines(polyhedron), room_around(plane.of_rows(X)))
     if len(view.polygon()) >= 3:

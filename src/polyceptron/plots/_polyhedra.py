@@ -13,7 +13,7 @@ from polyceptron.plots import _paint as paint
 from polyceptron.plots import _style as style
 from polyceptron.plots._arguments import Wanted, as_array, choose_plane, labels_of
 from polyceptron.plots._names import shorten
-from polyceptron.plots._plane import Plane, room_around, window_without_rows
+from polyceptron.plots._plane import Plane, middle_of, room_around, window_without_rows
 from polyceptron.plots._slice import Limits, cut
 from polyceptron.polyhedron import Polyhedron
 
@@ -137,7 +137,7 @@ class PolyhedraDisplay:
         every = all_faces(polyhedra)
         rows = None if X is None else as_array(X, every)
         if at is None and rows is not None:
-            at = np.median(rows, axis=0)
+            at = middle_of(rows)
         chosen = choose_plane(plane, every, rows, at)
         labels = None if y is None or rows is None else labels_of(y, len(rows))
         answers = None if labels is None or predicted is None else labels_of(predicted, len(labels))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from textwrap import wrap
 from typing import Any, Self
 
 import numpy as np
@@ -18,6 +20,8 @@ from polyceptron.polyhedron import Polyhedron
 
 _LISTED = 12
 """Faces in the legend; more would not fit."""
+_WIDE = 48
+"""Characters in a line of the legend, which leaves room for the plane."""
 
 
 class PolyhedronDisplay:
@@ -172,7 +176,8 @@ class PolyhedronDisplay:
         at : array-like of shape (n_features,) or int, default=None
             The point through which a slice of more than two columns goes, or the number of a row.
             The default is the medians of the rows, or where that slice shows no inside, the
-            row deepest inside.
+            row deepest inside. Columns of 0 and 1, such as the values of text, are not at their
+            medians but as in the row nearest to their means.
         inside : label, default=None
             The label of the rows that should be inside; the greatest if None.
         regions : {"inside", "faces"}, default="inside"
@@ -208,7 +213,7 @@ class PolyhedronDisplay:
         """
         self.text_ = self.plane.in_words(self.polyhedron, names_of(self.polyhedron, 18))
         if ax is None:
-            longest = max(map(len, self.text_.values()))
+            longest = min(max(map(len, self.text_.values())), _WIDE)
             ax = style.new_axes(figsize=(6.2 + 0.07 * max(longest, 28), 4.8))[0]
         self.ax_ = ax
         self.figure_ = style.whole_figure(self.ax_)
@@ -303,7 +308,14 @@ class PolyhedronDisplay:
                 colour, hatch, _, _ = style.look(k)
                 handle = Patch(facecolor=colour, hatch=hatch, edgecolor=style.PAPER)
                 text = f"{k}:  {text}"  # noqa: PLW2901
-            entries.append((handle, text if k in self.faces_ else f"{text} (out of view)"))
+            text = text if k in self.faces_ else f"{text} (out of view)"  # noqa: PLW2901
+            entries.append((handle, _in_lines(text)))
         if len(self.text_) > _LISTED:
             entries.append((nothing, f"and {len(self.text_) - _LISTED} more faces"))
         return entries
+
+
+def _in_lines(text: str) -> str:
+    """Return a face in words, in lines that end before a sign."""
+    joined = re.sub(r"(?<= )([-+≥\u2212]) ", "\\1\N{NO-BREAK SPACE}", text)
+    return "\n".join(wrap(joined, _WIDE, break_long_words=False, break_on_hyphens=False))

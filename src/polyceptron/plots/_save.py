@@ -16,6 +16,8 @@ from polyceptron.plots import _style as style
 FORMATS = ("png", "svg", "html")
 """What `save` writes, by the end of the file's name; animations are written as "gif"."""
 
+_BACKEND = "module://polyceptron.plots._canvas"
+
 _PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -25,8 +27,10 @@ _PAGE = """<!DOCTYPE html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title>
 <style>
-body {{ margin: 0; padding: 1rem; background: #fff; color: #222; font-family: sans-serif; }}
-svg {{ display: block; width: 100%; max-width: {width:.0f}px; height: auto; margin: 0 auto; }}
+body {{ margin: 0; padding: 1rem; overflow-x: auto;
+ background: #fff; color: #222; font-family: sans-serif; }}
+svg {{ display: block; width: 100%; min-width: {least:.0f}px; max-width: {width:.0f}px;
+ height: auto; margin: 0 auto; }}
 </style>
 </head>
 <body>
@@ -90,7 +94,9 @@ def rendered(figure: Any, kind: str, *, title: str = "Polyceptron", dpi: float =
     if kind == "png":
         out = io.BytesIO()
         with style.any_script():
-            figure.savefig(out, format="png", dpi=dpi, metadata={"Software": None})
+            figure.savefig(
+                out, format="png", dpi=dpi, metadata={"Software": None}, backend=_BACKEND
+            )
         return out.getvalue()
     root = _svg(figure)
     root.attrib |= {"role": "img", "aria-label": _printable(title)}
@@ -102,7 +108,12 @@ def rendered(figure: Any, kind: str, *, title: str = "Polyceptron", dpi: float =
     width = float(root.attrib.pop("width").removesuffix("pt")) * 96 / 72
     root.attrib.pop("height", None)
     svg = ElementTree.tostring(_without_namespaces(root), encoding="unicode")
-    page = _PAGE.format(title=html.escape(_printable(title)), width=width, svg=svg.strip())
+    page = _PAGE.format(
+        title=html.escape(_printable(title)),
+        least=0.6 * width,  # smaller, text is not read; a narrow window scrolls
+        width=width,
+        svg=svg.strip(),
+    )
     return page.encode("utf-8")
 
 

@@ -59,11 +59,12 @@ def new_axes(n: int = 1, figsize: tuple[float, float] = (6.4, 4.8)) -> list[Any]
 def new_figure(figsize: tuple[float, float]) -> Any:
     """Return a figure of its own: no window, and nothing of it is left in pyplot."""
     pyplot()  # says what to install
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
+    from polyceptron.plots._canvas import FigureCanvas
+
     figure = Figure(figsize=figsize, layout="constrained")
-    FigureCanvasAgg(figure)
+    FigureCanvas(figure)
     figure.get_layout_engine().set(w_pad=0.08, h_pad=0.08)
     return figure
 
@@ -119,7 +120,7 @@ def add_legend(ax: Any, entries: list[tuple[Any, str]], **where: Any) -> Any:
 
 @contextmanager
 def any_script() -> Iterator[None]:
-    """Draw characters that the font lacks as boxes, without a warning for each."""
+    """Lay out characters that the font lacks without a warning for each."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", r"Glyph \d+", UserWarning)
         warnings.filterwarnings("ignore", "Matplotlib currently does not support", UserWarning)
