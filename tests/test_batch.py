@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 import naive
 from polyceptron import BatchPolyceptron, kernels
 from polyceptron.blocks import ArrayBlocks, kernel_rows
-from polyceptron.criterion import Planes, assignments, gradient_in_sets
+from polyceptron.criterion import Planes, Sets, gradient_in_sets
 
 PAPER = {"step_size": 0.1, "tol": 50, "margin": 0, "n_init": 1, "standardize": False}
 
@@ -317,16 +317,17 @@ class TestPaperClaim:
         n, ones = len(y), np.ones(len(y))
         data = ArrayBlocks(kernel_rows(X), y, np.empty(0), X.shape[1])
         planes = Planes.of(W, b)
-        sets = assignments(data, planes)
+        sets = Sets(planes, data)
+        (assigned,) = (sets.of(block) for block in data)
         assume(all(y[i] * s != margin for i, s in enumerate(naive.decide(X, W, b))))
         here = gradient_in_sets(data, planes, margin, sets)
-        step = longest_step(X, y, W, b, margin, sets[0], here.G, here.g) / n_steps
-        before = naive.frozen_criterion(X, y, ones, W, b, margin, sets[0])
+        step = longest_step(X, y, W, b, margin, assigned, here.G, here.g) / n_steps
+        before = naive.frozen_criterion(X, y, ones, W, b, margin, assigned)
         for _ in range(n_steps):
             here = gradient_in_sets(data, planes, margin, sets)
             panel, bias = kernels.descend(planes.panel, planes.bias, here.G, here.g, step, step)
             planes = Planes(panel, bias, planes.K)
-            after = naive.frozen_criterion(X, y, ones, *planes.arrays(), margin, sets[0])
+            after = naive.frozen_criterion(X, y, ones, *planes.arrays(), margin, assigned)
             fall = [step * (G @ G + c * c) for G, c in zip(here.G, here.g, strict=True)]
             np.testing.assert_allclose(np.subtract(before, after), fall, rtol=1e-9, atol=1e-9)
             assert sum(after) <= sum(before) + 1e-9 * n

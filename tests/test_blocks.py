@@ -66,8 +66,11 @@ class TestArrayBlocks:
         y = np.ones(1000, np.int8)
         data = ArrayBlocks(X, y, np.empty(0), 1, block_rows=7, n_threads=n_threads)
         expected = 0.0
-        for start in range(0, 1000, 7):
-            expected += X[start : start + 7].sum()
+        for run in range(0, 1000, 7 * blocks.RUN):
+            of_run = 0.0
+            for start in range(run, min(1000, run + 7 * blocks.RUN), 7):
+                of_run += X[start : start + 7].sum()
+            expected += of_run
         assert data.reduce(lambda block: block.X.sum()) == expected
 
     def test_reduce_uses_threads(self):

@@ -10,7 +10,7 @@ from polyceptron.criterion import (
     Gradient,
     Planes,
     Pruning,
-    assignments,
+    Sets,
     decide,
     gradient,
     gradient_in_sets,
@@ -73,9 +73,9 @@ class TestGradient:
         X, y = make_rows("whole", n=65)
         W, b = start(3, 5, "whole")
         data = blocks(X, y, block_rows=block_rows)
-        sets = assignments(data, Planes.of(W, b))
+        sets = Sets(Planes.of(W, b), data)
         assigned = naive.assign_block(X, W, b)
-        np.testing.assert_array_equal(np.concatenate(sets), assigned)
+        np.testing.assert_array_equal(np.concatenate([sets.of(block) for block in data]), assigned)
         V, c = start(3, 5, "whole")
         V, c = V[::-1].copy(), c + 1  # other hyperplanes than those of the sets
         found = gradient_in_sets(data, Planes.of(V, c), 1.0, sets)

@@ -4,11 +4,17 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from polyceptron.scaling import Coordinates, identity, standardized, within_range
+from polyceptron import scaling
+from polyceptron.scaling import Coordinates, EndsOf, as_blocks, identity
+from polyceptron.scaling import standardized_array as standardized
 
 NONE = np.empty(0)
 RNG = np.random.default_rng(0)
 ROWS = RNG.standard_normal((200, 3)) * [1, 5, 0.01] + [0, -20, 3]
+
+
+def within_range(X):
+    return scaling.within_range(as_blocks(X, NONE).reduce(EndsOf(X.shape[1])))
 
 
 def moments(X):
@@ -92,7 +98,7 @@ class TestStandardized:
     def test_many_rows_go_in_parts(self, monkeypatch):
         expected = standardized(ROWS, NONE)
         expected_rows = expected.transform(ROWS)
-        monkeypatch.setattr("polyceptron.scaling._ROWS_AT_ONCE", 7)
+        monkeypatch.setattr("polyceptron.blocks.BLOCK_ROWS", 8)
         for X in (ROWS, sp.csr_matrix(ROWS)):
             found = standardized(X, NONE)
             np.testing.assert_allclose(found.scale, expected.scale, rtol=1e-12)

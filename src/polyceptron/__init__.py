@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from polyceptron import datasets, explain, export, geometry, plots
+    from polyceptron.checkpoint import Checkpoint, CheckpointError
     from polyceptron.learners import (
         OC1,
         PCSLP,
@@ -28,6 +29,8 @@ __all__ = [
     "SPLA1",
     "SPLA2",
     "BatchPolyceptron",
+    "Checkpoint",
+    "CheckpointError",
     "LPError",
     "ModelFileError",
     "OnlinePolyceptron",
@@ -50,6 +53,8 @@ _HOME = {
     "SPLA1": "polyceptron.learners",
     "SPLA2": "polyceptron.learners",
     "BatchPolyceptron": "polyceptron.learners",
+    "Checkpoint": "polyceptron.checkpoint",
+    "CheckpointError": "polyceptron.checkpoint",
     "LPError": "polyceptron.lp",
     "ModelFileError": "polyceptron.model_file",
     "OnlinePolyceptron": "polyceptron.learners",

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import lru_cache, reduce
-from typing import Any, Protocol, TypeVar
+from functools import lru_cache
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,11 @@ from scipy import sparse
 from polyceptron._types import Floats
 
 BLOCK_ROWS = 65_536
-"""Rows of a block in memory."""
+"""Most rows of a block."""
+_BLOCK_VALUES = 64 * BLOCK_ROWS
+"""Most values of a block of dense rows: 32 MB of float64."""
+RUN = 64
+"""Blocks that are summed before their sum is added to that of the blocks before them."""
 ROWS_WORTH_THREADS = 8 * BLOCK_ROWS
 """Below this, handing blocks to threads costs more than it saves."""
 
@@ -59,15 +63,60 @@ class Block:
 
 
 class Blocks(Protocol):
-    """What learners see of their data: fixed boundaries, fixed order."""
+    """What learners see of their data: fixed boundaries, fixed order.
+
+    ``resident`` says whether the rows stay in this process, so that it pays to keep something
+    for each of them; elsewhere it is found again when it is needed. A statistic that is reduced
+    may travel: it can be pickled.
+    """
 
     @property
     def n_samples(self) -> int: ...
     @property
     def n_features(self) -> int: ...
+    @property
+    def resident(self) -> bool: ...
     def __len__(self) -> int: ...
     def __iter__(self) -> Iterator[Block]: ...
+    def in_order(self, numbers: Iterable[int]) -> Iterator[Block]: ...
     def reduce(self, statistic: Callable[[Block], S]) -> S: ...
+
+
+class OrderedSum(Generic[S]):
+    """A sum over blocks in one fixed order: of runs of 64 blocks, then of these sums.
+
+    So whoever has whole runs can add them up where they are, and pass on one sum each.
+    """
+
+    def __init__(self) -> None:
+        self._whole: S | None = None
+        self._open: S | None = None
+        self._run = -1
+
+    def add(self, number: int, part: S) -> None:
+        """Add the part of the next block, or the sum of a whole run, under its first block."""
+        if number // RUN != self._run:
+            self._close()
+            self._run = number // RUN
+        self._open = part if self._open is None else self._open + part
+
+    def _close(self) -> None:
+        if self._open is not None:
+            self._whole = self._open if self._whole is None else self._whole + self._open
+        self._open = None
+
+    def result(self) -> S:
+        self._close()
+        assert self._whole is not None
+        return self._whole
+
+
+def rows_of_blocks(n_features: int) -> int:
+    """How many dense rows make a block: a power of two, the same wherever the rows are."""
+    rows = BLOCK_ROWS
+    while rows > 1 and rows * n_features > _BLOCK_VALUES:
+        rows //= 2
+    return rows
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:
@@ -142,8 +191,11 @@ class ArrayBlocks:
     n_features : int
     n_threads : int
         Changes the speed, never the result.
-    block_rows : int
+    block_rows : int, optional
+        The default depends on the number of columns of dense rows.
     """
+
+    resident = True
 
     def __init__(
         self,
@@ -153,11 +205,13 @@ class ArrayBlocks:
         n_features: int,
         *,
         n_threads: int = 1,
-        block_rows: int = BLOCK_ROWS,
+        block_rows: int | None = None,
     ) -> None:
         self.X, self.y, self.weight = X, frozen(y), frozen(weight)
         self.n_features = n_features
         self.n_threads = n_threads
+        if block_rows is None:
+            block_rows = BLOCK_ROWS if isinstance(X, tuple) else rows_of_blocks(n_features)
         starts = range(0, self.n_samples, block_rows)
         self._blocks = [
             Block(
@@ -179,9 +233,16 @@ class ArrayBlocks:
     def __iter__(self) -> Iterator[Block]:
         return iter(self._blocks)
 
+    def in_order(self, numbers: Iterable[int]) -> Iterator[Block]:
+        """The blocks of these numbers."""
+        return (self._blocks[number] for number in numbers)
+
     def reduce(self, statistic: Callable[[Block], S]) -> S:
         """Sum of the statistic over the blocks, added in block order."""
         if len(self._blocks) == 1:
             return statistic(self._blocks[0])
         parts = map_in_order(statistic, self._blocks, self.n_threads)
-        return reduce(lambda total, new: total + new, parts)
+        total: OrderedSum[S] = OrderedSum()
+        for number, part_of_block in enumerate(parts):
+            total.add(number, part_of_block)
+        return total.result()

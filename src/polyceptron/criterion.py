@@ -92,7 +92,8 @@ class Pruning:
 
     def __init__(self, data: Blocks, mode: bool | str = "auto") -> None:
         self._forced = mode is True
-        self._on = self._forced or (mode == "auto" and data.n_samples >= self.FEWEST_ROWS)
+        enough = mode == "auto" and data.n_samples >= self.FEWEST_ROWS
+        self._on = data.resident and (self._forced or enough)
         self._n_samples = data.n_samples
         self._rounding = 4 * np.finfo(float).eps * (data.n_features + 4)
         self._keys: list[tuple[NDArray[np.float32], NDArray[np.float32]]] = []
@@ -160,52 +161,86 @@ def _fresh_keys(block: Block) -> tuple[NDArray[np.float32], NDArray[np.float32]]
     return np.empty(block.n_samples, np.float32), inverse_norm
 
 
+@dataclass(frozen=True, slots=True)
+class GradientOf:
+    """The gradient of a block at these hyperplanes."""
+
+    planes: Planes
+    margin: float
+    n_features: int
+    pruning: Pruning | None = None
+
+    def __call__(self, block: Block) -> Gradient:
+        panel, bias, K = self.planes
+        part = Gradient.zero(K, self.n_features)
+        keys = _UNPRUNED if self.pruning is None else self.pruning.of(block)
+        kernels.batch_block(
+            block.X, block.y, block.weight, panel, bias, self.margin,
+            part.G, part.g, part.totals, *keys,
+        )  # fmt: skip
+        return part
+
+
 def gradient(
     data: Blocks, planes: Planes, margin: float, pruning: Pruning | None = None
 ) -> Gradient:
     """Gradient, criterion and mistakes of all rows at these hyperplanes."""
-    panel, bias, K = planes
-    d = data.n_features
     pruned = pruning if pruning is not None and pruning.aim(data, planes) else None
-
-    def of_block(block: Block) -> Gradient:
-        part = Gradient.zero(K, d)
-        keys = _UNPRUNED if pruned is None else pruned.of(block)
-        kernels.batch_block(
-            block.X, block.y, block.weight, panel, bias, margin, part.G, part.g, part.totals, *keys
-        )
-        return part
-
-    total = data.reduce(of_block)
+    total = data.reduce(GradientOf(planes, margin, data.n_features, pruned))
     if pruned is not None:
         pruned.learn(total.totals[3])
     return total
 
 
-def assignments(data: Blocks, planes: Planes) -> list[NDArray[np.int32]]:
-    """For each block, which hyperplane is responsible for each row: the sets S_k."""
-    sets = []
-    for block in data:
-        assigned = np.empty(block.n_samples, np.int32)
-        kernels.assign_block(block.X, planes.panel, planes.bias, planes.K, assigned)
-        sets.append(assigned)
-    return sets
+class Sets:
+    """The sets S_k: which hyperplane is responsible for each row, that is least for it.
+
+    They are kept for rows that stay in this process, and found again elsewhere.
+    """
+
+    def __init__(self, planes: Planes, data: Blocks) -> None:
+        self.planes = planes
+        self._kept: dict[int, NDArray[np.int32]] | None = {} if data.resident else None
+
+    def of(self, block: Block) -> NDArray[np.int32]:
+        """For each row of a block the number of its hyperplane."""
+        assigned = None if self._kept is None else self._kept.get(block.number)
+        if assigned is None:
+            assigned = np.empty(block.n_samples, np.int32)
+            kernels.assign_block(
+                block.X, self.planes.panel, self.planes.bias, self.planes.K, assigned
+            )
+            self.keep(block, assigned)
+        return assigned
+
+    def keep(self, block: Block, assigned: NDArray[np.int32]) -> None:
+        """Keep what is known of a block."""
+        if self._kept is not None:
+            self._kept[block.number] = assigned
 
 
-def gradient_in_sets(
-    data: Blocks, planes: Planes, margin: float, sets: list[NDArray[np.int32]]
-) -> Gradient:
-    """Gradient of the criterion with the sets S_k held fixed (no counts)."""
+@dataclass(frozen=True, slots=True)
+class GradientInSets:
+    """The gradient of a block with the sets S_k held fixed (no counts)."""
 
-    def of_block(block: Block) -> Gradient:
-        part = Gradient.zero(planes.K, data.n_features)
+    planes: Planes
+    margin: float
+    n_features: int
+    sets: Sets
+
+    def __call__(self, block: Block) -> Gradient:
+        panel, bias, K = self.planes
+        part = Gradient.zero(K, self.n_features)
         kernels.frozen_block(
-            block.X, block.y, block.weight, planes.panel, planes.bias, margin,
-            sets[block.number], part.G, part.g,
+            block.X, block.y, block.weight, panel, bias, self.margin,
+            self.sets.of(block), part.G, part.g,
         )  # fmt: skip
         return part
 
-    return data.reduce(of_block)
+
+def gradient_in_sets(data: Blocks, planes: Planes, margin: float, sets: Sets) -> Gradient:
+    """Gradient of the criterion with the sets S_k held fixed (no counts)."""
+    return data.reduce(GradientInSets(planes, margin, data.n_features, sets))
 
 
 def decide(X: Any, W: Floats, b: Floats, n_jobs: int | None = None) -> tuple[Floats, bool]:

@@ -5,15 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from polyceptron import kernels
 from polyceptron._types import Floats
 from polyceptron.blocks import Block, Blocks
-from polyceptron.criterion import Planes
-
-Sets = list[NDArray[np.int32]]
-"""For each block, which hyperplane is responsible for each row."""
+from polyceptron.criterion import Planes, Sets
 
 
 @dataclass(slots=True)
@@ -51,29 +47,44 @@ class Ascent:
         )
 
 
-def share_out(data: Blocks, planes: Planes) -> tuple[Totals, Sets]:
-    """Log-likelihood and mistakes of all rows at these hyperplanes, and the sets S_k."""
-    sets: Sets = [np.empty(0, np.int32)] * len(data)
+@dataclass(frozen=True, slots=True)
+class TotalsOf:
+    """Log-likelihood and mistakes of a block; the sets S_k are found by the way."""
 
-    def of_block(block: Block) -> Totals:
+    sets: Sets
+
+    def __call__(self, block: Block) -> Totals:
+        planes = self.sets.planes
         assigned = np.empty(block.n_samples, np.int32)
         part = Totals(np.zeros((planes.K, 2)))
         kernels.likelihood_block(block.X, block.y, block.weight, *planes, assigned, part.by_set)
-        sets[block.number] = assigned
+        self.sets.keep(block, assigned)
         return part
 
-    return data.reduce(of_block), sets
+
+def share_out(data: Blocks, planes: Planes) -> tuple[Totals, Sets]:
+    """Log-likelihood and mistakes of all rows at these hyperplanes, and the sets S_k."""
+    sets = Sets(planes, data)
+    return data.reduce(TotalsOf(sets)), sets
+
+
+@dataclass(frozen=True, slots=True)
+class AscentInSets:
+    """Log-likelihood of a block and its gradient, with the sets S_k held fixed."""
+
+    planes: Planes
+    n_features: int
+    sets: Sets
+
+    def __call__(self, block: Block) -> Ascent:
+        panel, bias, K = self.planes
+        G, g = np.zeros((K, self.n_features)), np.zeros(K)
+        value = kernels.logistic_block(
+            block.X, block.y, block.weight, panel, bias, self.sets.of(block), G, g
+        )
+        return Ascent(value, G, g)
 
 
 def in_sets(data: Blocks, planes: Planes, sets: Sets) -> Ascent:
     """Log-likelihood of all rows and its gradient, with the sets S_k held fixed."""
-    shape = planes.K, data.n_features
-
-    def of_block(block: Block) -> Ascent:
-        G, g = np.zeros(shape), np.zeros(planes.K)
-        value = kernels.logistic_block(
-            block.X, block.y, block.weight, planes.panel, planes.bias, sets[block.number], G, g
-        )
-        return Ascent(value, G, g)
-
-    return data.reduce(of_block)
+    return data.reduce(AscentInSets(planes, data.n_features, sets))

@@ -7,6 +7,7 @@ wrong side do not pull.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,19 +48,26 @@ class Ascent:
         )
 
 
-def ascent(data: Blocks, planes: Planes, noise: float) -> Ascent:
-    """Log-likelihood of all rows, and its slopes."""
-    panel, bias, K = planes
-    shape = K, data.n_features
+@dataclass(frozen=True, slots=True)
+class AscentOf:
+    """Log-likelihood of a block at these hyperplanes, and its slopes."""
 
-    def of_block(block: Block) -> Ascent:
-        G, g = np.zeros(shape), np.zeros(K)
+    planes: Planes
+    noise: float
+    n_features: int
+
+    def __call__(self, block: Block) -> Ascent:
+        panel, bias, K = self.planes
+        G, g = np.zeros((K, self.n_features)), np.zeros(K)
         total, of_noise = kernels.product_block(
-            block.X, block.y, block.weight, panel, bias, K, noise, G, g
+            block.X, block.y, block.weight, panel, bias, K, self.noise, G, g
         )
         return Ascent(total, G, g, of_noise)
 
-    return data.reduce(of_block)
+
+def ascent(data: Blocks, planes: Planes, noise: float) -> Ascent:
+    """Log-likelihood of all rows, and its slopes."""
+    return data.reduce(AscentOf(planes, noise, data.n_features))
 
 
 class Loss:
@@ -96,7 +104,7 @@ class Loss:
         return value - here.log_likelihood / self.total_weight, slope
 
 
-def maximise(loss: Loss, start: Floats, n_steps: int) -> Floats:
+def maximise(loss: Callable[[Floats], tuple[float, Floats]], start: Floats, n_steps: int) -> Floats:
     """L-BFGS from rows [w_k, b_k] whose h has a mean size of about 1; a flat array as in `Loss`."""
     first = np.append((_MEAN_SCORE * start).ravel(), _FIRST_LOGIT)
     options = {"maxiter": n_steps, "ftol": 1e-9}

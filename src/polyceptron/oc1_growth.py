@@ -17,7 +17,7 @@ from polyceptron import oc1_kernels
 from polyceptron._types import Floats
 from polyceptron.oc1_kernels import Climb
 from polyceptron.oc1_tree import LEAF, Tree, passes
-from polyceptron.scaling import standardized
+from polyceptron.scaling import standardized_array
 
 Ints = NDArray[np.int64]
 
@@ -135,7 +135,7 @@ def _split(
 ) -> tuple[Floats, float] | None:
     """The best test w . x + b >= 0 in user units, or None where all rows are equal."""
     n, d = here.X.shape
-    coordinates = standardized(here.X, here.weight)
+    coordinates = standardized_array(here.X, here.weight)
     columns = np.ones((d + 1, n))
     columns[:d] = coordinates.transform(here.X).T
     fixed = here.X.min(axis=0) == here.X.max(axis=0)

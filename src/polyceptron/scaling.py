@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from polyceptron import kernels
 from polyceptron._types import Floats
+from polyceptron.blocks import ArrayBlocks, Block, Blocks, kernel_rows
 
 _LARGEST_PLAIN = 1e100
 """Products and sums of squares of values up to this stay far from overflow."""
@@ -21,7 +23,6 @@ _LEAST_SPREAD = 1e-305
 """A column that varies less is taken as constant: its inverse would overflow."""
 _GREATEST_EXPONENT = 1000
 """Hyperplanes beyond this power of two are scaled down as a whole."""
-_ROWS_AT_ONCE = 16_384
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +60,8 @@ class Coordinates:
                     )
                 data = (X.data * self.scale[X.indices]).astype(X.dtype)
                 return type(X)((data, X.indices, X.indptr), X.shape)
-            out = np.empty(X.shape, X.dtype)
-            for start in range(0, X.shape[0], _ROWS_AT_ONCE):
-                rows = slice(start, start + _ROWS_AT_ONCE)
-                out[rows] = X[rows] * self.scale + self.shift
+        out = np.empty(X.shape, X.dtype)
+        kernels.map_columns(kernel_rows(X), self.scale, self.shift, out)
         return out
 
     @property
@@ -100,38 +99,145 @@ def identity(n_features: int) -> Coordinates:
     return Coordinates(np.ones(n_features), np.zeros(n_features))
 
 
-def within_range(X: Any) -> Coordinates:
-    """User units, scaled by a power of two where squares would overflow."""
-    values = X.data if sparse.issparse(X) else X
-    largest = float(np.abs(values).max(initial=0.0))
-    if largest <= _LARGEST_PLAIN:
-        return identity(X.shape[1])
-    factor = math.ldexp(1.0, -math.frexp(largest)[1])
-    return Coordinates(np.full(X.shape[1], factor), np.zeros(X.shape[1]), bias_unit=factor)
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """Least and greatest value of every column of some rows, and the weight of each class.
 
-
-def standardized(X: Any, weight: Floats) -> Coordinates:
-    """Zero mean and unit spread of every column; sparse columns are only scaled.
-
-    ``weight`` is empty for rows of equal weight. Columns are brought to a largest
-    absolute value near 1 first, so that neither 1e300 nor 1e-300 spoils the moments.
+    Parameters
+    ----------
+    least, greatest : arrays of shape (n_features,)
+        The zeros of sparse rows included.
+    weights : array of shape (2,)
+        Of the rows outside, and of those inside.
+    bad : tuple of int, optional
+        The block and the place in it of the first row that is not finite.
     """
-    d = X.shape[1]
-    least, greatest = column_range(X)
-    largest = np.maximum(greatest, -least)
+
+    least: Floats
+    greatest: Floats
+    weights: Floats
+    bad: tuple[int, int] | None = None
+
+    def __add__(self, other: Ends) -> Ends:
+        return Ends(
+            np.minimum(self.least, other.least),
+            np.maximum(self.greatest, other.greatest),
+            self.weights + other.weights,
+            self.bad or other.bad,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class EndsOf:
+    """The ends of a block's columns."""
+
+    n_features: int
+
+    def __call__(self, block: Block) -> Ends:
+        least, greatest = np.full(self.n_features, np.inf), np.full(self.n_features, -np.inf)
+        if isinstance(block.X, tuple):
+            rows = _csr(block, self.n_features)
+            least, greatest = column_range(rows)
+            finite = np.isfinite(rows.data)
+            first = -1 if finite.all() else int(np.searchsorted(rows.indptr, finite.argmin()))
+        else:
+            first = int(kernels.column_ends(block.X, least, greatest))
+        inside = block.y > 0
+        weights = np.array([float((~inside).sum()), float(inside.sum())])
+        if block.weight.size:
+            weights = np.bincount(inside, block.weight, 2)
+        return Ends(least, greatest, weights, (block.number, first) if first >= 0 else None)
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """Weight of some rows, mean of their columns, and sum of squares about it."""
+
+    weight: float
+    mean: Floats
+    squares: Floats
+
+    def __add__(self, other: Moments) -> Moments:
+        # Chan, Golub & LeVeque (1983): as exact as two passes over all rows.
+        total = self.weight + other.weight
+        apart = other.mean - self.mean
+        share = other.weight / total
+        squares = self.squares + other.squares + apart * apart * (self.weight * share)
+        return Moments(total, self.mean + apart * share, squares)
+
+
+@dataclass(frozen=True, slots=True)
+class MomentsOf:
+    """The moments of a block's columns, each times its unit."""
+
+    unit: Floats
+
+    def __call__(self, block: Block) -> Moments:
+        d = len(self.unit)
+        if isinstance(block.X, tuple):
+            return self._sparse(_csr(block, d), block.weight)
+        mean, squares = np.zeros(d), np.zeros(d)
+        weight = kernels.column_moments(block.X, block.weight, self.unit, mean, squares)
+        return Moments(weight, mean, squares)
+
+    def _sparse(self, rows: Any, weight: Floats) -> Moments:
+        w = weight if weight.size else np.ones(rows.shape[0])
+        weights, total, d = np.repeat(w, np.diff(rows.indptr)), float(w.sum()), len(self.unit)
+        stored = np.bincount(rows.indices, weights, d)
+        values = rows.data * self.unit[rows.indices]
+        mean = np.bincount(rows.indices, weights * values, d) / total
+        off = values - mean[rows.indices]
+        squares = np.bincount(rows.indices, weights * off * off, d)
+        return Moments(total, mean, squares + (total - stored) * mean * mean)
+
+
+def _csr(block: Block, n_features: int) -> Any:
+    data, indices, indptr = block.X
+    rows = slice(int(indptr[0]), int(indptr[-1]))
+    parts = data[rows], indices[rows], indptr - indptr[0]
+    return sparse.csr_matrix(parts, shape=(block.n_samples, n_features))
+
+
+def within_range(ends: Ends) -> Coordinates:
+    """User units, scaled by a power of two where squares would overflow."""
+    d = len(ends.least)
+    largest = float(np.maximum(ends.greatest, -ends.least).max(initial=0.0))
+    if largest <= _LARGEST_PLAIN:
+        return identity(d)
+    factor = math.ldexp(1.0, -math.frexp(largest)[1])
+    return Coordinates(np.full(d, factor), np.zeros(d), bias_unit=factor)
+
+
+def standardized(data: Blocks, ends: Ends, *, centred: bool = True) -> Coordinates:
+    """Zero mean and unit spread of every column; not centred, the zeros of sparse rows stay.
+
+    Columns are brought to a largest absolute value near 1 first, so that neither 1e300 nor
+    1e-300 spoils the moments.
+    """
+    largest = np.maximum(ends.greatest, -ends.least)
     unit = np.ldexp(1.0, -np.clip(np.frexp(largest)[1], -1000, 1000))
-    mean = _column_means(X, unit, weight, np.zeros(d), 1)
-    variance = _column_means(X, unit, weight, mean, 2)
-    spread = np.sqrt(variance)
+    found = data.reduce(MomentsOf(unit))
+    mean, spread = found.mean, np.sqrt(found.squares / found.weight)
     constant = (
-        (least == greatest)
+        (ends.least == ends.greatest)
         | (spread <= 10 * np.finfo(float).eps * np.abs(mean))
         | (spread < _LEAST_SPREAD * unit)
     )
     spread = np.where(constant, 1.0, spread)
     scale = np.where(constant, np.minimum(unit, 1.0), unit / spread)
-    shift = np.zeros(d) if sparse.issparse(X) else -mean * (scale / unit)
+    shift = -mean * (scale / unit) if centred else np.zeros(len(unit))
     return Coordinates(scale, shift)
+
+
+def standardized_array(X: Any, weight: Floats) -> Coordinates:
+    """`standardized` of an array, or of a sparse matrix, whose columns are only scaled."""
+    data = as_blocks(X, weight)
+    return standardized(data, data.reduce(EndsOf(X.shape[1])), centred=not sparse.issparse(X))
+
+
+def as_blocks(X: Any, weight: Floats) -> ArrayBlocks:
+    """Rows without labels as blocks."""
+    return ArrayBlocks(kernel_rows(X), np.ones(X.shape[0], np.int8), weight, X.shape[1])
 
 
 def column_range(X: Any) -> tuple[Floats, Floats]:
@@ -140,26 +246,3 @@ def column_range(X: Any) -> tuple[Floats, Floats]:
     if sparse.issparse(X):
         ends = ends[0].toarray().ravel(), ends[1].toarray().ravel()
     return np.asarray(ends[0], dtype=float), np.asarray(ends[1], dtype=float)
-
-
-def _column_means(X: Any, unit: Floats, weight: Floats, center: Floats, power: int) -> Floats:
-    """Weighted mean over rows of (unit * x - center) ** power, for each column."""
-    n = X.shape[0]
-    total = np.zeros(X.shape[1])
-    for start in range(0, n, _ROWS_AT_ONCE):
-        rows = slice(start, start + _ROWS_AT_ONCE)
-        w = weight[rows] if weight.size else np.ones(min(_ROWS_AT_ONCE, n - start))
-        if sparse.issparse(X):
-            total += _sparse_sums(X[rows], unit, w, center, power)
-        else:
-            total += w @ (X[rows] * unit - center) ** power
-    mean: Floats = total / (weight.sum() if weight.size else n)
-    return mean
-
-
-def _sparse_sums(X: Any, unit: Floats, w: Floats, center: Floats, power: int) -> Floats:
-    weights = np.repeat(w, np.diff(X.indptr))
-    stored = np.bincount(X.indices, weights, len(unit))
-    terms = (X.data * unit[X.indices] - center[X.indices]) ** power
-    sums = np.bincount(X.indices, weights * terms, len(unit))
-    return np.asarray(sums + (w.sum() - stored) * (-center) ** power)

@@ -16,9 +16,11 @@ import numpy as np
 
 from polyceptron._types import Floats
 from polyceptron.blocks import Blocks
+from polyceptron.checkpoint import Journal, Record
 from polyceptron.criterion import Planes, gradient
 
 State = TypeVar("State")
+NO_JOURNAL = Journal(None, {})
 
 
 class Rank(NamedTuple):
@@ -68,6 +70,8 @@ class Learner(Protocol[State]):
     def _step(self, data: Blocks, state: State) -> Step[State]: ...
     def _rank(self, data: Blocks, state: State) -> Rank: ...
     def _conclude(self, data: Blocks, best: State, last: State) -> State: ...
+    def _pack(self, state: State) -> Record | None: ...
+    def _unpack(self, data: Blocks, record: Record) -> State: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +124,63 @@ class Progress:
         print(f"{self._name}: {what}: {numbers}", file=sys.stdout, flush=True)
 
 
+@dataclass(slots=True)
+class Course(Generic[State]):
+    """Where a run stands before its next step.
+
+    ``fewest`` is the least number of mistakes so far, and ``since`` how many steps ago.
+    """
+
+    state: State
+    rows: list[dict[str, float]]
+    best: State | None = None
+    best_rank: Rank | None = None
+    fewest: float = np.inf
+    since: int = 0
+
+    def pack(self, learner: Learner[State]) -> Record | None:
+        """Arrays to go on from; None if the learner cannot go on in the middle of a run."""
+        state = learner._pack(self.state)
+        best = None if self.best is None else learner._pack(self.best)
+        if state is None or best is None:
+            return None
+        rank = () if self.best_rank is None else self.best_rank
+        since = np.array([self.fewest, float(self.since)])
+        more = {"best_rank": np.array(rank, float), "since": since}
+        return _named("state", state) | _named("best", best) | _packed_rows(self.rows) | more
+
+    @classmethod
+    def unpack(cls, learner: Learner[State], data: Blocks, record: Record) -> Course[State]:
+        rank, (fewest, since) = record["best_rank"].tolist(), record["since"].tolist()
+        return cls(
+            learner._unpack(data, _of("state", record)),
+            _unpacked_rows(record),
+            learner._unpack(data, _of("best", record)),
+            Rank(*rank) if rank else None,
+            fewest,
+            int(since),
+        )
+
+
+def _named(name: str, record: Record) -> Record:
+    return {f"{name}.{key}": value for key, value in record.items()}
+
+
+def _of(name: str, record: Record) -> Record:
+    start = f"{name}."
+    return {key[len(start) :]: value for key, value in record.items() if key.startswith(start)}
+
+
+def _packed_rows(rows: list[dict[str, float]]) -> Record:
+    return _named("history", {name: np.array([row[name] for row in rows]) for name in rows[0]})
+
+
+def _unpacked_rows(record: Record) -> list[dict[str, float]]:
+    columns = _of("history", record)
+    lists = zip(*(column.tolist() for column in columns.values()), strict=True)
+    return [dict(zip(columns, row, strict=True)) for row in lists]
+
+
 def run_once(
     learner: Learner[State],
     data: Blocks,
@@ -127,38 +188,66 @@ def run_once(
     stopping: Stopping,
     progress: Progress,
     start: int = 0,
+    journal: Journal = NO_JOURNAL,
+    name: str = "",
 ) -> Run[State]:
     """Step until finished, settled or out of iterations.
 
     A finished run gives its last state, any other what the learner concludes from the best
     state and the last.
     """
-    rows: list[dict[str, float]] = []
-    best: Step[State] | None = None
-    fewest, since = np.inf, 0
+    saved = journal.get(name)
+    course = Course(state, []) if saved is None else Course.unpack(learner, data, saved)
+    rows = course.rows
     why = "stopped"
     while len(rows) < stopping.max_iter:
-        step = learner._step(data, state)
+        step = learner._step(data, course.state)
         rows.append(step.measures)
         progress.step(start, len(rows), step.measures)
-        if best is None or step.rank is None or best.rank is None or step.rank < best.rank:
-            best = step
+        better = step.rank is None or course.best_rank is None or step.rank < course.best_rank
+        if course.best is None or better:
+            course.best, course.best_rank = step.state, step.rank
         if step.finished:
             why = "finished"
             break
         if step.rank is not None:
-            mistakes = step.rank.mistakes
-            fewest, since = (mistakes, 0) if mistakes < fewest else (fewest, since + 1)
-        if stopping.settled(len(rows), since):
+            fewer = step.rank.mistakes < course.fewest
+            course.fewest = step.rank.mistakes if fewer else course.fewest
+            course.since = 0 if fewer else course.since + 1
+        if stopping.settled(len(rows), course.since):
             why = "settled"
             break
-        state = step.following
-    assert best is not None
-    state = step.state if step.finished else learner._conclude(data, best.state, step.state)
+        course.state = step.following
+        if journal.step() and len(rows) < stopping.max_iter:
+            packed = course.pack(learner)
+            if packed is not None:
+                journal.put(name, packed)
+    assert course.best is not None
+    state = step.state if step.finished else learner._conclude(data, course.best, step.state)
     progress.run(start, len(rows), rows[-1], why)
     history = {name: np.array([row[name] for row in rows]) for name in rows[0]}
     rank = learner._rank(data, state)
+    journal.drop(name)
     return Run(state, rank, history, len(rows), why != "stopped")
+
+
+def _packed_run(learner: Learner[State], run: Run[State]) -> Record | None:
+    state = learner._pack(run.state)
+    if state is None:
+        return None
+    facts = np.array([*run.rank, run.n_iter, run.converged], float)
+    return _named("state", state) | _named("history", run.history) | {"facts": facts}
+
+
+def _unpacked_run(learner: Learner[State], data: Blocks, record: Record) -> Run[State]:
+    mistakes, value, n_iter, converged = record["facts"].tolist()
+    return Run(
+        learner._unpack(data, _of("state", record)),
+        Rank(mistakes, value),
+        _of("history", record),
+        int(n_iter),
+        bool(converged),
+    )
 
 
 def run(
@@ -167,11 +256,24 @@ def run(
     starts: Iterable[State],
     stopping: Stopping,
     progress: Progress,
+    journal: Journal = NO_JOURNAL,
+    name: str = "run",
 ) -> Run[State]:
-    """Best of several starts; ties go to the earlier one."""
+    """Best of several starts; ties go to the earlier one.
+
+    What the journal has of these runs, which it knows by ``name``, is not done again.
+    """
     kept: Run[State] | None = None
     for number, start in enumerate(starts):
-        found = run_once(learner, data, start, stopping, progress, number)
+        ended, now = f"{name}, start {number}", f"{name}, start {number}, now"
+        saved = journal.get(ended)
+        if saved is not None:
+            found = _unpacked_run(learner, data, saved)
+        else:
+            found = run_once(learner, data, start, stopping, progress, number, journal, now)
+            packed = _packed_run(learner, found) if journal.is_kept else None
+            if packed is not None:
+                journal.put(ended, packed)
         if kept is None or found.rank < kept.rank:
             kept = found
         if kept.rank <= Rank(0.0, 0.0):

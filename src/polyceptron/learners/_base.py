@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from polyceptron._checks import refuse_text
 from polyceptron._rows import canonical
 from polyceptron._types import Floats
-from polyceptron.blocks import ArrayBlocks, count_threads, kernel_rows
+from polyceptron.blocks import ArrayBlocks, Blocks, count_threads, kernel_rows
+from polyceptron.checkpoint import Journal, as_checkpoint, described, fingerprint
 from polyceptron.criterion import Planes, decide
 from polyceptron.learners._parameters import (
     check_inside,
@@ -25,17 +27,26 @@ from polyceptron.learners._parameters import (
     check_weights,
 )
 from polyceptron.polyhedron import Polyhedron
-from polyceptron.scaling import Coordinates, standardized, within_range
+from polyceptron.scaling import Coordinates, Ends, EndsOf, standardized, within_range
+
+_MOOT = {"checkpoint", "n_jobs", "prune", "random_state", "verbose"}
+"""Parameters that change no result, or of which the journal itself keeps account."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
     """Validated rows in the coordinates of learning, and the way back."""
 
-    data: ArrayBlocks
+    data: Blocks
     coordinates: Coordinates
     classes: NDArray[Any]
     inside: int
+
+    @property
+    def arrays(self) -> ArrayBlocks:
+        """The rows, which are in memory."""
+        assert isinstance(self.data, ArrayBlocks)
+        return self.data
 
 
 class PolyhedralClassifier(ClassifierMixin, BaseEstimator):
@@ -86,18 +97,18 @@ class PolyhedralClassifier(ClassifierMixin, BaseEstimator):
                 f"n_hyperplanes={self.n_hyperplanes} is more than the rows with weight: "
                 f"n_samples={X.shape[0]}"
             )
-        coordinates = self._choose_coordinates(X, weight) if fresh else self._coordinates
         signs = np.where(y == classes[inside], 1, -1).astype(np.int8)
+        n, d = X.shape
+        n_threads = count_threads(self.n_jobs, n)
+        coordinates = self._coordinates if not fresh else None
+        if coordinates is None:
+            data = ArrayBlocks(kernel_rows(X), signs, weight, d, n_threads=n_threads)
+            ends = data.reduce(EndsOf(d))
+            coordinates = self._choose_coordinates(data, ends, centred=not sparse.issparse(X))
         scaled = coordinates.transform(X)
         if not fresh and not np.isfinite(scaled.data if sparse.issparse(X) else scaled).all():
             raise ValueError("X is too large for the scaling that the first rows gave")
-        data = ArrayBlocks(
-            kernel_rows(scaled),
-            signs,
-            weight,
-            X.shape[1],
-            n_threads=count_threads(self.n_jobs, X.shape[0]),
-        )
+        data = ArrayBlocks(kernel_rows(scaled), signs, weight, d, n_threads=n_threads)
         return Problem(data, coordinates, classes, inside)
 
     def _validated(self, *arrays: Any, reset: bool) -> Any:
@@ -122,8 +133,31 @@ class PolyhedralClassifier(ClassifierMixin, BaseEstimator):
     def _rows_needed(self) -> int:
         return self.n_hyperplanes
 
-    def _choose_coordinates(self, X: Any, weight: Floats) -> Coordinates:
-        return standardized(X, weight) if self.standardize else within_range(X)
+    def _choose_coordinates(self, data: Blocks, ends: Ends, *, centred: bool) -> Coordinates:
+        """Those to learn in, of rows in user units whose columns have these ends."""
+        return standardized(data, ends, centred=centred) if self.standardize else within_range(ends)
+
+    # --- what a killed fit goes on from -------------------------------------------------
+
+    checkpoint: Any = None
+
+    def _journal(self, data: Blocks, inside: Any = None) -> Journal:
+        """The journal of a fit to these rows, with what it has of before."""
+        checkpoint = as_checkpoint(self.checkpoint)
+        if checkpoint is None:
+            return Journal(None, {})
+        values = {
+            name: value for name, value in self.get_params(deep=False).items() if name not in _MOOT
+        }
+        identity = {"learner": type(self).__name__}
+        identity |= {name: described(value) for name, value in values.items()}
+        if isinstance(self.random_state, Integral):
+            identity["random_state"] = described(self.random_state)
+        if getattr(self, "warm_start", False) and hasattr(self, "coef_"):
+            identity["the start"] = described(np.column_stack([self.coef_, self.intercept_]))
+        identity["inside"] = described(inside)
+        identity["data"] = fingerprint(data)
+        return Journal(checkpoint, identity)
 
     # --- the way out ------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ from polyceptron import mixture
 from polyceptron._types import Floats
 from polyceptron.blocks import ArrayBlocks, kernel_rows
 from polyceptron.centre import Centre, centre
+from polyceptron.checkpoint import Journal
 from polyceptron.criterion import decide
 from polyceptron.learners._base import Problem
 from polyceptron.learners._selection import STRENGTHS, Outcome, Selection, Setting
@@ -85,7 +86,7 @@ class Rows(NamedTuple):
 
 def rows_of(problem: Problem) -> tuple[Rows, NDArray[np.intp]]:
     """The rows of a problem, and which of its columns they have."""
-    data = problem.data
+    data = problem.arrays
     n, d = data.n_samples, data.n_features
     X = sparse.csr_matrix(data.X, shape=(n, d)) if isinstance(data.X, tuple) else data.X
     y = data.y if problem.inside == 1 else -data.y
@@ -115,7 +116,7 @@ def centre_of(rows: Rows, setting: Setting, seeds: list[int], effort: Effort) ->
     elif data.n_samples > 1000:
         n_passes = min(n_passes, max(10, 10 * _VISITS // data.n_samples))
     found = centre(data, setting.n_hyperplanes, setting.margin, seeds, n_passes)
-    return found._replace(theta=_to_mean_size(rows, found.theta))
+    return found._replace(theta=to_mean_size(rows, found.theta))
 
 
 def refined(rows: Rows, start: Floats, setting: Setting, seed: int, effort: Effort) -> Floats:
@@ -129,16 +130,17 @@ def refined(rows: Rows, start: Floats, setting: Setting, seed: int, effort: Effo
     if setting.sampled:
         n_samples = max(effort.n_samples(rows, len(start)), _LEAST_SAMPLES)
         theta = mixture.posterior_mean(loss, flat, n_samples, seed)
-    theta = _with_offset(theta, rows.h(theta), data.y > 0, rows.weight)
-    return _to_mean_size(rows, theta)
+    theta = with_offset(theta, rows.h(theta), data.y > 0, rows.weight)
+    return to_mean_size(rows, theta)
 
 
-def _to_mean_size(rows: Rows, theta: Floats) -> Floats:
+def to_mean_size(rows: Rows, theta: Floats) -> Floats:
+    """The same hyperplanes, so scaled that h has a mean size of 1 on these rows."""
     size = float(rows.weight @ np.abs(rows.h(theta))) / float(rows.weight.sum())
     return theta / size if size > 0 else theta
 
 
-def _with_offset(theta: Floats, h: Floats, is_inside: Any, weight: Floats) -> Floats:
+def with_offset(theta: Floats, h: Floats, is_inside: Any, weight: Floats) -> Floats:
     """The same normals, with the offset, one for all, that makes the fewest mistakes.
 
     {x : P(inside | x) >= 1/2} of a product has round edges; its faces alone are not where
@@ -190,10 +192,12 @@ def trials(
     seeds: list[int],
     effort: Effort,
     say: Callable[[Setting, float], None],
+    journal: Journal,
 ) -> Selection:
     """What judges settings: a few folds of some of the rows, the same for every setting.
 
-    ``seeds`` and ``effort`` are those of the fit itself; a trial takes no more than that.
+    ``seeds`` and ``effort`` are those of the fit itself; a trial takes no more than that. What
+    the journal has of trials is not done again.
     """
     random, whole = np.random.RandomState(seed), rows
     if len(rows.y) > _ROWS_TO_SELECT:
@@ -206,11 +210,12 @@ def trials(
     def centres(unrefined: Setting) -> list[Floats]:
         return [centre_of(train, unrefined, own, less).theta for train, _, _ in parts]
 
-    def evaluate(setting: Setting) -> Outcome:
-        h = np.empty(len(rows.y))
+    def held_out(setting: Setting) -> tuple[Floats]:
         starts = centres(setting._replace(penalty=None, sampled=False))
-        for (train, held_out, places), start in zip(parts, starts, strict=True):
-            h[places] = held_out.h(refined(train, start, setting, own[0], less))
+        return (_held_out(parts, starts, setting, own[0], less),)
+
+    def evaluate(setting: Setting) -> Outcome:
+        (h,) = journal.memo(f"trial of {setting}", lambda: held_out(setting))
         outcome = Outcome(h, (rows.y > 0) == (setting.inside == 1), rows.weight)
         say(setting, float(rows.weight @ outcome.right / rows.weight.sum()))
         return outcome
@@ -224,7 +229,11 @@ def trials(
         more = (setting.n_hyperplanes - 1) * (rows.X.shape[1] + 1)
         if more and mistakes_of_one(setting.inside) < _MISTAKES_BEYOND_CHANCE * more:
             return False
-        return 2 * centre_of(rows, setting, seeds, effort).n_converged > len(seeds)
+        (n_converged,) = journal.memo(
+            f"runs of {setting}",
+            lambda: (np.array(centre_of(rows, setting, seeds, effort).n_converged),),
+        )
+        return 2 * int(n_converged) > len(seeds)
 
     def pins(n_hyperplanes: int) -> bool:
         n, d = rows.X.shape
@@ -235,6 +244,20 @@ def trials(
         return min(few) >= _LEAST_SAMPLES
 
     return Selection(evaluate, rows.weight, parts_all, pins, affords)
+
+
+def _held_out(
+    parts: list[tuple[Rows, Rows, Any]],
+    starts: list[Floats],
+    setting: Setting,
+    seed: int,
+    effort: Effort,
+) -> Floats:
+    """h of every row by hyperplanes that did not see it."""
+    h = np.empty(sum(len(test.y) for _, test, _ in parts))
+    for (train, test, places), start in zip(parts, starts, strict=True):
+        h[places] = test.h(refined(train, start, setting, seed, effort))
+    return h
 
 
 def _some(rows: Rows, n: int, random: np.random.RandomState) -> Rows:

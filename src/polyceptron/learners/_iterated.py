@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from polyceptron import solve
 from polyceptron.blocks import Blocks
+from polyceptron.checkpoint import Record, as_checkpoint
 from polyceptron.criterion import Planes
 from polyceptron.learners._base import PolyhedralClassifier, Problem
 from polyceptron.learners._parameters import (
@@ -70,18 +71,34 @@ class IteratedClassifier(PolyhedralClassifier):
         """
         self._check_parameters()
         with self._all_or_nothing():
-            problem = self._problem(X, y, sample_weight)
-            run = solve.run(
-                self,
-                problem.data,
-                (self._start(problem, seed) for seed in self._seeds()),
-                self._stopping(),
-                solve.Progress(self.verbose, type(self).__name__),
-            )
-            self._publish(problem, self._answer(run.state))
-            self._keep(run.state)
-            self._report(run)
+            self._learn(self._problem(X, y, sample_weight))
         return self
+
+    def _learn(self, problem: Problem) -> None:
+        """Learn from these rows, wherever they are."""
+        journal = self._journal(problem.data, problem.classes.tolist()[problem.inside])
+        seeds = self._seeds(journal.random(check_seed(self.random_state)))
+        run = solve.run(
+            self,
+            problem.data,
+            (self._start(problem, seed) for seed in seeds),
+            self._stopping(),
+            solve.Progress(self.verbose, type(self).__name__),
+            journal,
+        )
+        self._publish(problem, self._answer(run.state))
+        self._keep(run.state)
+        self._report(run)
+        journal.finish()
+
+    def _pack(self, state: Any) -> Record | None:
+        """A state as arrays; None if a run cannot go on from it."""
+        del state
+        return None
+
+    def _unpack(self, data: Blocks, record: Record) -> Any:
+        """The state that was packed."""
+        raise NotImplementedError
 
     # --- what a learner adds ------------------------------------------------------------
 
@@ -93,6 +110,7 @@ class IteratedClassifier(PolyhedralClassifier):
         check_verbose(self.verbose)
         check_flag("standardize", self.standardize)
         check_flag("warm_start", self.warm_start)
+        as_checkpoint(self.checkpoint)
 
     @abstractmethod
     def _stopping(self) -> solve.Stopping: ...
@@ -143,14 +161,13 @@ class IteratedClassifier(PolyhedralClassifier):
                 f"as before: had {before}, now {now}"
             )
 
-    def _seeds(self) -> list[int]:
+    def _seeds(self, random: np.random.RandomState) -> list[int]:
         """One seed for each start; a given start needs only one."""
-        random = check_seed(self.random_state)
         given = not isinstance(self.init, str) or (self.warm_start and hasattr(self, "polyhedron_"))
         n_init = 1 if given else self.n_init
         return [int(seed) for seed in random.randint(0, 2**31 - 1, size=n_init)]
 
-    def _report(self, run: solve.Run[Any]) -> None:
+    def _report(self, run: solve.Run[Any], deeper: int = 0) -> None:
         """Set the fitted attributes that describe the run, and warn if it was cut short."""
         self.n_iter_ = run.n_iter
         self.converged_ = run.converged
@@ -160,5 +177,5 @@ class IteratedClassifier(PolyhedralClassifier):
                 f"{type(self).__name__} did not converge in max_iter={self.max_iter} "
                 f"iterations; it ends with {self._kept}. {self._advice}",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4 + deeper,
             )

@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_sample_weight
 
 from polyceptron._checks import as_count, as_floats
 from polyceptron._types import Floats
+from polyceptron.blocks import BLOCK_ROWS, OrderedSum, rows_of_blocks
 
 _LARGEST_TOTAL = 1e303
 """Sums of weights times scores stay below the largest number, about 1.8e308."""
@@ -150,9 +152,10 @@ def check_weights(
             "give a dict of label to weight"
         )
     if class_weight is not None:
-        by_class = _class_weights(class_weight, weight, y, classes)
+        codes = np.searchsorted(classes, y)
+        by_class = class_weights(class_weight, _class_totals(weight, codes, X), classes)
         with np.errstate(over="ignore"):
-            weight = weight * by_class[np.searchsorted(classes, y)]
+            weight = weight * by_class[codes]
         _check_total(weight)
     for label, name in [] if stream else zip(classes, classes.tolist(), strict=True):
         if not weight[y == label].any():
@@ -173,12 +176,21 @@ def _check_total(weight: Floats) -> None:
         )
 
 
-def _class_weights(
-    class_weight: Any, weight: Floats, y: NDArray[Any], classes: NDArray[Any]
-) -> Floats:
+def _class_totals(weight: Floats, codes: NDArray[Any], X: Any) -> Floats:
+    """The weight of each class, added block by block as wherever else the rows may be."""
+    rows = BLOCK_ROWS if sparse.issparse(X) else rows_of_blocks(X.shape[1])
+    n = int(codes.max()) + 1
+    total: OrderedSum[Floats] = OrderedSum()
+    for number, start in enumerate(range(0, len(codes), rows)):
+        here = slice(start, start + rows)
+        total.add(number, np.bincount(codes[here], weight[here], n).astype(float))
+    return total.result()
+
+
+def class_weights(class_weight: Any, totals: Floats, classes: NDArray[Any]) -> Floats:
+    """The weight of each class, from the parameter and the weight of its rows."""
     if isinstance(class_weight, str) and class_weight == "balanced":
-        totals = np.array([weight[y == label].sum() for label in classes])
-        return np.asarray(weight.sum() / (len(classes) * np.maximum(totals, 1e-300)))
+        return np.asarray(totals.sum() / (len(classes) * np.maximum(totals, 1e-300)))
     if not isinstance(class_weight, dict):
         raise ValueError(
             "class_weight must be None, 'balanced' or a dict of label to weight, "

@@ -9,8 +9,10 @@ import numpy as np
 
 from polyceptron import criterion, kernels, solve
 from polyceptron.blocks import Blocks
+from polyceptron.checkpoint import Record
 from polyceptron.criterion import Gradient, Planes, Pruning
 from polyceptron.learners._base import Problem
+from polyceptron.learners._blocks import FitsBlocks
 from polyceptron.learners._iterated import IteratedClassifier
 from polyceptron.learners._parameters import check_flag, check_real, check_whole
 
@@ -33,7 +35,7 @@ class BatchState(NamedTuple):
     tail: tuple[Planes, ...]
 
 
-class BatchPolyceptron(IteratedClassifier):
+class BatchPolyceptron(IteratedClassifier, FitsBlocks):
     """Learn a polyhedron by gradient descent on the Polyceptron criterion.
 
     The criterion sums ``margin - y h(x)`` over the rows where it is positive, with
@@ -94,6 +96,9 @@ class BatchPolyceptron(IteratedClassifier):
         never the result; "auto" does it where it pays.
     verbose : int, default=0
         Print progress.
+    checkpoint : path, Checkpoint or None, default=None
+        A file to write down now and then what is known so far, and to go on from if it is
+        there: see `Checkpoint`.
 
     Attributes
     ----------
@@ -150,6 +155,7 @@ class BatchPolyceptron(IteratedClassifier):
         n_jobs: int | None = None,
         prune: bool | str = "auto",
         verbose: int = 0,
+        checkpoint: Any = None,
     ) -> None:
         self.n_hyperplanes = n_hyperplanes
         self.step_size = step_size
@@ -169,6 +175,7 @@ class BatchPolyceptron(IteratedClassifier):
         self.n_jobs = n_jobs
         self.prune = prune
         self.verbose = verbose
+        self.checkpoint = checkpoint
 
     @property
     def _advice(self) -> str:
@@ -232,11 +239,21 @@ class BatchPolyceptron(IteratedClassifier):
         """`inner_steps` gradient steps, the sets S_k fixed as they are here."""
         moved = planes.descend(here, float(self.step_size), unit)
         if self.inner_steps > 1:
-            sets = criterion.assignments(data, planes)
+            sets = criterion.Sets(planes, data)
             for _ in range(self.inner_steps - 1):
                 there = criterion.gradient_in_sets(data, moved, margin, sets)
                 moved = moved.descend(there, float(self.step_size), unit)
         return moved
+
+    def _pack(self, state: BatchState) -> Record:
+        W, b = zip(*(planes.arrays() for planes in (state.planes, *state.tail)), strict=True)
+        numbers = [state.unit, state.mistakes, state.fewest]
+        return {"W": np.array(W), "b": np.array(b), "numbers": np.array(numbers)}
+
+    def _unpack(self, data: Blocks, record: Record) -> BatchState:
+        planes, *tail = map(Planes.of, record["W"], record["b"])
+        unit, mistakes, fewest = record["numbers"].tolist()
+        return BatchState(planes, unit, Pruning(data, self.prune), mistakes, fewest, tuple(tail))
 
     def _answer(self, state: BatchState) -> Planes:
         return state.planes

@@ -9,13 +9,20 @@ from numpy.typing import NDArray
 
 from polyceptron import kernels, solve
 from polyceptron._types import Floats
-from polyceptron.blocks import ArrayBlocks, Blocks
+from polyceptron.blocks import Blocks
+from polyceptron.checkpoint import Record
 from polyceptron.criterion import Planes
 from polyceptron.learners._base import Problem
+from polyceptron.learners._blocks import FitsBlocks
 from polyceptron.learners._iterated import IteratedClassifier
-from polyceptron.learners._parameters import check_flag, check_real, check_two_classes, check_whole
-
-_NOT_SHUFFLED = np.empty(0, np.int64)
+from polyceptron.learners._parameters import (
+    check_flag,
+    check_real,
+    check_seed,
+    check_two_classes,
+    check_whole,
+)
+from polyceptron.visits import visits
 
 
 class OnlineState(NamedTuple):
@@ -41,7 +48,7 @@ class OnlineState(NamedTuple):
         return Planes.of(W - self.U / self.n_seen, b - self.u / self.n_seen)
 
 
-class OnlinePolyceptron(IteratedClassifier):
+class OnlinePolyceptron(IteratedClassifier, FitsBlocks):
     """Learn a polyhedron row by row, as the perceptron does.
 
     A row on the wrong side moves the hyperplane that is least for it:
@@ -98,6 +105,9 @@ class OnlinePolyceptron(IteratedClassifier):
         Passes are sequential, and the result does not depend on it.
     verbose : int, default=0
         Print progress.
+    checkpoint : path, Checkpoint or None, default=None
+        A file to write down now and then what is known so far, and to go on from if it is
+        there: see `Checkpoint`.
 
     Attributes
     ----------
@@ -161,6 +171,7 @@ class OnlinePolyceptron(IteratedClassifier):
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
+        checkpoint: Any = None,
     ) -> None:
         self.n_hyperplanes = n_hyperplanes
         self.step_size = step_size
@@ -179,6 +190,7 @@ class OnlinePolyceptron(IteratedClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.checkpoint = checkpoint
 
     @property
     def _advice(self) -> str:
@@ -209,7 +221,7 @@ class OnlinePolyceptron(IteratedClassifier):
             labels = self._stream_classes(classes, first)
             problem = self._problem(X, y, sample_weight, classes=labels, fresh=first)
             if first:
-                (seed,) = self._seeds()[:1]
+                (seed,) = self._seeds(check_seed(self.random_state))[:1]
                 self._state, self.n_iter_ = self._start(problem, seed), 0
             elif self.n_hyperplanes != self._state.planes.K:
                 raise ValueError(
@@ -218,7 +230,7 @@ class OnlinePolyceptron(IteratedClassifier):
                 )
             if self.average != bool(len(self._state.U)):
                 self._state = self._with_new_mean(self._state)
-            self._state, measures = self._pass(problem.data, self._state, shuffle=False)
+            self._state, measures = self._pass(problem.arrays, self._state, shuffle=False)
             self._publish(problem, self._state.answer)
             self.n_iter_ += 1
             self.converged_ = measures["updates"] == 0
@@ -264,7 +276,6 @@ class OnlinePolyceptron(IteratedClassifier):
         return state._replace(n_seen=0, U=np.zeros((K, d)), u=np.zeros(K))
 
     def _step(self, data: Blocks, state: OnlineState) -> solve.Step[OnlineState]:
-        assert isinstance(data, ArrayBlocks)
         state, measures = self._pass(data, state, shuffle=self.shuffle)
         finished = measures["updates"] == 0
         rank = self._rank(data, state) if self._pockets else None
@@ -285,29 +296,44 @@ class OnlinePolyceptron(IteratedClassifier):
         return "the mean of all hyperplanes" if self.average else "the last hyperplanes"
 
     def _pass(
-        self, data: ArrayBlocks, state: OnlineState, shuffle: bool
+        self, data: Blocks, state: OnlineState, shuffle: bool
     ) -> tuple[OnlineState, dict[str, float]]:
         """All rows once. The state given is left as it is."""
-        order = _NOT_SHUFFLED
-        if shuffle:
-            order = np.empty(data.n_samples, np.int64)
-            kernels.shuffle(order, np.uint64((state.seed << 32) + state.n_passes))
         planes, U, u = state.planes.copy(), state.U.copy(), state.u.copy()
         unit, step = state.unit, float(self.step_size)
-        mistakes, updates = kernels.online_pass(
-            data.X, data.y, data.weight, order, planes.panel, planes.bias, planes.K,
-            step, step * unit * unit, float(self.margin) * unit * unit,
-            U, u, state.n_seen,
-        )  # fmt: skip
+        mistakes = updates = 0
+        seen = state.n_seen
+        seed = (state.seed << 32) + state.n_passes if shuffle else None
+        for X, y, weight, order in visits(data, seed):
+            found = kernels.online_pass(
+                X, y, weight, order, planes.panel, planes.bias, planes.K,
+                step, step * unit * unit, float(self.margin) * unit * unit,
+                U, u, seen,
+            )  # fmt: skip
+            mistakes, updates = mistakes + found[0], updates + found[1]
+            seen += y.shape[0]
         state = state._replace(
             planes=planes,
             n_passes=state.n_passes + 1,
-            n_seen=state.n_seen + data.n_samples,
+            n_seen=seen,
             U=U,
             u=u,
         )
         state = state._replace(answer=state.average() if len(U) else planes)
         return state, {"mistakes": float(mistakes), "updates": float(updates)}
+
+    def _pack(self, state: OnlineState) -> Record:
+        W, b = zip(state.planes.arrays(), state.answer.arrays(), strict=True)
+        whole = np.array([state.seed, state.n_passes, state.n_seen], np.int64)
+        arrays = {"W": np.array(W), "b": np.array(b), "unit": np.array(state.unit)}
+        return arrays | {"whole": whole, "U": state.U, "u": state.u}
+
+    def _unpack(self, data: Blocks, record: Record) -> OnlineState:
+        del data
+        planes, answer = map(Planes.of, record["W"], record["b"])
+        unit, (seed, n_passes, n_seen) = float(record["unit"]), record["whole"].tolist()
+        U, u = record["U"], record["u"]
+        return OnlineState(planes, answer, unit, seed, n_passes, n_seen, U, u)
 
     def _answer(self, state: OnlineState) -> Planes:
         return state.answer

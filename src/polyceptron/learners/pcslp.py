@@ -20,7 +20,7 @@ from polyceptron.learners._base import Problem
 from polyceptron.learners._iterated import IteratedClassifier
 from polyceptron.learners._parameters import check_real, check_whole
 from polyceptron.lp import LPError, SeparationLP, load_highspy
-from polyceptron.scaling import Coordinates, standardized
+from polyceptron.scaling import Coordinates, Ends, standardized
 
 _TIE = 1e-9
 """Scores that differ by no more, relative to 1 or to their size, are taken as equal."""
@@ -214,21 +214,21 @@ class PCSLP(IteratedClassifier):
 
     # --- the rows ---------------------------------------------------------------------
 
-    def _choose_coordinates(self, X: Any, weight: Floats) -> Coordinates:
+    def _choose_coordinates(self, data: Blocks, ends: Ends, *, centred: bool) -> Coordinates:
         # The error function is the same in all coordinates, and HiGHS wants numbers near 1.
-        coordinates = standardized(X, weight)
+        coordinates = standardized(data, ends, centred=centred)
         if self.standardize:
             return coordinates
         # Powers of two and no shift: dense and sparse rows stay equal to the last bit.
         exponents = np.frexp(coordinates.scale)[1]
-        return Coordinates(np.ldexp(1.0, exponents), np.zeros(X.shape[1]))
+        return Coordinates(np.ldexp(1.0, exponents), np.zeros(data.n_features))
 
     def _problem(self, *arguments: Any, **options: Any) -> LPProblem:
         problem = super()._problem(*arguments, **options)
         factors = [1.0, 1.0]
         if isinstance(self.class_weight, dict):
             factors = [float(self.class_weight.get(name, 1.0)) for name in problem.classes.tolist()]
-        rows = _merged(problem.data, factors[problem.inside], factors[1 - problem.inside])
+        rows = _merged(problem.arrays, factors[problem.inside], factors[1 - problem.inside])
         lp = SeparationLP(
             rows.inside,
             rows.outside,

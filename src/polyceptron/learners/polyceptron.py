@@ -14,9 +14,13 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from polyceptron._types import Floats
+from polyceptron.blocks import ArrayBlocks, count_threads, kernel_rows
+from polyceptron.checkpoint import Journal, as_checkpoint
 from polyceptron.criterion import Planes
-from polyceptron.learners._base import PolyhedralClassifier
-from polyceptron.learners._hyperplanes import FIT, learn, needed, rows_of, trials
+from polyceptron.learners._base import Problem
+from polyceptron.learners._blocks import FitsBlocks
+from polyceptron.learners._hyperplanes import FIT, Rows, learn, needed, rows_of, trials
+from polyceptron.learners._large import Found, Large
 from polyceptron.learners._parameters import (
     check_flag,
     check_inside,
@@ -29,6 +33,7 @@ from polyceptron.learners._parameters import (
 )
 from polyceptron.learners._selection import LADDER, STRENGTHS, Setting, search
 from polyceptron.polyhedron import Polyhedron
+from polyceptron.sources import Source
 
 _FITTED = {
     "estimators_",
@@ -68,7 +73,7 @@ def _joined(labels: list[Any], tables: list[dict[str, list[Any]]]) -> dict[str, 
     return joined
 
 
-class Polyceptron(PolyhedralClassifier):
+class Polyceptron(FitsBlocks):
     """Learn a class as a polyhedron, with nothing to tune.
 
     Several online runs with different starts and orders of the rows are matched, hyperplane by
@@ -114,6 +119,9 @@ class Polyceptron(PolyhedralClassifier):
         result does not depend on it.
     verbose : int, default=0
         Print what is tried.
+    checkpoint : path, Checkpoint or None, default=None
+        A file to write down now and then what is known so far, and to go on from if it is
+        there: see `Checkpoint`.
 
     Attributes
     ----------
@@ -172,6 +180,7 @@ class Polyceptron(PolyhedralClassifier):
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
+        checkpoint: Any = None,
     ) -> None:
         self.n_hyperplanes = n_hyperplanes  # type: ignore[assignment]
         self.margin = margin
@@ -185,6 +194,7 @@ class Polyceptron(PolyhedralClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.checkpoint = checkpoint
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -216,15 +226,47 @@ class Polyceptron(PolyhedralClassifier):
             if len(classes) > 2:
                 self._fit_each(rows, labels, classes, sample_weight)
             else:
-                self._fit_two(X, y, sample_weight)
+                problem = self._problem(X, y, sample_weight)
+                journal = self._journal(problem.data, self.inside)
+                self._fit_two(problem, journal)
+                journal.finish()
+        return self
+
+    def fit_blocks(self, source: Source) -> Self:
+        """Learn from rows that need not be in memory.
+
+        What fits into memory, about 16 million numbers, is learned as `fit` does, to the last
+        bit. Of more rows a sample of that size decides on the number of hyperplanes, their
+        strength and where they are; then all rows refine them: by their likelihood where labels
+        are noisy, else by adding the rows that are on the wrong side to the sample.
+
+        Parameters
+        ----------
+        source : Source
+            Such as `polyceptron.open_blocks` gives, of two classes.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator. If anything goes wrong it is left as it was.
+        """
+        self._check_parameters()
+        with self._all_or_nothing():
+            for name in set(vars(self)) & _FITTED:
+                delattr(self, name)
+            problem = self._problem_of(source)
+            journal = self._journal(problem.data, self.inside)
+            large = Large(problem, count_threads(self.n_jobs, source.n_samples))
+            self._fit_two(large.in_memory(), journal, large)
+            journal.finish()
         return self
 
     # --- two classes --------------------------------------------------------------------
 
-    def _fit_two(self, X: Any, y: Any, sample_weight: Any) -> None:
-        problem = self._problem(X, y, sample_weight)
+    def _fit_two(self, problem: Problem, journal: Journal, large: Large | None = None) -> None:
+        """Learn from rows in memory; of a large source they are a part, and all refine it."""
         rows, varied = rows_of(problem)
-        random = check_seed(self.random_state)
+        random = journal.random(check_seed(self.random_state))
         seeds = [int(seed) for seed in random.randint(0, 2**31 - 1, size=self.n_init)]
         effort = FIT._replace(max_iter=self.max_iter)
         seed = int(random.randint(0, 2**31 - 1))
@@ -233,7 +275,7 @@ class Polyceptron(PolyhedralClassifier):
             if self.verbose:
                 _say(setting, problem.classes.tolist()[setting.inside], share)
 
-        selection = trials(rows, seed, seeds, effort, say)
+        selection = trials(rows, seed, seeds, effort, say, journal)
         insides = [0, 1] if self._is_auto("inside") else [problem.inside]
         numbers = list(LADDER) if self._is_auto("n_hyperplanes") else [self.n_hyperplanes]
         numbers = [number for number in numbers if number <= len(rows.y)]
@@ -241,11 +283,20 @@ class Polyceptron(PolyhedralClassifier):
         chosen = search(selection, insides, numbers, self._strengths(), sampled)
         if self.verbose:
             sys.stdout.write(f"Polyceptron: the best of these is fitted to {len(rows.y):,} rows\n")
-        theta, self.n_iter_ = learn(rows, chosen, seeds, effort)
-        theta = needed(rows, theta)
+
+        def fitted(rows: Rows) -> tuple[NDArray[Any], ...]:
+            theta, n_iter = learn(rows, chosen, seeds, effort)
+            return theta, np.array(n_iter)
+
+        theta, n_iter = journal.memo("fit", lambda: fitted(rows))
+        self.n_iter_ = int(n_iter)
+        found = Found(rows, varied, theta)
+        if large is not None and not large.is_whole:
+            found = large.refined(found, chosen, fitted, journal)
+        theta = needed(found.rows, found.theta)
         problem = replace(problem, inside=chosen.inside)
         W = np.zeros((len(theta), problem.data.n_features))
-        W[:, varied] = theta[:, :-1]
+        W[:, found.varied] = theta[:, :-1]
         self._publish(problem, Planes.of(W, theta[:, -1].copy()))
         self.polyhedra_ = {problem.classes.tolist()[chosen.inside]: self.polyhedron_}
         self.n_hyperplanes_ = len(theta)
@@ -284,16 +335,24 @@ class Polyceptron(PolyhedralClassifier):
 
     def _fit_each(self, X: Any, y: Any, classes: NDArray[Any], sample_weight: Any) -> None:
         """A polyhedron for each class against the rest."""
-        random = check_seed(self.random_state)
         weight = check_weights(sample_weight, self.class_weight, X, y, classes)
+        codes = np.searchsorted(classes, y).astype(np.int8)
+        journal = self._journal(ArrayBlocks(kernel_rows(X), codes, weight, X.shape[1]))
+        random = journal.random(check_seed(self.random_state))
         self.estimators_ = []
         for label in classes:
             if self.verbose:
                 sys.stdout.write(f"Polyceptron: class {label!r} against the rest\n")
             one = clone(self).set_params(
-                inside=True, class_weight=None, random_state=random.randint(0, 2**31 - 1)
+                inside=True,
+                class_weight=None,
+                random_state=random.randint(0, 2**31 - 1),
+                checkpoint=None,
             )
-            self.estimators_.append(one.fit(X, y == label, weight if weight.size else None))
+            with one._all_or_nothing():
+                problem = one._problem(X, y == label, weight if weight.size else None)
+                one._fit_two(problem, journal.part(f"class {label!r}"))
+            self.estimators_.append(one)
         names = getattr(self, "feature_names_in_", None)
         self.polyhedra_ = {
             label: Polyhedron(one.coef_, one.intercept_, None if names is None else names.tolist())
@@ -305,6 +364,7 @@ class Polyceptron(PolyhedralClassifier):
             each = [getattr(one, name) for one in self.estimators_]
             setattr(self, name, dict(zip(classes.tolist(), each, strict=True)))
         self.selection_ = _joined(classes.tolist(), [one.selection_ for one in self.estimators_])
+        journal.finish()
 
     # --- prediction ---------------------------------------------------------------------
 
@@ -396,6 +456,7 @@ class Polyceptron(PolyhedralClassifier):
         check_n_jobs(self.n_jobs)
         check_verbose(self.verbose)
         check_flag("standardize", self.standardize)
+        as_checkpoint(self.checkpoint)
 
     def _check_or_auto(self, name: str, check: Any, words: str) -> None:
         if not self._is_auto(name):

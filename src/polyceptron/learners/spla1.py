@@ -13,11 +13,13 @@ from polyceptron import likelihood, solve
 from polyceptron._blas import ONE_BLAS_THREAD
 from polyceptron._types import Floats
 from polyceptron.blocks import Blocks
-from polyceptron.criterion import Planes
+from polyceptron.checkpoint import Record
+from polyceptron.criterion import Planes, Sets
 from polyceptron.learners._base import Problem
+from polyceptron.learners._blocks import FitsBlocks
 from polyceptron.learners._iterated import IteratedClassifier
 from polyceptron.learners._parameters import check_real, check_whole
-from polyceptron.scaling import Coordinates
+from polyceptron.scaling import Coordinates, Ends
 
 _HALVINGS = 10
 """How often a step that lowers the log-likelihood is halved before the run ends."""
@@ -35,7 +37,7 @@ class LogisticState(NamedTuple):
     value: float
     log_likelihood: float
     mistakes: float
-    sets: likelihood.Sets
+    sets: Sets
 
     @property
     def planes(self) -> Planes:
@@ -94,9 +96,9 @@ class LogisticClassifier(IteratedClassifier):
     def _stopping(self) -> solve.Stopping:
         return solve.Stopping(self.max_iter)
 
-    def _choose_coordinates(self, X: Any, weight: Floats) -> Coordinates:
+    def _choose_coordinates(self, data: Blocks, ends: Ends, *, centred: bool) -> Coordinates:
         # A logistic score is no mere sign: the constant feature stays 1 however large the rows.
-        return replace(super()._choose_coordinates(X, weight), bias_unit=1.0)
+        return replace(super()._choose_coordinates(data, ends, centred=centred), bias_unit=1.0)
 
     def _start(self, problem: Problem, seed: int) -> LogisticState:
         W, b = self._first_planes(problem, seed).arrays()
@@ -135,6 +137,15 @@ class LogisticClassifier(IteratedClassifier):
 
     def _rank(self, data: Blocks, state: LogisticState) -> solve.Rank:  # noqa: ARG002
         return solve.Rank(state.mistakes, -state.value)
+
+    def _pack(self, state: LogisticState) -> Record:
+        return {"theta": state.theta, "numbers": np.array(state[1:5])}
+
+    def _unpack(self, data: Blocks, record: Record) -> LogisticState:
+        theta = record["theta"]
+        penalty, value, plain, mistakes = record["numbers"].tolist()
+        sets = Sets(_planes(theta), data)
+        return LogisticState(theta, penalty, value, plain, mistakes, sets)
 
     def _answer(self, state: LogisticState) -> Planes:
         W, b = state.theta[:, :-1].copy(), state.theta[:, -1]
@@ -184,7 +195,7 @@ def _maximised(data: Blocks, state: LogisticState, n_steps: int) -> Floats:
     return moved
 
 
-class SPLA1(LogisticClassifier):
+class SPLA1(LogisticClassifier, FitsBlocks):
     """Learn a polyhedron by the likelihood of a logistic model of h(x).
 
     The probability of the inside class is ``1 / (1 + exp(-h(x)))`` with
@@ -234,6 +245,9 @@ class SPLA1(LogisticClassifier):
         depend on it.
     verbose : int, default=0
         Print progress.
+    checkpoint : path, Checkpoint or None, default=None
+        A file to write down now and then what is known so far, and to go on from if it is
+        there: see `Checkpoint`.
 
     Attributes
     ----------
@@ -294,6 +308,7 @@ class SPLA1(LogisticClassifier):
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
+        checkpoint: Any = None,
     ) -> None:
         self.n_hyperplanes = n_hyperplanes
         self.C = C
@@ -309,3 +324,4 @@ class SPLA1(LogisticClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.checkpoint = checkpoint

@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from polyceptron import kernels, likelihood, oc1_growth, solve
 from polyceptron._types import Floats
 from polyceptron.blocks import ArrayBlocks
+from polyceptron.checkpoint import Journal
 from polyceptron.criterion import Planes
 from polyceptron.learners._base import Problem
 from polyceptron.learners._parameters import check_real, check_seed, check_whole
@@ -86,6 +87,9 @@ class SPLA2(LogisticClassifier):
         depend on it.
     verbose : int, default=0
         Print progress.
+    checkpoint : path, Checkpoint or None, default=None
+        A file to write down now and then what is known so far, and to go on from if it is
+        there: see `Checkpoint`.
 
     Attributes
     ----------
@@ -155,6 +159,7 @@ class SPLA2(LogisticClassifier):
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
+        checkpoint: Any = None,
     ) -> None:
         self.max_hyperplanes = max_hyperplanes
         self.n_hyperplanes_no_change = n_hyperplanes_no_change
@@ -170,6 +175,7 @@ class SPLA2(LogisticClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.checkpoint = checkpoint
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the polyhedron of the inside class.
@@ -189,16 +195,18 @@ class SPLA2(LogisticClassifier):
         """
         self._check_parameters()
         with self._all_or_nothing():
-            random = check_seed(self.random_state)
             problem = self._problem(X, y, sample_weight)
-            search = self._search(problem, random)
-            run = self._run(problem, search.theta, len(search.theta), random, "all rows")
+            journal = self._journal(problem.data, problem.classes.tolist()[problem.inside])
+            random = journal.random(check_seed(self.random_state))
+            search = self._search(problem, random, journal)
+            run = self._run(problem, search.theta, len(search.theta), random, "all rows", journal)
             self._publish(problem, self._answer(run.state))
             self._keep(run.state)
             self.n_hyperplanes_ = len(search.theta)
             self.validation_scores_ = np.array(search.scores)
-            self._report(run)
+            self._report(run, deeper=-1)
             self._report_search(search)
+            journal.finish()
         return self
 
     def _check_parameters(self) -> None:
@@ -210,18 +218,19 @@ class SPLA2(LogisticClassifier):
                 f"validation_fraction must be less than 1, got {self.validation_fraction!r}"
             )
 
-    def _search(self, problem: Problem, random: np.random.RandomState) -> Search:
+    def _search(self, problem: Problem, random: np.random.RandomState, journal: Journal) -> Search:
         """Add hyperplanes until the held-out rows have not gained for a while."""
-        groups = _groups(problem.data)
-        held = self._held_out(problem.data, groups, random)
-        learned, jury = _weighted(problem, ~held), _Jury.of(problem.data, groups, held)
+        data = problem.arrays
+        groups = _groups(data)
+        held = self._held_out(data, groups, random)
+        learned, jury = _weighted(problem, ~held), _Jury.of(data, groups, held)
         most = min(self.max_hyperplanes, int((~held).sum()))
         found: list[tuple[Floats, Floats]] = []
         scores: list[float] = []
         unconverged: list[int] = []
         start: Floats | None = None
         for K in range(1, most + 1):
-            run = self._run(learned, start, K, random, "search")
+            run = self._run(learned, start, K, random, "search", journal)
             found.append((run.state.theta, jury.log_likelihoods(run.state.planes)))
             scores.append(jury.mean(found[-1][1]))
             self._say(K, scores[-1])
@@ -241,6 +250,7 @@ class SPLA2(LogisticClassifier):
         K: int,
         random: np.random.RandomState,
         what: str,
+        journal: Journal,
     ) -> solve.Run[LogisticState]:
         """SPLA1 with K hyperplanes, from this start and from random ones."""
         learner = SPLA1(
@@ -250,17 +260,19 @@ class SPLA2(LogisticClassifier):
             tol=self.tol,
             n_init=self.n_init,
             standardize=self.standardize,
-            random_state=random,
         )
+        seeds = learner._seeds(random)
 
         def starts() -> Iterator[LogisticState]:
             if start is not None:
                 yield learner._at(problem, start)
-            for seed in learner._seeds():
+            for seed in seeds:
                 yield learner._start(problem, seed)
 
         progress = solve.Progress(self.verbose, f"{type(self).__name__}, {what}, {_counted(K)}")
-        return solve.run(learner, problem.data, starts(), self._stopping(), progress)
+        return solve.run(
+            learner, problem.data, starts(), self._stopping(), progress, journal, f"{what}, {K}"
+        )
 
     def _say(self, K: int, score: float) -> None:
         if self.verbose:
@@ -366,7 +378,7 @@ class _Jury(NamedTuple):
 
 def _weighted(problem: Problem, rows: NDArray[np.bool_]) -> Problem:
     """The problem with these rows only: the others weigh nothing."""
-    data = problem.data
+    data = problem.arrays
     weight = data.weight if data.weight.size else np.ones(data.n_samples)
     part = ArrayBlocks(data.X, data.y, weight * rows, data.n_features, n_threads=data.n_threads)
     return replace(problem, data=part)
