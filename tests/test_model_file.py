@@ -714,7 +714,8 @@ class TestSchema:
             listed = defined[learner.__name__]["properties"]["parameters"]
             if "$ref" in listed:
                 listed = defined[listed["$ref"].rpartition("/")[2]]
-            assert set(listed["required"]) == set(learner().get_params())
+            # Where a fit wrote its checkpoints is nobody's business.
+            assert set(listed["required"]) == set(learner().get_params()) - {"checkpoint"}
             assert set(listed["properties"]) == set(listed["required"])
 
     @pytest.mark.parametrize(

@@ -489,7 +489,7 @@ def test_no_offset_makes_fewer_mistakes(seed):
     h = rng.integers(-4, 5, n).astype(float)  # with ties
     is_inside, weight = rng.random(n) < 0.5, rng.integers(1, 4, n).astype(float)
     theta = rng.standard_normal((2, 3))
-    shifted = hyperplanes._with_offset(theta, h, is_inside, weight)
+    shifted = hyperplanes.with_offset(theta, h, is_inside, weight)
     np.testing.assert_array_equal(shifted[:, :-1], theta[:, :-1])
     moved = shifted[:, -1] - theta[:, -1]
     assert moved[0] == pytest.approx(moved[1])

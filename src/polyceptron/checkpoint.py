@@ -35,7 +35,21 @@ _RANDOM = "random"
 
 
 class CheckpointError(ValueError):
-    """A checkpoint that cannot be gone on from: spoilt, or of another fit."""
+    """A checkpoint that cannot be gone on from: spoilt, or of another fit.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from polyceptron import BatchPolyceptron
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "fit.checkpoint"
+    ...     _ = path.write_bytes(b"no checkpoint")
+    ...     try:
+    ...         BatchPolyceptron(checkpoint=path).fit([[0.0], [1.0]], [0, 1])
+    ...     except CheckpointError as error:
+    ...         print("begin anew" in str(error))
+    True
+    """
 
 
 @dataclass(frozen=True)
@@ -217,6 +231,10 @@ class Journal:
             record, _, key = name.rpartition(_BETWEEN)
             records.setdefault(record, {})[key] = array
         return records
+
+
+NO_JOURNAL = Journal(None, {})
+"""Keeps nothing."""
 
 
 class _Part(Journal):

@@ -16,11 +16,10 @@ import numpy as np
 
 from polyceptron._types import Floats
 from polyceptron.blocks import Blocks
-from polyceptron.checkpoint import Journal, Record
+from polyceptron.checkpoint import NO_JOURNAL, Journal, Record
 from polyceptron.criterion import Planes, gradient
 
 State = TypeVar("State")
-NO_JOURNAL = Journal(None, {})
 
 
 class Rank(NamedTuple):

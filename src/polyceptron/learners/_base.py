@@ -18,7 +18,7 @@ from polyceptron._checks import refuse_text
 from polyceptron._rows import canonical
 from polyceptron._types import Floats
 from polyceptron.blocks import ArrayBlocks, Blocks, count_threads, kernel_rows
-from polyceptron.checkpoint import Journal, as_checkpoint, described, fingerprint
+from polyceptron.checkpoint import NO_JOURNAL, Journal, as_checkpoint, described, fingerprint
 from polyceptron.criterion import Planes, decide
 from polyceptron.learners._parameters import (
     check_inside,
@@ -145,7 +145,7 @@ class PolyhedralClassifier(ClassifierMixin, BaseEstimator):
         """The journal of a fit to these rows, with what it has of before."""
         checkpoint = as_checkpoint(self.checkpoint)
         if checkpoint is None:
-            return Journal(None, {})
+            return NO_JOURNAL
         values = {
             name: value for name, value in self.get_params(deep=False).items() if name not in _MOOT
         }

@@ -16,7 +16,7 @@ from polyceptron import mixture
 from polyceptron._types import Floats
 from polyceptron.blocks import ArrayBlocks, kernel_rows
 from polyceptron.centre import Centre, centre
-from polyceptron.checkpoint import Journal
+from polyceptron.checkpoint import NO_JOURNAL, Journal
 from polyceptron.criterion import decide
 from polyceptron.learners._base import Problem
 from polyceptron.learners._selection import STRENGTHS, Outcome, Selection, Setting
@@ -192,7 +192,7 @@ def trials(
     seeds: list[int],
     effort: Effort,
     say: Callable[[Setting, float], None],
-    journal: Journal,
+    journal: Journal = NO_JOURNAL,
 ) -> Selection:
     """What judges settings: a few folds of some of the rows, the same for every setting.
 

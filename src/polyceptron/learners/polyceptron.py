@@ -353,18 +353,23 @@ class Polyceptron(FitsBlocks):
                 problem = one._problem(X, y == label, weight if weight.size else None)
                 one._fit_two(problem, journal.part(f"class {label!r}"))
             self.estimators_.append(one)
+        self.classes_ = classes
+        self._describe_each()
+        journal.finish()
+
+    def _describe_each(self) -> None:
+        """Set the fitted attributes that follow from the estimators of the classes."""
+        labels, each = self.classes_.tolist(), self.estimators_
         names = getattr(self, "feature_names_in_", None)
         self.polyhedra_ = {
             label: Polyhedron(one.coef_, one.intercept_, None if names is None else names.tolist())
-            for label, one in zip(classes.tolist(), self.estimators_, strict=True)
+            for label, one in zip(labels, each, strict=True)
         }
-        self.n_iter_ = max(one.n_iter_ for one in self.estimators_)
-        self.classes_ = classes
+        self.n_iter_ = max(one.n_iter_ for one in each)
         for name in ("n_hyperplanes_", "margin_", "penalty_", "sampled_"):
-            each = [getattr(one, name) for one in self.estimators_]
-            setattr(self, name, dict(zip(classes.tolist(), each, strict=True)))
-        self.selection_ = _joined(classes.tolist(), [one.selection_ for one in self.estimators_])
-        journal.finish()
+            values = [getattr(one, name) for one in each]
+            setattr(self, name, dict(zip(labels, values, strict=True)))
+        self.selection_ = _joined(labels, [one.selection_ for one in each])
 
     # --- prediction ---------------------------------------------------------------------
 

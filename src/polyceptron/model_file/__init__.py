@@ -85,7 +85,8 @@ def save_model(
         A fitted learner of `polyceptron`. All numbers are kept to the last bit, and what
         `partial_fit` needs to go on. A `random_state` that is not a number is not kept.
     path : str or path-like
-        A file that is there is replaced; where it is a link, the file that it leads to.
+        A file that is there is replaced; where it is a link, the file that it leads to. A pipe or
+        a device is written into.
     encoding : Encoding, default=None
         How the columns of a table become the numbers that the estimator learned from.
     summary : dict, default=None
@@ -103,10 +104,9 @@ def save_model(
     >>> loaded.predict([[0.5], [2.5]])
     array(['a', 'b'], dtype='<U1')
     """
-    target = Path(path).resolve()
     data = layout(_document(estimator, encoding, summary)).encode("ascii") + b"\n"
     _read(data, str(path))
-    write_bytes(target, data)
+    write_bytes(Path(path), data)
 
 
 def load_model(path: str | PathLike[str]) -> Any:

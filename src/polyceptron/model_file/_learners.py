@@ -23,10 +23,8 @@ from polyceptron.model_file._parts import (
     Run,
     Search,
     Stream,
-    names_of,
 )
 from polyceptron.model_file._values import Labels, read_parameters, write_parameters
-from polyceptron.polyhedron import Polyhedron
 
 
 class Each(Part):
@@ -46,24 +44,7 @@ class Each(Part):
         for one, node in zip(model.estimators_, fields["estimators"].items(), strict=True):
             if one._inside != 1:
                 Node(node.value["inside"], f"{node.where}.inside").refuse("must be true")
-        self._describe(model)
-
-    @staticmethod
-    def _describe(model: Any) -> None:
-        """Set what follows from the estimators, as `fit` does."""
-        from polyceptron.learners.polyceptron import _joined
-
-        labels, each = model.classes_.tolist(), model.estimators_
-        names = names_of(model)
-        model.polyhedra_ = {
-            label: Polyhedron(one.coef_, one.intercept_, names)
-            for label, one in zip(labels, each, strict=True)
-        }
-        model.n_iter_ = max(one.n_iter_ for one in each)
-        for name in ("n_hyperplanes_", "margin_", "penalty_", "sampled_"):
-            values = [getattr(one, name) for one in each]
-            setattr(model, name, dict(zip(labels, values, strict=True)))
-        model.selection_ = _joined(labels, [one.selection_ for one in each])
+        model._describe_each()
 
 
 # --- the learners -----------------------------------------------------------------------

@@ -116,11 +116,17 @@ def _read_label(node: Node, dtype: np.dtype[Any]) -> Any:
 # --- parameters -------------------------------------------------------------------------
 
 
+def kept_parameters(learner: Any) -> list[str]:
+    """Those that a file has: not where the fit wrote its checkpoints."""
+    return [name for name in learner._get_param_names() if name != "checkpoint"]
+
+
 def write_parameters(estimator: Any) -> tuple[dict[str, Any], list[str]]:
     """The parameters of an estimator, and notes on what could not be kept."""
     written: dict[str, Any] = {}
     notes = []
-    for name, value in estimator.get_params(deep=False).items():
+    for name in kept_parameters(type(estimator)):
+        value = getattr(estimator, name)
         if name == "random_state" and not isinstance(value, int | np.integer | None):
             written[name] = None
             notes.append(f"random_state was a {type(value).__name__}, which is not kept")
@@ -136,7 +142,7 @@ def write_parameters(estimator: Any) -> tuple[dict[str, Any], list[str]]:
 
 def read_parameters(node: Node, learner: Any) -> Any:
     """An estimator with these parameters, not fitted."""
-    fields = node.record(*learner._get_param_names())
+    fields = node.record(*kept_parameters(learner))
     special = {"init": _read_init, "class_weight": _read_weights, "random_state": _read_seed}
     estimator = learner(
         **{name: special.get(name, _read_scalar)(field) for name, field in fields.items()}

@@ -85,11 +85,12 @@ def _by_rows(learner: OnlinePolyceptron, X: Any, y: Any, most: int) -> tuple[lis
 def _started(learner: Any, X: Any, y: Any) -> tuple[Any, Any, Any]:
     """Return a copy of the learner, its problem, and the state of its first start."""
     from sklearn.base import clone
+    from sklearn.utils import check_random_state
 
     one = clone(learner)
     one._check_parameters()
     problem = one._problem(X, y, None)
-    return one, problem, one._start(problem, one._seeds()[0])
+    return one, problem, one._start(problem, one._seeds(check_random_state(one.random_state))[0])
 
 
 def _after(n: int, unit: str) -> str:
