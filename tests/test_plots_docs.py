@@ -23,7 +23,7 @@ def test_the_examples_run(tmp_path, monkeypatch):
 
 
 def test_the_images_are_there_and_small():
-    text = (DOCS / "pictures.md").read_text(encoding="utf-8")
+    text = "".join(page.read_text(encoding="utf-8") for page in DOCS.glob("*.md"))
     shown = set(re.findall(r"\]\((images/[^)]+)\)", text))
     assert shown == {f"images/{path.name}" for path in (DOCS / "images").iterdir()}
     for name in shown:

@@ -207,7 +207,7 @@ class Journal:
 
     def _read(self) -> dict[str, Record]:
         try:
-            with np.load(self._path, allow_pickle=False) as file:
+            with np.load(io.BytesIO(self._path.read_bytes()), allow_pickle=False) as file:
                 head = json.loads(file[_HEAD].tobytes())
                 arrays = {name: file[name] for name in file.files if name != _HEAD}
             found, known = head["identity"], head["format"]
