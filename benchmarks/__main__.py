@@ -14,6 +14,7 @@ from benchmarks import (  # noqa: F401  (they register)
     batch,
     flagship,
     online,
+    out_of_core,
     pcslp,
     pruning,
     report,

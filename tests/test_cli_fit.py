@@ -13,10 +13,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from cli_files import done, failed, people, run, text_of
-from polyceptron.cli._data import as_labels
 from polyceptron.cli._scores import confusion
 from polyceptron.cli._tables import shown, table
 from polyceptron.model_file import read_model
+from polyceptron.sources._columns import as_labels
 
 QUICK = ["-l", "batch", "-k", 1]
 
@@ -168,9 +168,10 @@ class TestFit:
             "fit", data, "-t", "class", "--drop", "age,dose,colour", "-o", tmp_path / "c"
         )
         assert "no column is left to learn from" in error
-        assert "names the target" in failed(
-            "fit", data, "-t", "class", "--features", "class", "-o", tmp_path / "c", code=2
-        )
+        for option in ("--features", "--drop"):
+            assert f"{option} names the target" in failed(
+                "fit", data, "-t", "class", option, "class", "-o", tmp_path / "c", code=2
+            )
 
     def test_codes(self, tmp_path):
         rows = [[row[0] % 3, *row[1:]] for row in people()]
@@ -255,7 +256,7 @@ class TestMissing:
         result = run(
             "fit", gaps, "-t", "class", *QUICK, "--missing", "median", "-o", tmp_path / "m"
         )
-        assert "Note: 1 rows left out" in result.stderr
+        assert "Note: 1 row left out" in result.stderr
         age, _, colour = read_model(tmp_path / "m").encoding.columns
         rows = [row for i, row in enumerate(people()) if i not in (3, 5, 9)]
         assert age.fill == np.median([row[0] for row in rows])
@@ -360,6 +361,29 @@ class TestEvaluate:
         assert "of 20 rows" in done("evaluate", model, tmp_path / "e.csv", "--target", "truth")
         assert "column 'class' is missing" in failed("evaluate", model, tmp_path / "e.csv")
 
+    def test_a_feature_is_no_target(self, model, data):
+        error = failed("evaluate", model, data, "-t", "age", code=2)
+        assert "--target 'age' is a feature of the model" in error
+
+    def test_numbers_are_the_same_however_they_are_written(self, tmp_path):
+        rows = [[row[0], row[1], int(row[3] == "sick")] for row in people()]
+        (tmp_path / "d.csv").write_text(text_of(rows, ("age", "dose", "class")))
+        done("fit", tmp_path / "d.csv", "-t", "class", *QUICK, "-o", tmp_path / "m")
+        text = text_of([[*row[:2], f"{row[2]}.0"] for row in rows], ("age", "dose", "class"))
+        (tmp_path / "e.csv").write_text(text)
+        same = done("evaluate", tmp_path / "m", tmp_path / "d.csv")
+        assert done("evaluate", tmp_path / "m", tmp_path / "e.csv") == same
+
+    def test_models_without_names(self, tmp_path):
+        from polyceptron import BatchPolyceptron
+        from polyceptron.model_file import save_model
+
+        rows = people()
+        X, y = np.array([row[:2] for row in rows], dtype=float), [row[3] for row in rows]
+        save_model(BatchPolyceptron(1, random_state=0).fit(X, y), tmp_path / "n.json")
+        (tmp_path / "e.csv").write_text(text_of([[*r[:2], r[3]] for r in rows], ("p", "q", "y")))
+        assert "Accuracy" in done("evaluate", tmp_path / "n.json", tmp_path / "e.csv", "-t", "y")
+
     def test_unknown_classes(self, tmp_path, model):
         rows = people(20)
         rows[4][3] = "dead"
@@ -430,7 +454,7 @@ def test_a_sign_of_life_on_a_terminal():
         "from polyceptron.cli._waiting import Waiting\n"
         "with Waiting('Learning') as waiting:\n"
         "    time.sleep(1.5)\n"
-        "    waiting.say('fold 2 of 3')\n"
+        "    waiting.say('fold 2 of 3', 1, 3)\n"
         "    time.sleep(0.5)\n"
     )
     ours, theirs = pty.openpty()

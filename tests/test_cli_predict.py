@@ -83,6 +83,18 @@ class TestPredict:
         assert "columns 'age', 'dose', 'colour' are missing; there are 'x', 'y'" in error
         error = failed("predict", folder / "m.json", "-", stdin="1,2,red\n")
         assert "the file seems to have no header" in error
+        error = failed("predict", folder / "m.json", "-", "--no-header", stdin="1,2,red\n")
+        assert "seems to have" not in error
+
+    def test_no_rows_no_answers(self, folder, tmp_path):
+        header = "age,dose,colour\n"
+        assert done("predict", folder / "m.json", "-", stdin=header) == "prediction,score\n"
+        pq.write_table(pa.table({"age": [1.0], "dose": [1.0], "colour": ["x"]})[:0], tmp_path / "p")
+        assert done("predict", folder / "m.json", tmp_path / "p") == "prediction,score\n"
+
+    def test_the_model_is_a_file(self, folder):
+        error = failed("predict", "-", folder / "people.csv", code=2)
+        assert "MODEL must be a file; only DATA can be standard input" in error
 
     def test_unknown_categories_are_none_of_the_known(self, folder):
         text = "age,dose,colour\n30,2,purple\n"

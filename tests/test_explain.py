@@ -538,3 +538,38 @@ class TestDocs:
         outcome = doctest.testfile(str(page), module_relative=False)
         assert outcome.attempted > 15
         assert outcome.failed == 0
+
+
+class TestShown:
+    @given(polyhedra_and_row())
+    def test_the_values_shown_flip_the_answer(self, made):
+        polyhedron, x = made
+        found = counterfactual(polyhedron, x)
+        assert found.shown.keys() == found.changes.keys()
+        if found.feasible:
+            new = x.copy()
+            for name, (_, text) in found.shown.items():
+                new[int(name[1:])] = float(text)
+            assert polyhedron.contains([new])[0] != polyhedron.contains([x])[0]
+            assert all(f" to {text}" in str(found) for _, text in found.shown.values())
+
+    def test_few_digits(self):
+        third = Polyhedron([[3.0]], [-1.0], ["a"])
+        assert counterfactual(third, [0]).shown == {"a": ("0", "0.333334")}
+        assert counterfactual(third, [1]).shown == {"a": ("1", "0.333333")}
+
+    def test_bounds_and_whole_numbers_hold_for_what_is_shown(self):
+        half = Polyhedron([[1.0]], [-1.23456789], ["a"])
+        tight = counterfactual(half, [0], bounds={"a": (None, 1.2345679)})
+        assert 1.23456789 <= float(tight.shown["a"][1]) <= 1.2345679
+        far = Polyhedron([[1.0]], [-123456788.5], ["a"])
+        assert counterfactual(far, [0], integers=["a"]).shown["a"][1] == "123456789"
+
+    def test_numbers_whose_distances_overflow(self):
+        high = Polyhedron([[1.0, 1.0, 1.0]], [0.0])
+        with np.errstate(all="raise"):
+            for x in ([1.7e308] * 3, [-1.7e308] * 3):
+                with pytest.raises(ExplainError, match="distances to the faces overflow"):
+                    counterfactual(high, x)
+                with pytest.raises(ExplainError, match="too large"):
+                    robustness(high, x)

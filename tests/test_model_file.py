@@ -4,9 +4,11 @@ import copy
 import json
 import os
 import pickle
+import re
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import jsonschema
@@ -878,6 +880,27 @@ class TestWholeOrNotThere:
         _atomic.write_bytes(tmp_path / ("n" * 255), b"new")
         assert (tmp_path / ("n" * 255)).read_bytes() == b"new"
 
+    @pytest.mark.skipif(sys.platform == "win32", reason="needs named pipes")
+    def test_a_pipe_is_written_into(self, tmp_path):
+        path = tmp_path / "pipe"
+        os.mkfifo(path)
+        model = fit(quick(SPLA1), X_SQUARE, Y_SQUARE)
+        with ThreadPoolExecutor(1) as pool:
+            read = pool.submit(path.read_bytes)
+            save_model(model, path)
+            written = read.result(timeout=60)
+        assert path.is_fifo()
+        assert list(tmp_path.iterdir()) == [path]
+        (tmp_path / "model.json").write_bytes(written)
+        assert_same(model, load_model(tmp_path / "model.json"), X_SQUARE)
+
+    def test_errors_name_the_file_that_was_asked_for(self, tmp_path):
+        for path in (tmp_path / "no" / "model.json", tmp_path):
+            with pytest.raises(OSError, match=re.escape(repr(str(path)))) as error:
+                _atomic.write_bytes(path, b"new")
+            assert (error.value.filename, error.value.filename2) == (str(path), None)
+        assert not list(tmp_path.iterdir())
+
 
 # --- scikit-learn's checks --------------------------------------------------------------
 
@@ -947,3 +970,16 @@ def _model_path(monkeypatch, tmp_path):
 )
 def test_scikit_learn_checks_of_loaded_models(estimator, check):
     check(estimator)
+
+
+def test_a_table_with_text_is_answered(tmp_path):
+    frame = pd.DataFrame({"colour": ["red", "blue"] * 20, "age": range(40), "extra": "x"})
+    y = np.where(frame["age"] + 10 * (frame["colour"] == "red") > 20, "old", "young")
+    encoding = Encoding.learn(frame[["colour", "age"]])
+    X = pd.DataFrame(encoding.transform(frame), columns=encoding.feature_names)
+    model = fit(quick(SPLA1), X, y)
+    save_model(model, tmp_path / "model.json", encoding=encoding)
+    loaded = read_model(tmp_path / "model.json")
+    assert loaded.predict(frame[::-1]).tolist() == model.predict(X)[::-1].tolist()
+    save_model(model, tmp_path / "model.json")
+    assert read_model(tmp_path / "model.json").predict(X).tolist() == model.predict(X).tolist()

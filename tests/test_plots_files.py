@@ -2,6 +2,8 @@
 
 import io
 import os
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from html.parser import HTMLParser
 from xml.etree import ElementTree
@@ -193,6 +195,17 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch, kind):
         save(picture, path)
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs named pipes")
+def test_a_pipe_is_written_into(tmp_path):
+    path = tmp_path / "it.png"
+    os.mkfifo(path)
+    with ThreadPoolExecutor(1) as pool:
+        read = pool.submit(path.read_bytes)
+        save(square(), path)
+        assert read.result(timeout=60) == save(square(), tmp_path / "file.png").read_bytes()
+    assert path.is_fifo()
 
 
 def test_save_wrong_arguments(tmp_path):
@@ -409,3 +422,13 @@ def test_plot_model_wrong_arguments():
         plot_model("model.json")
     with pytest.raises(ValueError, match="y must be 60 labels"):
         plot_model(OnlinePolyceptron(3, random_state=0).fit(ROWS, LABELS), ROWS, LABELS[:5])
+
+
+def test_an_animation_of_polyhedra_that_are_known():
+    learned = AnimationDisplay.from_estimator(
+        OnlinePolyceptron(2, random_state=0), ROWS, LABELS, n_frames=3
+    )
+    known = AnimationDisplay.from_predictions(learned.moments, ROWS, LABELS, inside=learned.inside)
+    assert known.to_gif() == learned.to_gif()
+    with pytest.raises(ValueError, match="at least one polyhedron"):
+        AnimationDisplay.from_predictions([], ROWS, LABELS)

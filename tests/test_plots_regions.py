@@ -300,3 +300,33 @@ def test_a_tree_without_a_test_is_everywhere():
     display = PolyhedraDisplay.from_estimator(model, X, limits=WINDOW)
     (patches,) = [p for p in display.regions_.values() if p]
     assert area(corners_of(patches[0])) == pytest.approx(16.0)
+
+
+# --- predictions that are known already --------------------------------------------------------
+
+
+def test_rows_predicted_otherwise_are_ringed():
+    X, y = np.array([[0.0, 0.0], [3.0, 0.0], [0.5, 0.5]]), np.array(["in", "out", "in"])
+    display = PolyhedronDisplay.from_predictions(
+        y, ["in", "in", "in"], X=X, polyhedron=SQUARE, inside="in", regions="faces"
+    )
+    assert display.mistakes_.get_offsets().tolist() == [[3.0, 0.0]]
+    assert "1 of 3 predicted otherwise" in texts(display)
+    several = PolyhedraDisplay.from_predictions(
+        y, ["out", "out", "in"], X=X, polyhedra={"in": SQUARE}
+    )
+    assert several.mistakes_.get_offsets().tolist() == [[0.0, 0.0]]
+    with pytest.raises(ValueError, match="y must be 3 labels"):
+        PolyhedronDisplay.from_predictions(y, ["in"], X=X, polyhedron=SQUARE)
+
+
+def test_many_classes_are_in_order_and_told_apart():
+    labels = list(range(1, 13))
+    bands = {k: Polyhedron([[1, 0], [-1, 0]], [-k, k + 1]) for k in labels}
+    X = np.column_stack([np.add(labels, 0.5), np.zeros(12)])
+    display = PolyhedraDisplay.from_polyhedra(bands, X, labels)
+    assert texts(display)[12:] == [f"class {k}" for k in labels]
+    looks = {(patch.get_facecolor(), patch.get_hatch()) for [patch] in display.regions_.values()}
+    assert len(looks) == 12
+    shapes = {points.get_paths()[0].vertices.tobytes() for points in display.points_.values()}
+    assert len(shapes) == 12

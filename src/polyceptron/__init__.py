@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from polyceptron.lp import LPError
     from polyceptron.model_file import ModelFileError, load_model, save_model
     from polyceptron.polyhedron import Polyhedron
+    from polyceptron.sources import open_blocks
 
 __version__ = "0.1.0"
 
@@ -42,6 +43,7 @@ __all__ = [
     "export",
     "geometry",
     "load_model",
+    "open_blocks",
     "plots",
     "save_model",
 ]
@@ -65,6 +67,7 @@ _HOME = {
     "export": "polyceptron.export",
     "geometry": "polyceptron.geometry",
     "load_model": "polyceptron.model_file",
+    "open_blocks": "polyceptron.sources",
     "plots": "polyceptron.plots",
     "save_model": "polyceptron.model_file",
 }

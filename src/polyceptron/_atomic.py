@@ -5,45 +5,70 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 
 def write_text(path: Path, text: str) -> None:
     """Replace a file in one step: a kill or a full disk leaves the old one whole."""
-    _replace(path, text.encode("utf-8"), 0o644)
+    with replacing(path, 0o644) as file:
+        file.write(text.encode("utf-8"))
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Replace a file in one step, as `write_text` does.
+    """Replace a file in one step, as `write_text` does, with the permissions it has."""
+    with replacing(path) as file:
+        file.write(data)
 
-    The permissions are those of the file that it replaces; those of a new file are the usual
-    ones of this process.
+
+@contextlib.contextmanager
+def replacing(path: Path, mode: int | None = None) -> Iterator[IO[bytes]]:
+    """Give a file to write to, which takes the place of `path` when all is written.
+
+    Where `path` is a link, that is the file it leads to. A pipe or a device is written into, as
+    nothing may take its place. Errors name `path`.
+
+    Parameters
+    ----------
+    path : Path
+    mode : int, optional
+        Permissions. By default those of the file that is replaced; a new one has the usual ones
+        of this process.
     """
+    beside = None
     try:
-        mode = path.stat().st_mode & 0o777
-    except FileNotFoundError:
-        mode = None
-    _replace(path, data, mode)
-
-
-def _replace(path: Path, data: bytes, mode: int | None) -> None:
-    # Beside the file, since only within one file system is a rename a single step; not named after
-    # it, since a name as long as names can be could not be made longer.
-    beside = path.parent / f".polyceptron-{secrets.token_hex(8)}.tmp"
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    handle = os.open(beside, flags, 0o666 if mode is None else mode)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
+        if path.exists() and not path.is_file():
+            with path.open("wb") as file:
+                yield file
+            return
+        target = path.resolve()
+        # Beside the file, since only within one file system is a rename a single step; not named
+        # after it, since a name as long as names can be could not be made longer.
+        beside = target.parent / f".polyceptron-{secrets.token_hex(8)}.tmp"
+        if mode is None and target.exists():
+            mode = target.stat().st_mode & 0o777
+        with _new(beside, mode) as file:
+            yield file
             file.flush()
             os.fsync(file.fileno())
-        if mode is not None:
-            beside.chmod(mode)
-        beside.replace(path)
-    except BaseException:
-        beside.unlink(missing_ok=True)
+        beside.replace(target)
+    except BaseException as error:
+        if beside is not None:
+            with contextlib.suppress(OSError):
+                beside.unlink()
+        if isinstance(error, OSError) and error.errno and error.filename in (None, str(beside)):
+            raise OSError(error.errno, error.strerror, str(path)) from error
         raise
-    _sync_folder(path.parent)
+    _sync_folder(target.parent)
+
+
+def _new(path: Path, mode: int | None) -> IO[bytes]:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    file = os.fdopen(os.open(path, flags, 0o666 if mode is None else mode), "wb")
+    if mode is not None:
+        path.chmod(mode)
+    return file
 
 
 def _sync_folder(folder: Path) -> None:

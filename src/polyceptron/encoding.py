@@ -177,8 +177,8 @@ class Encoding:
             if column.kind == "number":
                 X[:, start] = _numbers(column, table[column.name])
             else:
-                coded = getattr(table, "coded", {}).get(column.name)
-                _set_categories(X[:, start:stop], column, coded or _coded(table[column.name]))
+                found = getattr(table, "coded", {}).get(column.name)
+                _set_categories(X[:, start:stop], column, found or coded(table[column.name]))
             start = stop
         return X
 
@@ -379,8 +379,14 @@ def _set_categories(X: Floats, column: Column, coded: tuple[Any, Sequence[str | 
     X[known, found[known]] = 1.0
 
 
-def _coded(values: Any) -> tuple[NDArray[np.int64], list[str | None]]:
-    """Return a number for each value, and the text, or None for a gap, that it stands for."""
+def coded(values: Any) -> tuple[NDArray[np.int64], list[str | None]]:
+    """Return a number for each value, and the text, or None for a gap, that it stands for.
+
+    Examples
+    --------
+    >>> coded(["red", None, "red"])
+    (array([0, 1, 0]), ['red', None])
+    """
     numbers: dict[str | None, int] = {}
     texts = (
         item if type(item) is str else None if _is_gap(item) else as_text(item)

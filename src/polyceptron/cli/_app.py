@@ -25,7 +25,8 @@ class _Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             result = super().invoke(ctx)
-            sys.stdout.flush()  # a reader that has gone away is noticed here, not at exit
+            if sys.stdout is not None:  # it is None where it was closed
+                sys.stdout.flush()  # a reader that has gone away is noticed here, not at exit
             return result
         except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError) as error:
             if isinstance(error, click.ClickException) and error.__cause__ is not None:

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from polyceptron.encoding import Encoding
     from polyceptron.readers import Reader, Table
 
-MAX_CLASSES = 100
-
 
 class Training(NamedTuple):
     """Rows and labels, and how they came to be."""
@@ -29,7 +27,7 @@ def training_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options that say what to learn from."""
     for option in reversed(
         [
-            click.argument("data", type=click.Path(dir_okay=False, allow_dash=True)),
+            click.argument("data", type=click.Path(allow_dash=True)),
             click.option(
                 "--target",
                 "-t",
@@ -84,6 +82,7 @@ def load_training(
     """Read a file, and make rows of numbers and labels of it."""
     from polyceptron.readers import open_table
     from polyceptron.readers._table import NotANumberError
+    from polyceptron.sources._columns import column_of, listed
 
     with open_table(data, header=header) as reader:
         chosen = _target(reader, target)
@@ -115,23 +114,9 @@ def _places(table: Table, columns: Sequence[str]) -> list[int]:
     return [places[name] for name in columns]
 
 
-def column_of(name: str, names: Sequence[str], source: str) -> str:
-    """Return the column that a name or a number stands for."""
-    from polyceptron.encoding import missing_columns
-    from polyceptron.readers import ReaderError
-
-    if name in names:
-        return name
-    try:
-        number = int(name)
-    except ValueError:
-        number = 0
-    if number and -len(names) <= number <= len(names):
-        return names[number - 1 if number > 0 else number]
-    raise ReaderError(f"{source}: {missing_columns([name], names)}")
-
-
 def _target(reader: Reader, target: str | None) -> str:
+    from polyceptron.sources._columns import column_of
+
     if target is not None:
         return column_of(target, reader.names, reader.name)
     if reader.target is None:
@@ -142,26 +127,19 @@ def _target(reader: Reader, target: str | None) -> str:
     return reader.target
 
 
-def listed(values: Sequence[str], names: Sequence[str]) -> list[str]:
-    """Take lists at commas apart, unless a whole one is a name."""
-    return [
-        name.strip() if name.strip() in names else name
-        for value in values
-        for name in ([value] if value in names else value.split(","))
-        if name.strip()
-    ]
-
-
 def _features(
     reader: Reader, target: str, features: Sequence[str], drop: Sequence[str]
 ) -> list[str]:
     from polyceptron.cli._tables import note
+    from polyceptron.sources._columns import column_of, listed
 
     names = reader.names
     wanted = [column_of(name, names, reader.name) for name in listed(features, names)]
     dropped = {column_of(name, names, reader.name) for name in listed(drop, names)}
     if target in wanted:
         raise click.UsageError(f"--features names the target, {target!r}")
+    if target in dropped:
+        raise click.UsageError(f"--drop names the target, {target!r}")
     if wanted:
         columns = [name for name in dict.fromkeys(wanted) if name not in dropped]
     else:
@@ -204,6 +182,7 @@ def _labels(table: Table, target: str) -> Any:
     import numpy as np
 
     from polyceptron.readers import ReaderError
+    from polyceptron.sources._columns import MAX_CLASSES, as_labels
 
     texts = [str(text) for text in table[target]]
     classes = set(texts)
@@ -216,21 +195,6 @@ def _labels(table: Table, target: str) -> Any:
             f"(at most {MAX_CLASSES})"
         )
     return np.array(as_labels(texts))
-
-
-def as_labels(texts: Sequence[str]) -> list[Any]:
-    """Return labels as whole numbers if they are all written as such, else as text.
-
-    Examples
-    --------
-    >>> as_labels(["1", "-1"]), as_labels(["1", "01"])
-    ([1, -1], ['1', '01'])
-    """
-    if all(text.lstrip("-").isdecimal() and len(text) < 18 for text in set(texts)):
-        numbers = {text: int(text) for text in set(texts)}
-        if all(str(number) == text for text, number in numbers.items()):
-            return [numbers[text] for text in texts]
-    return list(texts)
 
 
 def _encoding(

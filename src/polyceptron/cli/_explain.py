@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -57,15 +58,15 @@ def explain(
     """Explain the answer for row N of DATA.
 
     Which faces it fails, and by how much; what each column adds to the face that decides; how
-    far the row is from another answer, and the smallest change that leads there. Where the model
-    knows the spreads of its columns, as one of `fit` does, changes are weighed by them.
+    far the row is from another answer, and the smallest change that leads there: `predict`
+    answers the values shown so. Where the model knows the spreads of its columns, as one of
+    `fit` does, changes are weighed by them, and columns that never varied are left alone.
     """
     import numpy as np
 
     from polyceptron import explain as explanations
-    from polyceptron._text import quoted
-    from polyceptron.cli._data import listed
     from polyceptron.cli._model import Loaded
+    from polyceptron.sources._columns import listed
 
     loaded = Loaded(model)
     place, x = find_row(loaded, data, header, row)
@@ -74,37 +75,77 @@ def explain(
     names = polyhedron.feature_names or tuple(f"x{j}" for j in range(len(x)))
     places = {name: j for j, name in enumerate(names)}
     asked = listed(freeze, [*names, *_texts(loaded)])
+    medians, spreads = typical(loaded, len(x))
+    held = {*_frozen(loaded), *_places(_numbers(loaded, asked), places, "--freeze")}
     limits: dict[str, Any] = {
-        "frozen": sorted({*_frozen(loaded), *_places(_numbers(loaded, asked), places, "--freeze")}),
         "bounds": _bounds(bounds, places),
         "integers": _places(listed(integers, names), places, "--integers"),
     }
+    if spreads is not None:
+        named = {*limits["bounds"], *limits["integers"]}
+        held |= {j for j, spread in enumerate(spreads) if spread == 0 and j not in named}
+        limits["weights"] = np.where(spreads > 0, spreads, 1.0) ** -2.0
+    limits["frozen"] = sorted(held)
+    # All before anything is said: it may fail.
+    try:
+        faces = explanations.rejected_by(polyhedron, x)
+        why = contributions_of(polyhedron, x, medians, place)
+        change = _change(loaded, polyhedron, names, x, limits)
+    except explanations.ExplainError as error:
+        raise click.ClickException(f"{place}: {error}") from error
     click.echo(f"Row {row} ({place}): {shown(answer)}")
-    _say_faces(explanations.rejected_by(polyhedron, x), label)
-    medians, spreads = typical(loaded, len(x))
-    _say_contributions(explanations.contributions(polyhedron, x, medians), names, x)
+    _say_faces(faces, label)
+    _say_contributions(why, names, x)
+    _say_change(loaded, change, label, spreads is not None)
+
+
+def contributions_of(polyhedron: Any, x: Any, medians: Any, place: str) -> Any:
+    """Return what each column adds, unless that is no number."""
+    from polyceptron.explain import contributions
+
+    why = contributions(polyhedron, x, medians)
+    if not all(map(math.isfinite, [why.slack, why.base, *why.values.values()])):
+        raise click.ClickException(f"{place}: its numbers are too large to explain")
+    return why
+
+
+def _change(
+    loaded: Loaded, polyhedron: Any, names: Sequence[str], x: Any, limits: dict[str, Any]
+) -> tuple[float, Any] | None:
+    """How far the row is from another answer, and the smallest change; None if not known."""
+    import numpy as np
+
+    from polyceptron.explain import counterfactual, robustness
+
     subject: Any = loaded.estimator
     if hasattr(subject, "estimators_"):
+        return None
+    if hasattr(subject, "polyhedron_"):
+        subject = polyhedron
+    else:  # a tree, which has its names from here
+        subject.feature_names_in_ = np.array(names, dtype=object)
+    radius = robustness(subject, x, weights=limits.get("weights"))
+    return radius, counterfactual(subject, x, **limits)
+
+
+def _say_change(
+    loaded: Loaded, change: tuple[float, Any] | None, label: Any, weighed: bool
+) -> None:
+    from polyceptron._text import quoted
+
+    if change is None:
         click.echo(
             "\nThe answer is the class that its polyhedron makes most probable, so what would "
             "change it is not known."
         )
         return
-    if hasattr(subject, "polyhedron_"):
-        subject = polyhedron
-    else:  # a tree, which has its names from here
-        subject.feature_names_in_ = np.array(names, dtype=object)
-    weights = None if spreads is None else spreads**-2.0
-    radius = explanations.robustness(subject, x, weights=weights)
-    unit = "" if spreads is None else ", each column counted in its spreads"
+    radius, found = change
+    unit = ", each column counted in its spreads" if weighed else ""
     click.echo(f"\nThe answer is the same within a distance of {radius:.4g}{unit}.")
-    found = explanations.counterfactual(subject, x, weights=weights, **limits)
     if not found.feasible:
         click.echo(f"\nNo change leads to another answer: {found.reason}.")
         return
-    changes = [
-        [quoted(name), f"{old:.6g}", f"{new:.6g}"] for name, (old, new) in found.changes.items()
-    ]
+    changes = [[quoted(name), old, new] for name, (old, new) in found.shown.items()]
     after = _other(loaded, found.after, label)
     section(f"Smallest change to {after}", table(["column", "now", "changed"], changes))
 
@@ -143,10 +184,7 @@ def typical(loaded: Loaded, n: int) -> tuple[Any, Any]:
         numbers = isinstance(values, list) and all(isinstance(v, int | float) for v in values)
         array = np.array(values, dtype=float) if numbers else np.empty(0)
         found.append(array if array.shape == (n,) and np.isfinite(array).all() else None)
-    medians, spreads = found
-    if spreads is not None:
-        spreads = np.where(spreads > 0, spreads, 1.0)
-    return medians, spreads
+    return found[0], found[1]
 
 
 def _polyhedron_of(loaded: Loaded, answer: Any, x: Any) -> tuple[Any, Any]:
@@ -239,7 +277,7 @@ def _bounds(texts: Sequence[str], places: dict[str, int]) -> dict[int, tuple[Any
             ends = [float(end) if end.strip() else None for end in (low, high)]
         except ValueError:
             colon = ""
-        if not colon or not name:
+        if not colon or not name or not all(e is None or math.isfinite(e) for e in ends):
             raise click.BadParameter(
                 f"{text!r} is not COLUMN=LOW:HIGH, for example age=18:99", param_hint="--bounds"
             )

@@ -10,7 +10,7 @@ import click
 
 from polyceptron.cli._model import model_argument
 from polyceptron.cli._out import check_free, force_option, out_option, write
-from polyceptron.export import FORMATS, ExportOptionError
+from polyceptron.export import FORMATS
 from polyceptron.export import export as exported
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ def export(
     check_free(output, force, model)
 
     from polyceptron.cli._model import Loaded
+    from polyceptron.export import ExportOptionError
 
     loaded = Loaded(model)
     polyhedron, inside, outside = _single(loaded, label)

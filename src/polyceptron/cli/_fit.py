@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import sys
-from contextlib import redirect_stdout
+from collections.abc import Callable
+from contextlib import redirect_stdout, suppress
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from polyceptron.cli._data import load_training, training_options
 from polyceptron.cli._learners import LEARNERS, make
 from polyceptron.cli._out import check_free, force_option, out_option, write
+from polyceptron.cli._out_of_core import (
+    is_out_of_core,
+    open_source,
+    out_of_core_options,
+    refuse_options,
+)
 from polyceptron.cli._tables import note, percent, section, shown
 
 if TYPE_CHECKING:
     from polyceptron.cli._data import Training
     from polyceptron.cli._scores import Score
+    from polyceptron.sources import Source
 
 _MOST_COLUMNS = 1000
 
@@ -57,6 +66,12 @@ inside_option = click.option("--inside", metavar="LABEL", help="The class to des
     help="Cross-validate in N folds; the model learns from all rows.",
 )
 @seed_option
+@out_of_core_options
+@click.option(
+    "--resume",
+    is_flag=True,
+    help="Go on with a fit that was stopped: what it knew is in OUTPUT.checkpoint.",
+)
 @out_option("The model file", required=True)
 @force_option
 def fit(
@@ -66,6 +81,10 @@ def fit(
     test_size: float | None,
     cv: int | None,
     seed: int,
+    out_of_core: bool | None,
+    memory_limit: int | None,
+    cache_dir: str | None,
+    resume: bool,
     output: str,
     force: bool,
     **what: Any,
@@ -75,31 +94,100 @@ def fit(
     DATA is CSV with any delimiter, TSV, Parquet, LIBSVM or .npz, also inside gzip; - is standard
     input. Columns of text become one feature for each value. With -o - the model goes to standard
     output, and all else that is printed to standard error.
+
+    Rows that do not fit into memory stay on disk (--out-of-core): DATA may then also be a folder
+    or a pattern such as 'rows-*.parquet', in quotes, and Arrow or .npy.
     """
     if test_size is not None and cv is not None:
         raise click.UsageError("--test-size and --cv exclude each other.")
-    check_free(output, force)
-    training = load_training(**what)
+    check_free(output, force, what["data"])
+    wish = Wish(learner, k, inside, seed, _checkpoint(output, resume, force))
+    work: Callable[[Path], None]
+    if is_out_of_core(what["data"], out_of_core, memory_limit):
+        refuse_options(learner, test_size, cv)
+        source = open_source(**what, cache_dir=cache_dir)
+        work = partial(_fit_source, source, wish)
+    else:
+        work = partial(_fit, load_training(**what), wish, test_size, cv)
     if output == "-":
         with TemporaryDirectory() as folder:
             path = Path(folder) / "model.json"
             with redirect_stdout(sys.stderr):
-                _fit(training, learner, k, inside, test_size, cv, seed, path)
+                work(path)
             write(output, path.read_bytes())
         return
-    _fit(training, learner, k, inside, test_size, cv, seed, Path(output))
+    work(Path(output))
     click.echo(f"\nModel: {output}")
 
 
+class Wish(NamedTuple):
+    """What is to be learned, and where it is written down meanwhile."""
+
+    learner: str
+    k: int | None
+    inside: str | None
+    seed: int
+    checkpoint: Path | None
+
+    def make(self, classes: Any) -> Any:
+        """Return a learner that is ready to fit."""
+        return make(self.learner, classes, k=self.k, inside=self.inside, seed=self.seed)
+
+    def with_checkpoint(self, estimator: Any) -> Any:
+        """Return the same learner, so that a kill costs no more than half a minute."""
+        if self.checkpoint is not None and "checkpoint" in estimator.get_params():
+            estimator.set_params(checkpoint=self.checkpoint)
+        return estimator
+
+
+def _checkpoint(output: str, resume: bool, force: bool) -> Path | None:
+    """The file to go on from, and to write to."""
+    if output == "-":
+        if resume:
+            raise click.UsageError("--resume needs a model file: its checkpoint is beside it.")
+        return None
+    path = Path(f"{output}.checkpoint")
+    if resume and not path.exists():
+        note(f"there is no {path} to go on from, so the fit begins anew")
+    elif path.exists() and not resume:
+        if not force:
+            raise click.ClickException(
+                f"{path}: a fit was stopped; --resume goes on with it, --force begins anew"
+            )
+        path.unlink()
+    return path
+
+
+def _fit_source(source: Source, wish: Wish, path: Path) -> None:
+    """Fit rows that stay on disk."""
+    from polyceptron.cli import _scores
+    from polyceptron.cli._model import polyhedra_of
+    from polyceptron.cli._out_of_core import encoding_of, some_rows, tally
+    from polyceptron.cli._waiting import Waiting
+
+    classes = source.classes
+    if len(classes) > 2:
+        raise click.ClickException(
+            f"out of core there are two classes; here are {len(classes)}: --in-memory learns more"
+        )
+    estimator = wish.with_checkpoint(wish.make(classes))
+    with Waiting("Learning"):
+        estimator.fit_blocks(source)
+    found = tally(estimator, source)
+    counts = found.answers.sum(axis=1)
+    encoding = encoding_of(source)
+    accuracy = {"training": found.share}
+    facts = _facts(source.target, classes, counts, accuracy, some_rows(source))
+    _save(estimator, encoding, facts, path)
+    _say_data(classes, counts, source.n_features, source.n_left_out)
+    _say_accuracy(None, found.share, source.n_samples, out_of_core=True)
+    section("Answers (rows learned from)", _scores.confusion_table(found.answers, classes))
+    polyhedra = polyhedra_of(estimator)
+    _scores.show_faces(estimator, polyhedra, counts_of_faces=found.rejected.tolist())
+
+
 def _fit(
-    training: Training,
-    learner: str,
-    k: int | None,
-    inside: str | None,
-    test_size: float | None,
-    cv: int | None,
-    seed: int,
-    path: Path,
+    training: Training, wish: Wish, test_size: float | None, cv: int | None, path: Path
 ) -> None:
     import numpy as np
 
@@ -109,21 +197,28 @@ def _fit(
 
     X, y = training.X, training.y
     classes, counts = np.unique(y, return_counts=True)
-    estimator = make(learner, classes, k=k, inside=inside, seed=seed)
-    _say_data(training, classes, counts)
+    estimator = wish.make(classes)
+    n_features = len(training.encoding.feature_names)
+    with suppress(BrokenPipeError):  # who reads may have gone away; the model is written first
+        _say_data(classes, counts, n_features, training.n_left_out)
     score: Score | None = None
     if test_size is not None:
-        score, learned = _scores.held_out(estimator, X, y, test_size, seed)
+        estimator = wish.with_checkpoint(estimator)
+        score, learned = _scores.held_out(estimator, X, y, test_size, wish.seed)
         X, y = X[learned], y[learned]
     else:
         if cv is not None:
-            score = _scores.cross_validated(estimator, X, y, cv, seed)
+            score = _scores.cross_validated(estimator, X, y, cv, wish.seed)
         with Waiting("Learning"):
-            estimator.fit(X, y)
+            wish.with_checkpoint(estimator).fit(X, y)
     answers = estimator.predict(X)
     share = float(np.mean(answers == y))
-    # Before it is shown: who reads may have gone away.
-    _save(estimator, training, X, y, {"training": share} | _as_dict(score), path)
+    # Names are not given to fit, as it takes them from data frames only.
+    estimator.feature_names_in_ = np.array(training.encoding.feature_names, dtype=object)
+    learned_counts = np.unique(y, return_counts=True)[1]
+    accuracy = {"training": share} | _as_dict(score)
+    facts = _facts(training.target, classes, learned_counts, accuracy, X)
+    _save(estimator, training.encoding, facts, path)
     _say_accuracy(score, share, len(y))
     section(
         f"Answers ({score.what if score else 'rows learned from'})",
@@ -136,24 +231,23 @@ def _as_dict(score: Score | None) -> dict[str, float]:
     return {} if score is None else {score.what: score.accuracy}
 
 
-def _save(
-    estimator: Any, training: Training, X: Any, y: Any, accuracy: dict[str, float], path: Path
-) -> None:
-    import numpy as np
-
-    from polyceptron.model_file import save_model
-
-    # Names are not given to fit, as it takes them from data frames only.
-    estimator.feature_names_in_ = np.array(training.encoding.feature_names, dtype=object)
-    labels, counts = np.unique(y, return_counts=True)
-    summary = {
-        "target": training.target,
-        "rows": len(y),
-        "classes": dict(zip(map(str, labels.tolist()), counts.tolist(), strict=True)),
+def _facts(
+    target: str | None, classes: Any, counts: Any, accuracy: dict[str, float], X: Any
+) -> dict[str, Any]:
+    """What a model file says of the rows that were learned from; X are all of them, or many."""
+    return {
+        "target": target,
+        "rows": int(counts.sum()),
+        "classes": dict(zip(map(str, classes.tolist()), counts.tolist(), strict=True)),
         "accuracy": accuracy,
         **_typical(X),
     }
-    save_model(estimator, path, encoding=training.encoding, summary=summary)
+
+
+def _save(estimator: Any, encoding: Any, facts: dict[str, Any], path: Path) -> None:
+    from polyceptron.model_file import save_model
+
+    save_model(estimator, path, encoding=encoding, summary=facts)
 
 
 def _typical(X: Any) -> dict[str, Any]:
@@ -169,22 +263,22 @@ def _typical(X: Any) -> dict[str, Any]:
     return {"columns": {"median": medians.tolist(), "spread": spreads.tolist()}}
 
 
-def _say_data(training: Training, classes: Any, counts: Any) -> None:
+def _say_data(classes: Any, counts: Any, n_features: int, n_left_out: int) -> None:
     listed = ", ".join(
         f"{shown(label)} {count}" for label, count in zip(classes.tolist(), counts, strict=True)
     )
-    if training.n_left_out:
-        note(f"{training.n_left_out} rows left out for missing values")
-    n = len(training.encoding.feature_names)
-    click.echo(f"Rows: {len(training.y)} ({listed}), {n} feature{'s' if n > 1 else ''}")
+    if n_left_out:
+        note(f"{n_left_out} row{'s' if n_left_out > 1 else ''} left out for missing values")
+    n = n_features
+    click.echo(f"Rows: {sum(counts)} ({listed}), {n} feature{'s' if n > 1 else ''}")
 
 
-def _say_accuracy(score: Score | None, training: float, n: int) -> None:
+def _say_accuracy(
+    score: Score | None, training: float, n: int, *, out_of_core: bool = False
+) -> None:
     if score is None:
-        click.echo(
-            f"Accuracy: {percent(training)} of the {n} rows learned from "
-            "(--cv 10 tells that of new rows)"
-        )
+        hint = "" if out_of_core else " (--cv 10 tells that of new rows)"
+        click.echo(f"Accuracy: {percent(training)} of the {n} rows learned from{hint}")
         return
     spread = "" if score.spread is None else f" ± {100 * score.spread:.2f}"
     click.echo(

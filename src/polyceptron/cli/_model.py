@@ -38,6 +38,8 @@ class Loaded:
     def __init__(self, path: str) -> None:
         from polyceptron.model_file import read_model
 
+        if path == "-":
+            raise click.UsageError("MODEL must be a file; only DATA can be standard input.")
         self.path = path
         self._unseen: Counter[str] = Counter()
         self._counting = Lock()
@@ -58,21 +60,24 @@ class Loaded:
         target = self.summary.get("target")
         return target if isinstance(target, str) else None
 
-    def open(self, data: str, header: bool | None) -> tuple[Reader, Encoding]:
-        """Open a file with rows for this model."""
+    def open(
+        self, data: str, header: bool | None, more: Sequence[str] = ()
+    ) -> tuple[Reader, Encoding]:
+        """Open a file with rows for this model; columns `more` are none of its features."""
         from polyceptron.encoding import missing_columns
         from polyceptron.readers import ReaderError, open_table
 
         known = self.encoding
         reader = open_table(data, header=header, expect=known.names if known else self.names or ())
         try:
-            encoding = known or self._by_place(reader)
+            encoding = known or self._by_place(reader, more)
             there = set(reader.names)
             missing = [name for name in encoding.names if name not in there]
             if missing:
                 text = missing_columns(missing, reader.names)
-                no_header = getattr(getattr(reader, "layout", None), "has_header", True) is False
-                hint = " (the file seems to have no header; --header says it has)" * no_header
+                layout = getattr(reader, "layout", None)
+                guessed = header is None and layout is not None and not layout.has_header
+                hint = " (the file seems to have no header; --header says it has)" * guessed
                 raise ReaderError(f"{reader.name}: {text}{hint}")
         except BaseException:
             reader.__exit__(None, None, None)
@@ -83,7 +88,7 @@ class Loaded:
         self, data: str, header: bool | None, more: Sequence[str] = ()
     ) -> Iterator[tuple[Table, Any]]:
         """Give the rows of a file piece by piece: the table, with columns `more` as text, and X."""
-        reader, encoding = self.open(data, header)
+        reader, encoding = self.open(data, header, more)
         with reader:
             lacking = [name for name in more if name not in reader.names]
             if lacking:
@@ -97,7 +102,7 @@ class Loaded:
                 yield table, self.encode(table, encoding)
         self.note_unseen()
 
-    def _by_place(self, reader: Reader) -> Encoding:
+    def _by_place(self, reader: Reader, more: Sequence[str]) -> Encoding:
         """Take columns by name if the model has names but no encoding, else by place."""
         from polyceptron.encoding import Column, Encoding
         from polyceptron.readers import ReaderError
@@ -105,7 +110,8 @@ class Loaded:
         if self.names is not None:
             return Encoding([Column(name, "number") for name in self.names])
         n = int(self.estimator.n_features_in_)
-        names = [name for name in reader.names if name not in (self.target, reader.target)]
+        others = {self.target, reader.target, *more}
+        names = [name for name in reader.names if name not in others]
         if len(names) != n:
             raise ReaderError(
                 f"{reader.name}: {len(names)} columns for a model of {n} without names"
@@ -134,6 +140,33 @@ class Loaded:
         for name, n in self._unseen.items():
             rows = f"{n} row{'s have' if n > 1 else ' has'} a value"
             note(f"{shown(name)}: {rows} that the model never saw, and is none of its categories")
+
+    def check_target(self, target: str) -> None:
+        """Refuse a column of classes that is a feature."""
+        if target in (self.encoding.names if self.encoding is not None else self.names or ()):
+            raise click.UsageError(f"--target {target!r} is a feature of the model, not its class.")
+
+    def classes_in(self, table: Table, target: str) -> list[int]:
+        """Return the place of the class of every row; numbers are the same however written."""
+        from polyceptron.cli._tables import shown
+        from polyceptron.readers import ReaderError
+        from polyceptron.readers._table import as_number
+
+        classes = self.estimator.classes_.tolist()
+        places = {str(label): j for j, label in enumerate(classes)}
+        values = {float(x): j for j, x in enumerate(classes) if isinstance(x, int | float)}
+        found = []
+        for i, text in enumerate(table[target]):
+            j = places.get(text)
+            number = as_number(text) if j is None and text is not None else None
+            if number is not None:
+                j = values.get(number)
+            if j is None:
+                what = "a missing class, not" if text is None else f"{text!r} is not"
+                listed = ", ".join(map(shown, classes))
+                raise ReaderError(f"{table.where(i, target)}: {what} one of the classes {listed}")
+            found.append(j)
+        return found
 
     def answer(self, X: Any, *, explain: bool = False) -> Answers:
         """Return classes and scores, and with `explain` what decided."""

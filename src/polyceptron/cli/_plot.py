@@ -68,14 +68,15 @@ def _draw(
     if row is None or data is None:
         save(plot_model(loaded.estimator, X, y, feature_names=loaded.names), output)
         return
-    from polyceptron.cli._explain import find_row, typical
+    from polyceptron.cli._explain import contributions_of, find_row, typical
 
     if not hasattr(loaded.estimator, "polyhedron_"):
         raise click.ClickException("--row draws models of two classes with one polyhedron")
-    _, x = find_row(loaded, data, header, row)
+    place, x = find_row(loaded, data, header, row)
     inside, polyhedron = loaded.polyhedra[0]
     outside = next(c for c in loaded.estimator.classes_.tolist() if c != inside)
     medians, _ = typical(loaded, len(x))
+    contributions_of(polyhedron, x, medians, place)  # refuses what cannot be drawn
     reference = None if medians is None else np.array([medians])
     save(
         WaterfallDisplay.from_polyhedron(polyhedron, x, reference, answers=(inside, outside)),
@@ -87,7 +88,8 @@ def _rows(loaded: Loaded, data: str, header: bool | None) -> tuple[Any, Any]:
     """The first rows of a file, with their labels if it has them."""
     import numpy as np
 
-    from polyceptron.readers import open_table
+    from polyceptron.plots._arguments import FAR
+    from polyceptron.readers import ReaderError, open_table
 
     target = loaded.target
     if data == "-" or target is None:
@@ -95,10 +97,14 @@ def _rows(loaded: Loaded, data: str, header: bool | None) -> tuple[Any, Any]:
     else:
         with open_table(data, header=header) as reader:
             more = [target] if target in reader.names else []
-    parts, labels, n = [], [], 0
+    parts, n = [], 0
+    labels: list[int] = []
     for table, X in loaded.pieces(data, header, more):
         parts.append(X.toarray() if hasattr(X, "toarray") else X)
-        labels += [table[name] for name in more]
+        far = np.flatnonzero(np.abs(parts[-1]).max(axis=1) > FAR)
+        if far.size:
+            raise ReaderError(f"{table.where(int(far[0]))}: a number that is too large to draw")
+        labels += loaded.classes_in(table, more[0]) if more else []
         n += table.n_rows
         if n > _MOST:
             note(f"the first {_MOST} rows are drawn")
@@ -106,7 +112,4 @@ def _rows(loaded: Loaded, data: str, header: bool | None) -> tuple[Any, Any]:
     X = np.concatenate(parts)[:_MOST]
     if not labels:
         return X, None
-    texts = np.concatenate(labels)[:_MOST]
-    known = {str(label): label for label in loaded.estimator.classes_.tolist()}
-    kept = np.array([text in known for text in texts])
-    return X[kept], np.array([known[text] for text in texts[kept]])
+    return X, loaded.estimator.classes_[labels[:_MOST]]

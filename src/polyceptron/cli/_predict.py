@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,9 +18,6 @@ from polyceptron.cli._out import check_free, force_option, out_option, writing
 if TYPE_CHECKING:
     from polyceptron.cli._model import Loaded
     from polyceptron.encoding import Encoding
-
-_AHEAD = 2
-"""Pieces that are ready or waiting, for each thread."""
 
 
 @click.command(short_help="Answer the rows of a file.")
@@ -46,15 +42,18 @@ def predict(
 
     from polyceptron.cli._format import Formatter
     from polyceptron.cli._model import Loaded, kinds
+    from polyceptron.readers._table import NoRowsError
+    from polyceptron.readers._threads import in_order
 
     with _without_pandas():
         loaded = Loaded(model)
     reader, encoding = loaded.open(data, header)
     form = Formatter(loaded.estimator.classes_.tolist(), explain)
-    with reader, writing(output) as file:
+    with reader, writing(output) as file, suppress(NoRowsError):  # no rows, no answers
         file.write(form.header)
         jobs = reader.jobs(*kinds(encoding))
-        for piece in _in_order(_work(job, loaded, encoding, explain, form) for job in jobs):
+        tasks = (_work(job, loaded, encoding, explain, form) for job in jobs)
+        for piece in in_order(tasks, _options.cores()):
             file.write(piece)
     loaded.note_unseen()
 
@@ -81,21 +80,3 @@ def _work(
         return written
 
     return work
-
-
-def _in_order(tasks: Iterator[Callable[[], bytes]]) -> Iterator[bytes]:
-    """Run tasks in threads, few at a time, and give their results in order."""
-    from concurrent.futures import Future, ThreadPoolExecutor
-
-    n_threads = _options.cores()
-    waiting: deque[Future[bytes]] = deque()
-    pool = ThreadPoolExecutor(n_threads)
-    try:
-        for task in tasks:
-            waiting.append(pool.submit(task))
-            if len(waiting) >= _AHEAD * n_threads:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-    finally:
-        pool.shutdown(cancel_futures=True)

@@ -53,7 +53,7 @@ def cross_validated(estimator: Any, X: Any, y: Any, n: int, seed: int, title: st
     shares = []
     with Waiting("Cross-validating") as waiting:
         for i, (train, test) in enumerate(folds, 1):
-            waiting.say(f"{title}{': ' if title else ''}fold {i} of {n}")
+            waiting.say(f"{title}{': ' if title else ''}fold {i} of {n}", i - 1, n)
             model = clone(estimator).fit(X[train], y[train])
             answers[test] = model.predict(X[test])
             shares.append(float(np.mean(answers[test] == y[test])))
@@ -68,22 +68,36 @@ def confusion(y: Any, answers: Any, classes: Any) -> str:
     places = [np.searchsorted(classes, labels) for labels in (y, answers)]
     counts = np.zeros((len(classes), len(classes)), dtype=int)
     np.add.at(counts, tuple(places), 1)
+    return confusion_table(counts, classes)
+
+
+def confusion_table(counts: Any, classes: Any) -> str:
+    """Return a confusion matrix as text."""
     labels = [shown(label) for label in classes.tolist()]
     header = ["class \\ answer", *labels]
     return table(header, [[labels[j], *counts[j]] for j in range(len(labels))])
 
 
 def show_faces(
-    estimator: Any, polyhedra: Sequence[tuple[Any, Any]], X: Any = None, y: Any = None
+    estimator: Any,
+    polyhedra: Sequence[tuple[Any, Any]],
+    X: Any = None,
+    y: Any = None,
+    counts_of_faces: Any = None,
 ) -> None:
-    """Print the inequalities of every polyhedron, and how many rows each face rejects."""
+    """Print the inequalities of every polyhedron, and how many rows each face rejects.
+
+    These are counted, or given for a single polyhedron: others, and rows of its own class.
+    """
     for label, polyhedron in polyhedra:
         lines = ["inequality", *polyhedron.to_text().splitlines()]
         n = polyhedron.n_faces
         counts = [["face"], *([str(k)] for k in range(n))]
-        if X is not None:
+        if X is not None or counts_of_faces is not None:
             heads = ["rejects others", f"rejects {shown(label)}"]
-            rejected = [heads, *_rejections(polyhedron, X, y == label)]
+            if X is not None:
+                counts_of_faces = _rejections(polyhedron, X, y == label)
+            rejected = [heads, *counts_of_faces]
             counts = [a + b for a, b in zip(counts, rejected, strict=True)]
         aligned = table(counts[0], counts[1:]).splitlines()
         width = max(map(len, aligned))

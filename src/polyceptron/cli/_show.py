@@ -55,21 +55,17 @@ def evaluate(model: str, data: str, target: str | None, header: bool | None) -> 
 
     from polyceptron.cli._model import Loaded
     from polyceptron.cli._scores import confusion
-    from polyceptron.readers import ReaderError
 
     loaded = Loaded(model)
     target = target or loaded.target
     if target is None:
         raise click.UsageError("--target is needed: the model does not say which column it was.")
+    loaded.check_target(target)
     classes = loaded.estimator.classes_
-    places = {str(label): j for j, label in enumerate(classes.tolist())}
-    truth, answers = [], []
+    truth: list[int] = []
+    answers = []
     for rows, X in loaded.pieces(data, header, [target]):
-        for i, text in enumerate(rows[target]):
-            if text not in places:
-                what = "a missing class" if text is None else f"{text!r} is not one of the classes"
-                raise ReaderError(f"{rows.where(i, target)}: {what} {', '.join(places)}")
-            truth.append(places[text])
+        truth += loaded.classes_in(rows, target)
         answers.append(loaded.answer(X).place)
     found, right = np.concatenate(answers), np.array(truth)
     share = float(np.mean(found == right))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import click
@@ -60,5 +61,6 @@ def section(title: str, body: str) -> None:
 
 
 def note(text: str) -> None:
-    """Say something beside the results, on stderr."""
-    click.echo(f"Note: {text}", err=True)
+    """Say something beside the results, on stderr, if anyone listens."""
+    with suppress(BrokenPipeError):
+        click.echo(f"Note: {text}", err=True)

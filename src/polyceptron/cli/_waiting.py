@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import warnings
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
 
@@ -19,24 +20,24 @@ class Waiting:
     """
 
     def __init__(self, what: str) -> None:
-        self._what = what
-        self._status: Any = None
+        self._now: dict[str, Any] = {"description": what, "total": None}
+        self._bar: Any = None
         self._lock = threading.Lock()
         self._over = False
         self._timer = threading.Timer(_SECONDS, self._show)
         self._timer.daemon = True
         self._caught = warnings.catch_warnings(record=True)
 
-    def say(self, what: str) -> None:
-        """Change what is shown."""
+    def say(self, what: str, done: int = 0, total: int | None = None) -> None:
+        """Change what is shown, and how much of it is done where that is known."""
         with self._lock:
-            self._what = what
-            if self._status is not None:
-                self._status.update(what)
+            self._now = {"description": what, "completed": done, "total": total}
+            if self._bar is not None:
+                self._bar.update(self._bar.task_ids[0], **self._now)
 
     def _show(self) -> None:
         from rich.console import Console
-        from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
         console = Console(stderr=True)
         if not console.is_terminal:
@@ -44,15 +45,15 @@ class Waiting:
         with self._lock:
             if self._over:
                 return
-            bar = Progress(
-                SpinnerColumn(),
+            self._bar = Progress(
                 TextColumn("{task.description}", markup=False),
+                BarColumn(bar_width=20),  # it swings where the total is not known
                 TimeElapsedColumn(),
                 console=console,
                 transient=True,
             )
-            self._status = _Task(bar, self._what)
-            bar.start()
+            self._bar.add_task(**self._now)
+            self._bar.start()
 
     def __enter__(self) -> Self:
         self._warnings = self._caught.__enter__()
@@ -69,17 +70,10 @@ class Waiting:
         self._timer.cancel()
         with self._lock:
             self._over = True
-            if self._status is not None:
-                self._status.bar.stop()
+            if self._bar is not None:
+                self._bar.stop()
         self._caught.__exit__(kind, error, trace)
         if error is None:
-            for text in dict.fromkeys(str(item.message) for item in self._warnings or []):
-                click.echo(f"Warning: {' '.join(text.split())}", err=True)
-
-
-class _Task:
-    def __init__(self, bar: Any, what: str) -> None:
-        self.bar, self._task = bar, bar.add_task(what, total=None)
-
-    def update(self, what: str) -> None:
-        self.bar.update(self._task, description=what)
+            with suppress(BrokenPipeError):
+                for text in dict.fromkeys(str(item.message) for item in self._warnings or []):
+                    click.echo(f"Warning: {' '.join(text.split())}", err=True)

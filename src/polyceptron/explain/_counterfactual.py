@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import decimal
 import heapq
 import itertools
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from polyceptron.explain._subject import (
     Leaves,
     OnePolyhedron,
     Target,
+    answerable,
     as_row,
     columns_of,
     names_of,
@@ -51,6 +53,9 @@ class Counterfactual:
         that of the row if there is no change.
     changes : dict of str to (float, float)
         The old and the new value of every feature that changes.
+    shown : dict of str to (str, str)
+        The same as text, the new values with as few digits, but at least six, as keep to the
+        conditions and have the answer `after` when they are read back.
     """
 
     x: Floats | None
@@ -61,13 +66,13 @@ class Counterfactual:
     before: Any
     after: Any
     changes: dict[str, tuple[float, float]]
+    shown: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     def __str__(self) -> str:
         if not self.feasible:
             return f"Impossible to leave {self.before!r}: {self.reason}"
         words = ", ".join(
-            f"{quoted(name)} from {old:.6g} to {new:.6g}"
-            for name, (old, new) in self.changes.items()
+            f"{quoted(name)} from {old} to {new}" for name, (old, new) in self.shown.items()
         )
         return f"{self.after!r} instead of {self.before!r}: {words} (distance {self.distance:.6g})"
 
@@ -114,7 +119,8 @@ def counterfactual(
     Raises
     ------
     ExplainError
-        If arguments do not fit the model, or if `max_nodes` programs were not enough.
+        If arguments do not fit the model, if numbers are so large that distances overflow, or if
+        `max_nodes` programs were not enough.
 
     Examples
     --------
@@ -135,7 +141,8 @@ def counterfactual(
     given = _conditions(row, P, frozen, bounds, integers)
     before = found.answer(row)
     search = _Search(found, row, before, roots, given, as_count(max_nodes, "max_nodes"))
-    new = search.run() if given.clash is None else None
+    with answerable():
+        new = search.run() if given.clash is None else None
     if new is None:
         reason = given.clash or search.reason()
         return Counterfactual(None, None, np.inf, False, reason, before, before, {})
@@ -144,8 +151,44 @@ def counterfactual(
         for name, old, now in zip(names_of(P), row, new, strict=True)
         if old != now
     }
-    far = length(new - row, roots)
-    return Counterfactual(new, new - row, far, True, "", before, found.answer(new), changes)
+    far, after = length(new - row, roots), found.answer(new)
+    texts = next(
+        texts
+        for texts, point in _written(row, new, given)
+        if np.array_equal(point, new) or found.answer(point) == after
+    )
+    shown = {
+        name: (f"{old:.6g}", text)
+        for (name, (old, _)), text in zip(changes.items(), texts, strict=True)
+    }
+    return Counterfactual(new, new - row, far, True, "", before, after, changes, shown)
+
+
+def _written(row: Floats, new: Floats, given: _Conditions) -> Iterator[tuple[list[str], Floats]]:
+    """Yield the new values as text, and the row as read back: ever more digits, at last all."""
+    changed = np.flatnonzero(new != row)
+    outward = [decimal.ROUND_CEILING if new[j] > row[j] else decimal.ROUND_FLOOR for j in changed]
+    for digits in range(_FEWEST, 16):
+        for ways in ([decimal.ROUND_HALF_EVEN] * len(changed), outward):
+            point, texts = new.copy(), []
+            for j, way in zip(changed, ways, strict=True):
+                text = _rounded(new[j], digits, way)
+                allowed = given.lower[j] <= float(text) <= given.upper[j] and "inf" not in text
+                if given.whole[j] or not allowed:
+                    text = _exact(new[j])
+                point[j] = float(text)
+                texts.append(text)
+            yield texts, point
+    yield [_exact(new[j]) for j in changed], new
+
+
+def _rounded(value: float, digits: int, way: str) -> str:
+    context = decimal.Context(prec=digits, rounding=way)
+    return f"{float(context.create_decimal(decimal.Decimal(float(value)))):.{digits}g}"
+
+
+def _exact(value: float) -> str:
+    return repr(float(value)).removesuffix(".0")
 
 
 class _Conditions(NamedTuple):
@@ -215,6 +258,8 @@ def _clash(
     return None
 
 
+_FEWEST = 6
+"""Digits of the values shown, if that is enough."""
 _DONE = {"meet": "met", "cross": "crossed"}
 
 

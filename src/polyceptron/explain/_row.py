@@ -9,7 +9,9 @@ import numpy as np
 from polyceptron._text import inequality
 from polyceptron._types import Floats
 from polyceptron.explain._subject import (
+    ExplainError,
     OnePolyhedron,
+    answerable,
     as_row,
     columns_of,
     names_of,
@@ -17,7 +19,7 @@ from polyceptron.explain._subject import (
     subject,
 )
 from polyceptron.geometry._faces import as_roots
-from polyceptron.geometry._projection import Goal, length
+from polyceptron.geometry._projection import Goal, length, too_large
 
 
 class Face(NamedTuple):
@@ -204,10 +206,14 @@ def robustness(model: Any, x: Any, *, weights: Any = None) -> float:
     if isinstance(found, OnePolyhedron) and P.contains(row[None, :])[0]:
         # Of an affine function on a ball: no program to solve.
         A, slack = Goal(P.W, P.b, roots).slack(row)
-        return float((slack / np.linalg.norm(A / roots, axis=1)).min())
+        radius = float((slack / np.linalg.norm(A / roots, axis=1)).min())
+        if not np.isfinite(radius):
+            raise ExplainError(str(too_large()))
+        return radius
     anywhere = np.full(len(row), -np.inf), np.full(len(row), np.inf)
-    points = [
-        Goal(target.polyhedron.W, target.polyhedron.b, roots).nearest(row, *anywhere).x
-        for target in found.targets(row)
-    ]
+    with answerable():
+        points = [
+            Goal(target.polyhedron.W, target.polyhedron.b, roots).nearest(row, *anywhere).x
+            for target in found.targets(row)
+        ]
     return min((length(new - row, roots) for new in points if new is not None), default=np.inf)

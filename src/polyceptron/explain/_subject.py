@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -10,11 +11,21 @@ import numpy as np
 
 from polyceptron._checks import as_floats, refuse_text
 from polyceptron._types import Floats
+from polyceptron.geometry import GeometryError
 from polyceptron.polyhedron import Polyhedron
 
 
 class ExplainError(ValueError):
     """A question that this model or row has no answer to."""
+
+
+@contextmanager
+def answerable() -> Iterator[None]:
+    """Turn errors of geometry into those of explanations."""
+    try:
+        yield
+    except GeometryError as error:
+        raise ExplainError(str(error)) from None
 
 
 class Target(NamedTuple):

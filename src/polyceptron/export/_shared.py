@@ -112,7 +112,7 @@ def _label(value: Any, name: str) -> Label:
 def check_name(name: Any, what: str = "name") -> str:
     """Return a name that is an identifier in every language; nothing is made of others."""
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,39}", name):
-        raise ExportError(
+        raise ExportOptionError(
             f"{what} must be a letter and at most 39 letters, digits and underscores; "
             f"got {brief(name)}"
         )

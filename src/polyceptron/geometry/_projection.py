@@ -11,7 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from polyceptron._scores import scores
 from polyceptron._types import Floats
-from polyceptron.geometry._faces import as_roots, dense_rows, empty, question, unit_faces
+from polyceptron.geometry._faces import (
+    GeometryError,
+    as_roots,
+    dense_rows,
+    empty,
+    question,
+    unit_faces,
+)
 from polyceptron.geometry._nearest import EPS, Limits, shortest
 from polyceptron.polyhedron import Polyhedron
 
@@ -45,13 +52,14 @@ class Goal:
         # Powers of two bring the margins, whose signs are exact, to the scale of unit faces.
         self._factors = np.linalg.norm(unit_scale(W)[0], axis=1)
 
+    @np.errstate(over="ignore", invalid="ignore")
     def nearest(
         self, x: Floats, lower: Floats, upper: Floats, beyond: Floats | None = None
     ) -> Nearest:
         """Return the point within the limits and faces that is nearest to x.
 
         A feature whose limits are equal has that value. `beyond` says how far beyond each face
-        to aim.
+        to aim. Raises a GeometryError where distances overflow.
         """
         free = lower < upper
         start = np.where(free, x, lower)
@@ -73,6 +81,8 @@ class Goal:
             (lower - x)[free] * self.roots[free],
             (upper - x)[free] * self.roots[free],
         )
+        if not np.isfinite(limits.c).all():
+            raise too_large()
         z, support = shortest(limits)
         places, K, n = np.flatnonzero(free), len(moving), int(free.sum())
         deciding = (
@@ -83,6 +93,8 @@ class Goal:
         if z is None:
             return Nearest(None, *deciding)
         start[free] += z / self.roots[free]
+        if not np.isfinite(start).all():
+            raise too_large()
         return Nearest(np.clip(start, lower, upper), *deciding)
 
     def aims(self, x: Floats, lower: Floats, upper: Floats) -> Iterator[Nearest]:
@@ -122,6 +134,11 @@ class Goal:
         W, b = unit_scale(self.W, self.b)
         margins: Floats = scores(x[None, :], W, b)[0] / self._factors
         return margins
+
+
+def too_large() -> GeometryError:
+    """The error of rows that are so far away that no floating-point number says how far."""
+    return GeometryError("the numbers are too large: distances to the faces overflow")
 
 
 def unit_scale(W: Floats, b: Floats | None = None) -> tuple[Floats, Floats]:

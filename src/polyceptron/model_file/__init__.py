@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -67,6 +68,26 @@ class Model(NamedTuple):
     encoding: Encoding | None
     summary: dict[str, Any]
 
+    def predict(self, table: Any) -> Any:
+        """Return the class of every row of a table, its text columns included.
+
+        Parameters
+        ----------
+        table : data frame, or mapping of str to array-like
+            Columns are found by name; others are ignored. Without an encoding, whatever
+            `estimator.predict` takes.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
+        if self.encoding is None:
+            return self.estimator.predict(table)
+        X = self.encoding.transform(table)
+        with warnings.catch_warnings():  # names have been matched
+            warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
+            return self.estimator.predict(X)
+
 
 def save_model(
     estimator: Any,
@@ -111,6 +132,9 @@ def save_model(
 
 def load_model(path: str | PathLike[str]) -> Any:
     """Return the fitted learner of a file, which predicts as the one that was saved did.
+
+    It takes the numbers that it learned from. A model of `polyceptron fit` with columns of text
+    learned from their encoding: ``read_model(path).predict(frame)`` answers such a table.
 
     Parameters
     ----------
@@ -157,7 +181,8 @@ def read_model(path: str | PathLike[str]) -> Model:
     Returns
     -------
     Model
-        The estimator, the encoding of columns (or None), and the summary of the training.
+        The estimator, the encoding of columns (or None), and the summary of the training; its
+        method `predict` answers a table with columns of text.
 
     Raises
     ------
@@ -180,6 +205,20 @@ def read_model(path: str | PathLike[str]) -> Model:
         1 (1 of 1)
     else:
         0 (2 of 2) None {'rows': 3}
+
+    Columns of text need the encoding, which `polyceptron fit` saves as well:
+
+    >>> from polyceptron.encoding import Encoding
+    >>> pets = {"weight": [3, 4, 30, 40], "coat": ["long", "short", "short", "long"]}
+    >>> encoding = Encoding.learn(pets)
+    >>> model = OC1(prune_share=0, random_state=0).fit(
+    ...     encoding.transform(pets), ["cat", "cat", "dog", "dog"]
+    ... )
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(model, f"{folder}/model.json", encoding=encoding)
+    ...     loaded = read_model(f"{folder}/model.json")
+    >>> loaded.predict({"weight": [5, 35], "coat": ["short", "short"]})
+    array(['cat', 'dog'], dtype='<U3')
     """
     with Path(path).open("rb") as file:
         data = file.read(MAX_BYTES + 1)

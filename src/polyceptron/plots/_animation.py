@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from os import PathLike
 from typing import Any, Self
 
@@ -18,6 +19,7 @@ from polyceptron.plots._moments import Moment, moments_of
 from polyceptron.plots._plane import Plane, room_around
 from polyceptron.plots._save import save
 from polyceptron.plots._slice import cut
+from polyceptron.polyhedron import Polyhedron
 
 _COLOURS = 32
 """Of the GIF's palette: lines and text need few, and the file stays small."""
@@ -29,7 +31,8 @@ class AnimationDisplay:
     Moments are closer at the beginning, where most happens. The same learner, rows and seed
     give the same frames.
 
-    Make one by `from_learner`, or write a file at once by `animate`.
+    Make one by `from_learner` (which `from_estimator` is another name of) or `from_predictions`,
+    or write a file at once by `animate`.
 
     Parameters
     ----------
@@ -89,10 +92,46 @@ class AnimationDisplay:
         """
         most = as_count(n_frames, "n_frames", 2)
         moments, inside = moments_of(learner, X, y, most)
-        last = moments[-1].polyhedron
+        return cls.from_predictions(moments, X, y, inside=inside, plane=plane, at=at)
+
+    from_estimator = from_learner
+
+    @classmethod
+    def from_predictions(
+        cls,
+        moments: Sequence[tuple[Polyhedron, str]],
+        X: Any,
+        y: Any,
+        *,
+        inside: Any = None,
+        plane: Wanted = None,
+        at: ArrayLike | int | None = None,
+    ) -> Self:
+        """Draw polyhedra that are known already, one a frame, without a learner.
+
+        Parameters
+        ----------
+        moments : sequence of (Polyhedron, str)
+            The polyhedra in order, and when each was learned.
+        X : array-like or data frame of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        inside : label, default=None
+            The label of the rows that should be inside; the greatest if None.
+        plane, at
+            As in `PolyhedronDisplay`; the plane is chosen by the last moment.
+
+        Returns
+        -------
+        AnimationDisplay
+        """
+        known = [Moment(*moment) for moment in moments]
+        if not known:
+            raise ValueError("moments must have at least one polyhedron, got none")
+        last = known[-1].polyhedron
         rows = as_array(X, last)
-        shown = choose_plane(plane, last, rows, at)
-        return cls(moments, rows, labels_of(y, len(rows)), plane=shown, inside=inside)
+        labels = labels_of(y, len(rows))
+        inside = np.unique(labels)[-1] if inside is None else inside
+        return cls(known, rows, labels, plane=choose_plane(plane, last, rows, at), inside=inside)
 
     def plot(self, frame: int = -1, *, ax: Any = None) -> Self:
         """Draw one frame.

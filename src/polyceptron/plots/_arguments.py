@@ -18,12 +18,20 @@ Wanted = str | Sequence[int | str] | None
 """A plane as the caller names it: "pca", "faces", two columns, or None to choose."""
 
 
+FAR = 1e150
+"""Squares of larger numbers overflow."""
+
+
 def as_array(X: Any, polyhedron: Polyhedron) -> Floats:
     """Return dense, finite rows that fit the polyhedron."""
     polyhedron.margins(X)  # says what is wrong with them
     rows: Floats = X.toarray() if hasattr(X, "toarray") else np.asarray(X, dtype=float)
     if len(rows) == 0:
         raise ValueError("X has no rows to draw")
+    far = np.abs(rows).max(axis=1)
+    if far.max() > FAR:
+        i = int(far.argmax())
+        raise ValueError(f"X has {far[i]:.3g} in row {i}, which is too far away to draw")
     return rows.astype(float, copy=False)
 
 

@@ -25,7 +25,8 @@ class FaceHeatmapDisplay:
     count per spread of the column, which makes columns of different units comparable; without, per
     unit.
 
-    Make one by `from_estimator` or `from_polyhedron`.
+    Make one by `from_estimator`, `from_polyhedron` or `from_polyhedra`; `from_predictions` is the
+    same as `from_polyhedron`, as predictions depend on nothing else.
 
     Parameters
     ----------
@@ -146,6 +147,8 @@ class FaceHeatmapDisplay:
             weights, names_of(polyhedron, 32), faces=faces, per_spread=X is not None, sides=sides
         )
         return display.plot(max_features=max_features, ax=ax)
+
+    from_predictions = from_polyhedron
 
     @classmethod
     def from_polyhedra(

@@ -26,7 +26,8 @@ _COLORS = {"mistakes": BLUE, "criterion": VERMILLION}
 class HistoryDisplay:
     """Mistakes, and the criterion where there is one, against iterations or passes.
 
-    Make one by `from_estimator`, or several in one figure by `from_estimators`.
+    Make one by `from_estimator` or `from_predictions`, or several in one figure by
+    `from_estimators`.
 
     Parameters
     ----------
@@ -97,6 +98,36 @@ class HistoryDisplay:
         HistoryDisplay
         """
         return cls._of(estimator, name).plot(measures=measures, color=color, ax=ax)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        history: Mapping[str, Any],
+        *,
+        measures: Sequence[str] | None = None,
+        unit: str = "iteration",
+        name: str | None = None,
+        color: str | None = None,
+        ax: Any = None,
+    ) -> Self:
+        """Draw a history that is known already, without a learner.
+
+        Parameters
+        ----------
+        history : mapping of str to array-like of shape (n_iter,)
+            Such as `history_` of a learner: "mistakes", perhaps "criterion".
+        measures : sequence of str, default=None
+            Entries of the history.
+        unit : str, default="iteration"
+            What is counted along the x-axis.
+        name, color, ax
+            As in `from_estimator`.
+
+        Returns
+        -------
+        HistoryDisplay
+        """
+        return cls(history, unit=unit, name=name).plot(measures=measures, color=color, ax=ax)
 
     @classmethod
     def from_estimators(

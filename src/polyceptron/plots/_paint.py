@@ -11,7 +11,7 @@ from polyceptron._types import Floats
 from polyceptron.plots import _style as style
 from polyceptron.plots._slice import Slice
 
-MARKERS = ("o", "x", "^", "+", "s", "v", "D", "1")
+MARKERS = ("o", "x", "^", "+", "s", "v", "D", "1", "P", "2", "*", "<", "3", ">", "p", "4")
 _MANY = 2000
 """More rows than this are drawn as one picture in SVG files, which would become too large."""
 _CLASS_HATCHES = ("", "//", "\\\\", "..", "x", "o", "-")
@@ -23,7 +23,7 @@ _PLACES = (0.5, 0.38, 0.62, 0.26, 0.74, 0.14, 0.86, 0.06, 0.94)
 def rows(ax: Any, points: Floats, colour: str, marker: str, *, size: float) -> Any:
     """Draw rows of one kind."""
     alpha = 0.75 if size >= 8 else 0.3  # where there are many, how dense they are shows
-    thin = marker in "x+1"
+    thin = marker in "x+1234"
     return ax.scatter(
         *points.T, s=size, c=colour, marker=marker, linewidths=1.0 if thin else 0.0,
         alpha=alpha, zorder=2, rasterized=len(points) > _MANY,
@@ -176,7 +176,7 @@ def patch(ax: Any, corners: Floats, k: int) -> Any:
     (filled,) = ax.fill(
         *corners.T, facecolor=(*_rgb(colour), 0.32), edgecolor=style.INK, linewidth=1.0, zorder=0
     )
-    filled.set_hatch(_CLASS_HATCHES[k % len(_CLASS_HATCHES)])
+    filled.set_hatch(_hatch(k))
     filled.set_hatch_linewidth(0.4)
     return filled
 
@@ -186,9 +186,15 @@ def swatch(k: int) -> Any:
     from matplotlib.patches import Patch
 
     sample = Patch(facecolor=(*_rgb(style.look(k).colour), 0.32), edgecolor=style.INK)
-    sample.set_hatch(_CLASS_HATCHES[k % len(_CLASS_HATCHES)])
+    sample.set_hatch(_hatch(k))
     sample.set_hatch_linewidth(0.4)
     return sample
+
+
+def _hatch(k: int) -> str:
+    """Another one beside each colour when these begin anew, so that 49 classes differ."""
+    n = len(_CLASS_HATCHES)
+    return _CLASS_HATCHES[(k + k // n) % n]
 
 
 def _rgb(colour: str) -> tuple[float, float, float]:

@@ -27,7 +27,7 @@ class PolyhedraDisplay:
     plane, and `Polyceptron` with more than two classes, whose polyhedra may overlap and leave
     places to none.
 
-    Make one by `from_estimator` or `from_polyhedra`.
+    Make one by `from_estimator`, `from_polyhedra` or `from_predictions`.
 
     Parameters
     ----------
@@ -145,6 +145,29 @@ class PolyhedraDisplay:
             ax=ax, limits=limits
         )
 
+    @classmethod
+    def from_predictions(
+        cls, y_true: Any, y_pred: Any, *, X: Any, polyhedra: Labelled, **how: Any
+    ) -> Self:
+        """Draw labels and predictions that are known already, without a learner.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n_samples,)
+            Labels.
+        y_pred : array-like of shape (n_samples,)
+            Predictions: rows where they are not the labels are ringed.
+        X : array-like or data frame of shape (n_samples, n_features)
+        polyhedra : mapping of label to a Polyhedron or a sequence of them
+        **how
+            As in `from_polyhedra`: `plane`, `at`, `limits`, `ax`.
+
+        Returns
+        -------
+        PolyhedraDisplay
+        """
+        return cls.from_polyhedra(polyhedra, X, y_true, predicted=y_pred, **how)
+
     def plot(self, *, ax: Any = None, limits: Limits | None = None) -> Self:
         """Draw.
 
@@ -189,7 +212,7 @@ class PolyhedraDisplay:
             self.points_[None] = paint.rows(self.ax_, points, style.GREY, "o", size=size)
             return
         known = list(self.polyhedra)
-        for label in sorted(np.unique(self.y).tolist(), key=str):
+        for label in np.unique(self.y).tolist():
             k = known.index(label) if label in known else len(known)
             marker = paint.MARKERS[k % len(paint.MARKERS)]
             self.points_[label] = paint.rows(

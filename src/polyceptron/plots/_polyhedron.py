@@ -36,7 +36,7 @@ class PolyhedronDisplay:
     the plane shows them, however far they are from it. Mistakes, by all columns, are ringed.
     A single column is drawn along x, and the classes above each other.
 
-    Make one by `from_estimator` or `from_polyhedron`.
+    Make one by `from_estimator`, `from_polyhedron` or `from_predictions`.
 
     Parameters
     ----------
@@ -50,6 +50,8 @@ class PolyhedronDisplay:
         The label of the rows that should be inside.
     regions : {"inside", "faces"}
         What is shaded.
+    predicted : ndarray of shape (n_samples,) or None
+        Predictions: rows with another label are ringed. None rings those on the wrong side.
 
     Attributes
     ----------
@@ -63,7 +65,7 @@ class PolyhedronDisplay:
         The line of each face that the window shows.
     points_ : dict of label to matplotlib PathCollection
     mistakes_ : matplotlib PathCollection or None
-        The rings around the rows on the wrong side.
+        The rings around the rows on the wrong side, or predicted otherwise.
     numbers_ : dict of int to matplotlib Annotation
         The number of each face that is seen.
     text_ : dict of int to str
@@ -97,9 +99,10 @@ class PolyhedronDisplay:
         plane: Plane,
         inside: Any = None,
         regions: str = "inside",
+        predicted: NDArray[Any] | None = None,
     ) -> None:
         self.polyhedron = polyhedron
-        self.X, self.y = X, y
+        self.X, self.y, self.predicted = X, y, predicted
         self.plane, self.inside = plane, inside
         self.regions = one_of(regions, "regions", ("inside", "faces"))
 
@@ -158,6 +161,7 @@ class PolyhedronDisplay:
         at: ArrayLike | int | None = None,
         inside: Any = None,
         regions: str = "inside",
+        predicted: Any = None,
         limits: Limits | None = None,
         ax: Any = None,
     ) -> Self:
@@ -182,6 +186,8 @@ class PolyhedronDisplay:
             The label of the rows that should be inside; the greatest if None.
         regions : {"inside", "faces"}, default="inside"
             Shade the inside, or each place in the colour of the face that decides about it.
+        predicted : array-like of shape (n_samples,), default=None
+            Predictions, if rows are to be ringed where these are not `y`.
         limits : ((left, right), (low, high)), default=None
             What the axes show; the rows and some room if None.
         ax : matplotlib Axes, default=None
@@ -196,8 +202,35 @@ class PolyhedronDisplay:
         labels = None if y is None or rows is None else labels_of(y, len(rows))
         if inside is None and labels is not None:
             inside = np.unique(labels)[-1]
-        display = cls(polyhedron, rows, labels, plane=chosen, inside=inside, regions=regions)
+        answers = None if labels is None or predicted is None else labels_of(predicted, len(labels))
+        display = cls(
+            polyhedron, rows, labels, plane=chosen, inside=inside, regions=regions,
+            predicted=answers,
+        )  # fmt: skip
         return display.plot(ax=ax, limits=limits)
+
+    @classmethod
+    def from_predictions(
+        cls, y_true: Any, y_pred: Any, *, X: Any, polyhedron: Polyhedron, **how: Any
+    ) -> Self:
+        """Draw labels and predictions that are known already, without a learner.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n_samples,)
+            Labels.
+        y_pred : array-like of shape (n_samples,)
+            Predictions, of any model: rows where they are not the labels are ringed.
+        X : array-like or data frame of shape (n_samples, n_features)
+        polyhedron : Polyhedron
+        **how
+            As in `from_polyhedron`: `plane`, `at`, `inside`, `regions`, `limits`, `ax`.
+
+        Returns
+        -------
+        PolyhedronDisplay
+        """
+        return cls.from_polyhedron(polyhedron, X, y_true, predicted=y_pred, **how)
 
     def plot(self, *, ax: Any = None, limits: Limits | None = None) -> Self:
         """Draw.
@@ -268,7 +301,10 @@ class PolyhedronDisplay:
                 self.ax_, points[self.y == label], ours if mine else theirs,
                 "o" if mine else "x", size=size,
             )  # fmt: skip
-        wrong = self.polyhedron.contains(self.X) != (self.y == self.inside)
+        if self.predicted is not None:
+            wrong = self.predicted != self.y
+        else:
+            wrong = self.polyhedron.contains(self.X) != (self.y == self.inside)
         if wrong.any():
             self.mistakes_ = paint.rings(self.ax_, points[wrong], size=size)
 
@@ -295,7 +331,8 @@ class PolyhedronDisplay:
                 entries.append((points, f"class {shorten(label)} ({side})"))
         if self.mistakes_ is not None and self.X is not None:
             n = len(self.mistakes_.get_offsets())
-            entries.append((self.mistakes_, f"{n} of {len(self.X)} on the wrong side"))
+            how = "on the wrong side" if self.predicted is None else "predicted otherwise"
+            entries.append((self.mistakes_, f"{n} of {len(self.X)} {how}"))
         if self._empty:
             entries.append((nothing, "nothing here is inside"))
         if self.columns is None:

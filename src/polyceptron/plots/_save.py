@@ -45,8 +45,8 @@ def save(
 ) -> Path:
     """Write a picture to a file, in one step: a file that is there is replaced or left whole.
 
-    The same picture gives the same bytes. In SVG and HTML, names are text, never markup or a
-    formula; an HTML page holds its picture, and loads nothing.
+    A pipe or a device is written into. The same picture gives the same bytes. In SVG and HTML,
+    names are text, never markup or a formula; an HTML page holds its picture, and loads nothing.
 
     Parameters
     ----------

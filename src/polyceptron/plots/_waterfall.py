@@ -39,7 +39,8 @@ class WaterfallDisplay:
     The reference r is the medians of the rows, where rows are given, else zero, so that the
     beginning is the face's own offset.
 
-    Make one by `from_estimator`, `from_polyhedron`, `from_contributions`, or from numbers::
+    Make one by `from_estimator`, `from_polyhedron`, `from_contributions` (which
+    `from_predictions` is another name of), or from numbers::
 
         WaterfallDisplay(["age", "dose"], [1.5, -0.5], start=-2.0).plot()
 
@@ -101,7 +102,10 @@ class WaterfallDisplay:
         self.names, self.start = list(names), float(start)
         self.values = None if values is None else as_floats(values, "values")
         self.title, self.start_label = title, start_label
-        self.total = self.start + float(self.contributions.sum())
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.total = self.start + float(self.contributions.sum())
+        if not np.isfinite([self.total, *self.contributions]).all():
+            raise ValueError("contributions and start must have a finite sum: they are too large")
 
     @classmethod
     def from_estimator(
@@ -215,6 +219,8 @@ class WaterfallDisplay:
             start_label="at the reference",
         )  # fmt: skip
         return display.plot(max_features=max_features, ax=ax)
+
+    from_predictions = from_contributions
 
     def plot(self, *, max_features: int = 10, ax: Any = None) -> Self:
         """Draw.

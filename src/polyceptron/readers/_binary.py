@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from polyceptron.readers._base import TARGET, Job, Reader, as_texts, refuse_infinite
 from polyceptron.readers._source import Source
-from polyceptron.readers._table import NotANumberError, ReaderError, Table, as_number
+from polyceptron.readers._table import NoRowsError, NotANumberError, ReaderError, Table, as_number
 
 _ROWS = 16_384
 
@@ -57,7 +57,7 @@ class ParquetReader(Reader):
             yield partial(self._convert, batch, numbers, texts, first)
             first += len(batch)
         if not first:
-            raise ReaderError(f"{self.name} has no rows")
+            raise NoRowsError(f"{self.name} has no rows")
 
     def read(self, names: Sequence[str] | None = None, *, texts: Collection[str] = ()) -> Table:
         wanted = [name for name in self.names if names is None or name in names]
@@ -153,15 +153,20 @@ class NpzReader(Reader):
 
     def __init__(self, source: Source) -> None:
         super().__init__(source)
+        arrays: dict[str, NDArray[Any]] = {}
+        which = ""
         try:
             with np.load(source.seekable(), allow_pickle=False) as archive:
-                arrays = {name: archive[name] for name in archive.files}
+                for name in archive.files:
+                    which = f", array {name!r}"
+                    arrays[name] = archive[name]
         except (
             ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile, zlib.error,
             NotImplementedError, RuntimeError, SyntaxError, TypeError, OverflowError, MemoryError,
         ) as error:  # fmt: skip
             raise ReaderError(
-                f"{self.name}: the .npz file is damaged or holds Python objects ({_line(error)})"
+                f"{self.name}{which}: the .npz file is damaged or holds Python objects "
+                f"({_line(error)})"
             ) from None
         if not all(isinstance(array, np.ndarray) for array in arrays.values()):
             raise ReaderError(
@@ -179,28 +184,14 @@ class NpzReader(Reader):
         self.names = tuple(columns)
 
     def _columns(self, arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-        lower = {name.lower(): name for name in arrays}
-        matrix = next((lower[name] for name in ("x", "data") if name in lower), None)
-        if matrix is None or arrays[matrix].ndim != 2:
-            return self._checked(arrays)
-        X = arrays[matrix]
-        names = self._feature_names(arrays, X.shape[1])
-        columns = {name: X[:, j] for j, name in enumerate(names)}
-        labels = next((lower[name] for name in ("y", "target") if name in lower), None)
-        if labels is not None:
-            self.target = TARGET
-            columns[TARGET] = arrays[labels]
-        return self._checked(columns)
-
-    def _feature_names(self, arrays: dict[str, NDArray[Any]], n: int) -> list[str]:
-        if "feature_names" not in arrays:
-            return [f"x{j}" for j in range(1, n + 1)]
-        names = [str(name) for name in arrays["feature_names"].ravel().tolist()]
-        if len(names) != n or len(set(names)) != n or TARGET in names:
-            raise ReaderError(
-                f"{self.name}: feature_names must be {n} different names, none of them {TARGET!r}"
-            )
-        return names
+        shapes = {name: array.shape for name, array in arrays.items()}
+        places, self.target = npz_columns(self.name, shapes, arrays.get("feature_names"))
+        return self._checked(
+            {
+                name: arrays[array] if j is None else arrays[array][:, j]
+                for name, (array, j) in places.items()
+            }
+        )
 
     def _checked(self, columns: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
         if not columns:
@@ -236,6 +227,44 @@ class NpzReader(Reader):
         numbers = [name for name in wanted if name not in others]
         table = self._piece(slice(0, self._table.n_rows), numbers, others)
         return Table(self.name, {name: table[name] for name in wanted}, table.n_rows)
+
+
+def npz_columns(
+    source: str, shapes: dict[str, tuple[int, ...]], feature_names: NDArray[Any] | None = None
+) -> tuple[dict[str, tuple[str, int | None]], str | None]:
+    """Say which column is where in an archive of arrays.
+
+    Returns
+    -------
+    places : dict of str to (str, int or None)
+        The array of each column, and its column where that is a matrix.
+    target : str or None
+        The column of labels, if there is one.
+
+    Examples
+    --------
+    >>> npz_columns("a.npz", {"X": (5, 2), "y": (5,)})
+    ({'x1': ('X', 0), 'x2': ('X', 1), 'target': ('y', None)}, 'target')
+    >>> npz_columns("a.npz", {"age": (5,), "dose": (5,)})
+    ({'age': ('age', None), 'dose': ('dose', None)}, None)
+    """
+    lower = {name.lower(): name for name in shapes}
+    matrix = next((lower[name] for name in ("x", "data") if name in lower), None)
+    if matrix is None or len(shapes[matrix]) != 2:
+        return {name: (name, None) for name in shapes}, None
+    n = shapes[matrix][1]
+    names = [f"x{j}" for j in range(1, n + 1)]
+    if feature_names is not None:
+        names = [str(name) for name in feature_names.ravel().tolist()]
+        if len(names) != n or len(set(names)) != n or TARGET in names:
+            raise ReaderError(
+                f"{source}: feature_names must be {n} different names, none of them {TARGET!r}"
+            )
+    places: dict[str, tuple[str, int | None]] = {name: (matrix, j) for j, name in enumerate(names)}
+    labels = next((lower[name] for name in ("y", "target") if name in lower), None)
+    if labels is None:
+        return places, None
+    return {**places, TARGET: (labels, None)}, TARGET
 
 
 def _line(error: Exception) -> str:

@@ -90,6 +90,10 @@ def find_layout(
         raise ReaderError(f"{source} is empty")
     delimiter = given[1].decode() if given else _find_delimiter(text)
     first, n_lines = _first_record(text, delimiter, source, 1 if given else 0)
+    length = sum(map(len, body.splitlines(keepends=True)[:n_lines]))
+    whole, is_open = boundary(body, delimiter.encode())
+    if is_open and whole < length:
+        raise ReaderError(f"{source}, line {1 + bool(given)}: a quoted field is never closed")
     names = tuple(field.strip() for field in first)
     if header is None:
         header = (bool(expect) and set(expect) <= set(names)) or not any(map(_is_number, names))
@@ -97,7 +101,7 @@ def find_layout(
     if not header:
         made = tuple(f"x{j}" for j in range(1, len(names) + 1))
         return Layout(source, delimiter, made, frozenset(), start, 1 + bool(given), False)
-    start += sum(map(len, body.splitlines(keepends=True)[:n_lines]))
+    start += length
     line = 1 + bool(given)
     named, unnamed = _check_names(names, f"{source}, line {line + n_lines - 1}")
     return Layout(source, delimiter, named, unnamed, start, line + n_lines, True)
@@ -115,7 +119,9 @@ def _first_record(text: str, delimiter: str, source: str, skipped: int) -> tuple
             if record:
                 return record, reader.line_num
     except csv.Error as error:
-        raise ReaderError(f"{source}, line {reader.line_num + skipped}: {error}") from None
+        hint = "; is a quote never closed?" if "larger" in str(error) else ""
+        at = f"{source}, line {reader.line_num + skipped}"
+        raise ReaderError(f"{at}: {error}{hint}") from None
     raise ReaderError(f"{source} is empty")
 
 

@@ -57,6 +57,8 @@ class Source:
 
     def __init__(self, path: str | Path) -> None:
         standard = str(path) == "-"
+        if standard and sys.stdin is None:
+            raise ReaderError("standard input is closed")
         self.name = "standard input" if standard else str(path)
         self._file: IO[bytes] | None = None if standard else Path(path).open("rb")  # noqa: SIM115
         self._bytes = _Ahead(sys.stdin.buffer if self._file is None else self._file)
@@ -76,6 +78,10 @@ class Source:
             return self._bytes.read(size)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise self._damaged(error) from None
+
+    def position(self) -> int:
+        """How many bytes of the file itself have been read, gzip or not; 0 if it is none."""
+        return 0 if self._file is None else self._file.tell()
 
     def seekable(self) -> IO[bytes]:
         """Return all bytes as a file that can be read in any order."""

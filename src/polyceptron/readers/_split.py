@@ -11,7 +11,7 @@ import numpy as np
 from polyceptron.readers._table import ReaderError
 
 BLOCK = 1 << 19
-MOST = 1 << 26
+MOST = 1 << 25
 """A record of more bytes is taken for a quote that is never closed."""
 
 _QUOTE = ord('"')

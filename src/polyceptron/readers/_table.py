@@ -21,6 +21,10 @@ class ReaderError(ValueError):
     """A file that is not what it should be: which file, where, and what was found."""
 
 
+class NoRowsError(ReaderError):
+    """A table that has columns and nothing in them."""
+
+
 class NotANumberError(ReaderError):
     """Text where a number should be."""
 

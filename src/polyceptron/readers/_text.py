@@ -14,8 +14,8 @@ from polyceptron.readers._layout import find_layout
 from polyceptron.readers._source import Source
 from polyceptron.readers._split import Block, blocks
 from polyceptron.readers._table import (
+    NoRowsError,
     NotANumberError,
-    ReaderError,
     Table,
     as_number,
     not_a_number,
@@ -89,8 +89,8 @@ class TextReader(Reader):
         n = f", as are {len(odd) - 1} more of {len(cells)} values" if len(odd) > 1 else ""
         raise NotANumberError(f"{table.where(row, name)}: {not_a_number(odd[0])}{n}", name)
 
-    def _no_rows(self) -> ReaderError:
-        return ReaderError(f"{self.name} has a header and no rows")
+    def _no_rows(self) -> NoRowsError:
+        return NoRowsError(f"{self.name} has a header and no rows")
 
 
 def _joined(pieces: list[Table], names: Sequence[str]) -> Table:

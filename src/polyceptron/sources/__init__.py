@@ -3,5 +3,6 @@
 from polyceptron.sources._arrays import ArraySource
 from polyceptron.sources._base import Source, SourceError
 from polyceptron.sources._files import FileSource
+from polyceptron.sources._open import open_blocks
 
-__all__ = ["ArraySource", "FileSource", "Source", "SourceError"]
+__all__ = ["ArraySource", "FileSource", "Source", "SourceError", "open_blocks"]

@@ -74,6 +74,10 @@ class Source(ABC):
     feature_names : tuple of str or None
     encoding : Encoding or None
         How the columns of a table became features, where some were text.
+    target : str or None
+        What the labels are called.
+    n_left_out : int
+        Rows that were left out for missing values.
     """
 
     n_samples: int
@@ -82,6 +86,8 @@ class Source(ABC):
     classes: NDArray[Any]
     feature_names: tuple[str, ...] | None = None
     encoding: Encoding | None = None
+    target: str | None = None
+    n_left_out: int = 0
 
     @abstractmethod
     def blocks(self, view: View, n_threads: int = 1) -> Blocks:

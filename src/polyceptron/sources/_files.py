@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -91,7 +92,7 @@ def npy_header(path: Path) -> tuple[tuple[int, ...], bool, np.dtype[Any], int]:
         raise SourceError(f"{path}: {error.strerror or error}") from error
     except SourceError:
         raise
-    except (ValueError, TypeError, SyntaxError, OverflowError) as error:
+    except (ValueError, TypeError, SyntaxError, OverflowError, TokenError) as error:
         message = " ".join(str(error).split())
         raise SourceError(f"{path}: no whole file .npy: {message}") from None
     if dtype.hasobject:
@@ -116,7 +117,14 @@ class FileSource(Source):
     origins : sequence of (str, int)
         Names of the files that the rows came from, and the first row of each.
     block_rows : int, optional
+
+    Attributes
+    ----------
+    n_left_out : int
+        Rows of the files that are left out, for missing values.
     """
+
+    n_left_out = 0
 
     def __init__(
         self,
