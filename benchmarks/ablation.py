@@ -46,7 +46,7 @@ from polyceptron.centre import matched_mean
 from polyceptron.experiments.folds import seed_of
 from polyceptron.experiments.journal import versions
 from polyceptron.experiments.processes import in_processes
-from polyceptron.learners._hyperplanes import FIT, Rows, _with_offset, centre_of, refined
+from polyceptron.learners._hyperplanes import FIT, Rows, with_offset, centre_of, refined
 from polyceptron.learners._selection import Setting
 
 Floats = NDArray[np.float64]
@@ -110,7 +110,7 @@ def judged(theta: Floats, draw: Draw) -> dict[str, float]:
     h = draw.rows.h(normals)
     off = angles(theta, draw.truth)
     signed = h * draw.true_y
-    shifted = _with_offset(theta, draw.rows.h(theta), draw.rows.y > 0, draw.rows.weight)
+    shifted = with_offset(theta, draw.rows.h(theta), draw.rows.y > 0, draw.rows.weight)
     is_inside = draw.test.y > 0
     inside, inside_shifted = draw.test.h(theta) >= 0, draw.test.h(shifted) >= 0
     return {
