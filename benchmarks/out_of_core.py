@@ -3,8 +3,8 @@
     python -m benchmarks.out_of_core [--rows 100_000_000] [--iterations 20] [--folder DIR]
 
 As a program it measures a large file once and prints JSON, with the most memory of a fit in a
-process of its own; as a part of ``make bench``, ten million rows. Cold means that the file is out of
-the cache of the operating system before each reading, warm that it is in it.
+process of its own; as a part of ``make bench``, ten million rows. Cold means that the file is out
+of the cache of the operating system before each reading, warm that it is in it.
 """
 
 from __future__ import annotations
@@ -31,14 +31,16 @@ from polyceptron.sources._base import View
 
 N_COLUMNS, N_HYPERPLANES, MARGIN = 20, 3, 20.0
 _FIT = """
-import json, resource, sys, time, warnings
+import json, sys, time, warnings
+from pathlib import Path
 from polyceptron import BatchPolyceptron, open_blocks
 warnings.simplefilter("ignore")
 source = open_blocks(sys.argv[1], target=sys.argv[2], cache_dir=sys.argv[3])
 begun = time.perf_counter()
 model = BatchPolyceptron(3, max_iter=int(sys.argv[4]), n_init=1, random_state=0).fit_blocks(source)
 seconds = time.perf_counter() - begun
-MB = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
+status = Path("/proc/self/status").read_text()
+MB = int(status.split("VmHWM:")[1].split()[0]) * 1024 / 1e6
 mistakes = model.history_["mistakes"][-1] / source.n_samples
 print(json.dumps({"fit seconds": seconds, "MB": MB, "share of mistakes": mistakes}))
 """
@@ -49,14 +51,14 @@ def write_rows(folder: Path, n: int) -> tuple[Path, Path]:
     rng = np.random.default_rng(0)
     W = rng.standard_normal((N_HYPERPLANES, N_COLUMNS)).astype(np.float32)
     paths = folder / "X.npy", folder / "y.npy"
-    X = np.lib.format.open_memmap(paths[0], "w+", np.float32, (n, N_COLUMNS))
-    y = np.lib.format.open_memmap(paths[1], "w+", np.int8, (n,))
-    for start in range(0, n, 1_000_000):
-        rows = rng.standard_normal((min(1_000_000, n - start), N_COLUMNS), dtype=np.float32)
-        X[start : start + len(rows)] = rows
-        y[start : start + len(rows)] = (rows @ W.T + 4).min(axis=1) >= 0
-    X.flush()
-    y.flush()
+    with paths[0].open("wb") as X, paths[1].open("wb") as y:
+        for file, shape, kind in ((X, (n, N_COLUMNS), "<f4"), (y, (n,), "|i1")):
+            header = {"descr": kind, "fortran_order": False, "shape": shape}
+            np.lib.format.write_array_header_1_0(file, header)
+        for start in range(0, n, 1_000_000):
+            rows = rng.standard_normal((min(1_000_000, n - start), N_COLUMNS), dtype=np.float32)
+            X.write(rows.tobytes())
+            y.write(((rows @ W.T + 4).min(axis=1) >= 0).astype(np.int8).tobytes())
     return paths
 
 
