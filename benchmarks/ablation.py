@@ -46,7 +46,7 @@ from polyceptron.centre import matched_mean
 from polyceptron.experiments.folds import seed_of
 from polyceptron.experiments.journal import versions
 from polyceptron.experiments.processes import in_processes
-from polyceptron.learners._hyperplanes import FIT, Rows, with_offset, centre_of, refined
+from polyceptron.learners._hyperplanes import FIT, Rows, centre_of, refined, with_offset
 from polyceptron.learners._selection import Setting
 
 Floats = NDArray[np.float64]
