@@ -9,6 +9,7 @@ import json
 import os
 import random
 import signal
+import subprocess
 import sys
 import time
 import warnings
@@ -50,8 +51,43 @@ def fit(model, where, folder):
         warnings.simplefilter("ignore")
         if where == "memory":
             return model.fit(np.load(folder / "X.npy"), np.load(folder / "y.npy"))
+        if where == "dask":
+            return fit_on_cluster(model, folder)
         source = open_blocks(folder / "X.npy", folder / "y.npy", cache_dir=folder / "cache")
         return model.fit_blocks(source)
+
+
+def fit_on_cluster(model, folder):
+    import dask.array as da
+    from distributed import Client
+
+    from polyceptron.dask import DaskBlocks
+
+    X, y = (da.from_array(np.load(folder / f"{name}.npy"), chunks=-1) for name in "Xy")
+    with Client((folder / "address").read_text(), set_as_default=False) as client:
+        return model.fit_blocks(DaskBlocks(X, y, client=client))
+
+
+def start_cluster(folder):
+    """Workers in processes of their own, which outlive those that are killed."""
+    code = (
+        "from distributed import LocalCluster\n"
+        "if __name__ == '__main__':\n"
+        "    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None,\n"
+        "                      host='127.0.0.1') as cluster:\n"
+        "        print(cluster.scheduler_address, flush=True)\n"
+        "        input()\n"
+    )
+    (folder / "cluster.py").write_text(code)
+    cluster = subprocess.Popen(
+        [sys.executable, folder / "cluster.py"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    (folder / "address").write_text(cluster.stdout.readline().strip())
+    return cluster
 
 
 def outcome(model):
@@ -92,9 +128,14 @@ def main(learner, where, folder, seed, kills):
     X, y = rows(n, 3 if learner == "three classes" else 2)
     np.save(folder / "X.npy", X)
     np.save(folder / "y.npy", y)
-    expected = outcome(fit(LEARNERS[learner](), where, folder))  # compiles, too
+    cluster = start_cluster(folder) if where == "dask" else None
+    # What is left alone compiles, too; on a cluster threads would not outlive the fork.
+    expected = outcome(fit(LEARNERS[learner](), "memory" if cluster else where, folder))
     begun = time.monotonic()
-    assert outcome(fit(LEARNERS[learner](), where, folder)) == expected
+    if cluster is None:
+        assert outcome(fit(LEARNERS[learner](), where, folder)) == expected
+    elif not survives(child(learner, where, folder), 100):
+        raise TimeoutError
     longest = max(0.1, 0.4 * (time.monotonic() - begun))
     rng, killed, equal, resumed = random.Random(int(seed)), 0, True, 0
     while killed < int(kills) and equal:
@@ -103,6 +144,8 @@ def main(learner, where, folder, seed, kills):
             resumed += (folder / "fit.checkpoint").exists()
             longest *= 1.05  # each life must get somewhere
         equal = json.loads((folder / "found.json").read_text()) == expected
+    if cluster is not None:
+        cluster.communicate("\n")
     left = (folder / "fit.checkpoint").exists()
     found = {"killed": killed, "resumed": resumed, "equal": equal, "left": left}
     sys.stdout.write(json.dumps(found))

@@ -83,10 +83,13 @@ def assert_same(one, other):
         for learner in ("batch", "online", "spla1", "spla2", "polyceptron", "three classes")
         for where in ("memory", "files")
         if where == "memory" or learner not in ("spla2", "three classes")
-    ],
+    ]
+    + [("batch", "dask")],
 )
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")
 def test_killed_twenty_times(learner, where, tmp_path):
+    if where == "dask":
+        pytest.importorskip("distributed")
     command = [sys.executable, Path(__file__).parent / "killed_fits.py", learner, where, tmp_path]
     done = subprocess.run(
         [*map(str, command), "1", "20"], capture_output=True, text=True, check=False, timeout=500
