@@ -67,13 +67,19 @@ LEARNERS = tuple(_PARTS)
 def write_learner(estimator: Any) -> tuple[dict[str, Any], list[str]]:
     """The learner as JSON, and notes on what could not be kept."""
     name = type(estimator).__name__
-    if name not in LEARNERS or type(estimator) is not _learner(name):
+    if name not in LEARNERS or not _is_ours(type(estimator), _learner(name)):
         raise ValueError(
             f"estimator must be a learner of polyceptron ({', '.join(LEARNERS)}) itself, not one "
             f"inside a pipeline or a search; got {name}"
         )
     fitted, notes = _write_fitted(estimator)
     return {"name": name} | fitted, notes
+
+
+def _is_ours(kind: type, learner: type) -> bool:
+    """Whether a class is the learner, or the same on Dask; a user's own may be anything."""
+    on_dask = kind.__module__.startswith("polyceptron.dask.") and issubclass(kind, learner)
+    return kind is learner or on_dask
 
 
 def read_learner(node: Node, classes: Labels, n_features: int, names: list[str] | None) -> Any:
