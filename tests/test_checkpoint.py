@@ -4,12 +4,14 @@ import json
 import os
 import subprocess
 import sys
+import warnings
 import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
 
 from common import fit as fit_quietly
 from polyceptron import (
@@ -21,10 +23,12 @@ from polyceptron import (
     OnlinePolyceptron,
     Polyceptron,
     checkpoint,
+    open_blocks,
 )
 from polyceptron.blocks import ArrayBlocks, kernel_rows
 from polyceptron.checkpoint import NO_JOURNAL, Journal, as_checkpoint, described, fingerprint
 from polyceptron.datasets import make_dataset1
+from polyceptron.sources import SourceError
 
 X, Y = make_dataset1(random_state=0, return_X_y=True)
 OFTEN = {"seconds": 0.0, "iterations": 1}
@@ -213,6 +217,31 @@ class TestFiles:
         with pytest.raises(ZeroDivisionError):
             fit(copy("batch", tmp_path / "c"))
         assert (tmp_path / "c").exists()
+
+    def test_a_file_that_shrinks_leaves_checkpoint_and_cache(self, tmp_path):
+        np.save(tmp_path / "X.npy", X)
+        np.save(tmp_path / "y.npy", Y)
+        whole, path = (tmp_path / "X.npy").read_bytes(), tmp_path / "c"
+        source = open_blocks(tmp_path / "X.npy", tmp_path / "y.npy")
+        before = {file: file.read_bytes() for file in tmp_path.rglob("codes.npy")}
+
+        class Shrinks(BatchPolyceptron):
+            def _step(self, data, state):
+                if len(state.tail) == 3:
+                    (tmp_path / "X.npy").write_bytes(whole[:-1000])
+                return super()._step(data, state)
+
+        model = Shrinks(3, max_iter=60, random_state=0, checkpoint=Checkpoint(path, **OFTEN))
+        with pytest.raises(SourceError, match=r"X\.npy: ends in row \d+, and had 1000 rows"):
+            model.fit_blocks(source)
+        assert path.exists()
+        assert {file: file.read_bytes() for file in tmp_path.rglob("codes.npy")} == before
+        (tmp_path / "X.npy").write_bytes(whole)
+        Shrinks._step = BatchPolyceptron._step
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.fit_blocks(open_blocks(tmp_path / "X.npy", tmp_path / "y.npy"))
+        assert_same(model, fit(copy("batch")))
 
     def test_no_folder(self, tmp_path):
         with pytest.raises(CheckpointError, match="there is no folder"):
