@@ -67,8 +67,10 @@ def reproduce(
     from rich.console import Console
 
     from polyceptron.cli._progress import Progress
+    from polyceptron.experiments.journal import read_journal
     from polyceptron.experiments.protocol import load_protocol
     from polyceptron.experiments.report import write_report
+    from polyceptron.experiments.reproduce import FOLDS
     from polyceptron.experiments.reproduce import reproduce as measure
 
     n = load_protocol().quick_repetitions if quick else repetitions
@@ -91,8 +93,10 @@ def reproduce(
         with console.status("Drawing the report"):
             page = write_report(out)
     except KeyboardInterrupt:
+        path = out / FOLDS  # the bar may be a result behind what is written
+        kept = len(read_journal(path)[1]) if path.exists() else 0
         click.echo(
-            f"\nInterrupted; {progress.done} of {progress.total} results are kept. Go on with\n"
+            f"\nInterrupted; {kept} of {progress.total} results are kept. Go on with\n"
             f"  {_again(datasets, methods, n, out, seed)}",
             err=True,
         )
