@@ -184,7 +184,7 @@ def _kept(piece: Piece, plan: Plan, missing: str | None) -> Kept:
     if missing is None:
         row, name = min((int(rows.argmax()), name) for name, rows in gaps.items())
         raise SourceError(
-            f"{piece.where(row, name)}: a missing value; missing='drop' leaves such rows out"
+            f"{piece.where(row, name)}: a missing value (missing drop leaves such rows out)"
         )
     kept: NDArray[np.bool_] = ~np.logical_or.reduce(list(gaps.values()))
     return kept
