@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from polyceptron import (
+    PCSLP,
     SPLA1,
     SPLA2,
     BatchPolyceptron,
@@ -32,6 +33,7 @@ LEARNERS = {
     "online": lambda: OnlinePolyceptron(3, max_iter=40, n_init=2, average=True, random_state=0),
     "spla1": lambda: SPLA1(3, max_iter=20, n_init=2, tol=0, random_state=0),
     "spla2": lambda: SPLA2(max_hyperplanes=3, max_iter=6, n_init=1, tol=0, random_state=0),
+    "pcslp": lambda: PCSLP(3, n_init=10, random_state=0),
     "polyceptron": lambda: Polyceptron(max_iter=30, n_init=3, random_state=0),
     "three classes": lambda: Polyceptron(1, max_iter=30, n_init=3, random_state=0),
 }
@@ -124,7 +126,7 @@ def survives(number, seconds):
 
 def main(learner, where, folder, seed, kills):
     folder = Path(folder)
-    n = 2000 if isinstance(LEARNERS[learner](), Polyceptron) else 20_000
+    n = {"pcslp": 300, "polyceptron": 2000, "three classes": 2000}.get(learner, 20_000)
     X, y = rows(n, 3 if learner == "three classes" else 2)
     np.save(folder / "X.npy", X)
     np.save(folder / "y.npy", y)

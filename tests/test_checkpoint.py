@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from common import fit as fit_quietly
 from polyceptron import (
+    PCSLP,
     SPLA1,
     SPLA2,
     BatchPolyceptron,
@@ -37,6 +38,7 @@ LEARNERS = {
     "online": OnlinePolyceptron(3, max_iter=10, average=True, random_state=0),
     "spla1": SPLA1(3, n_init=2, random_state=0),
     "spla2": SPLA2(max_hyperplanes=3, n_init=1, random_state=0),
+    "pcslp": PCSLP(2, random_state=0),
     "polyceptron": Polyceptron(2, max_iter=20, n_init=2, random_state=0),
 }
 
@@ -84,9 +86,9 @@ def assert_same(one, other):
     ("learner", "where"),
     [
         (learner, where)
-        for learner in ("batch", "online", "spla1", "spla2", "polyceptron", "three classes")
+        for learner in (*LEARNERS, "three classes")
         for where in ("memory", "files")
-        if where == "memory" or learner not in ("spla2", "three classes")
+        if where == "memory" or learner not in ("spla2", "pcslp", "three classes")
     ]
     + [("batch", "dask")],
 )

@@ -377,9 +377,9 @@ class TestFailures:
         seen = []
         model = quick(time_limit=50.0)
         problem = model._problem(X, y, None)
-        set_ = problem.lp._set
-        problem.lp._set = lambda options: seen.append(options) or set_(options)
         state = model._start(problem, 0)
+        set_ = state.lp._set
+        state.lp._set = lambda options: seen.append(options) or set_(options)
         for _ in range(2):
             state = model._step(problem.data, state).following
         limits = [options["time_limit"] for options in seen]

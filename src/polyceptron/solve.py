@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -71,6 +71,8 @@ class Learner(Protocol[State]):
     def _conclude(self, data: Blocks, best: State, last: State) -> State: ...
     def _pack(self, state: State) -> Record | None: ...
     def _unpack(self, data: Blocks, record: Record) -> State: ...
+    def _pack_end(self, state: State) -> Record | None: ...
+    def _unpack_end(self, data: Blocks, record: Record) -> State: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,13 +94,17 @@ class Stopping:
 
 @dataclass(frozen=True, slots=True)
 class Run(Generic[State]):
-    """The outcome of one run, or of the best of several."""
+    """The outcome of one run, or of the best of several.
+
+    ``totals`` are the sums of the history, over all of them.
+    """
 
     state: State
     rank: Rank
     history: dict[str, Floats]
     n_iter: int
     converged: bool
+    totals: dict[str, float] = field(default_factory=dict)
 
 
 class Progress:
@@ -231,7 +237,7 @@ def run_once(
 
 
 def _packed_run(learner: Learner[State], run: Run[State]) -> Record | None:
-    state = learner._pack(run.state)
+    state = learner._pack_end(run.state)
     if state is None:
         return None
     facts = np.array([*run.rank, run.n_iter, run.converged], float)
@@ -241,7 +247,7 @@ def _packed_run(learner: Learner[State], run: Run[State]) -> Record | None:
 def _unpacked_run(learner: Learner[State], data: Blocks, record: Record) -> Run[State]:
     mistakes, value, n_iter, converged = record["facts"].tolist()
     return Run(
-        learner._unpack(data, _of("state", record)),
+        learner._unpack_end(data, _of("state", record)),
         Rank(mistakes, value),
         _of("history", record),
         int(n_iter),
@@ -263,6 +269,7 @@ def run(
     What the journal has of these runs, which it knows by ``name``, is not done again.
     """
     kept: Run[State] | None = None
+    totals: dict[str, float] = {}
     for number, start in enumerate(starts):
         ended, now = f"{name}, start {number}", f"{name}, start {number}, now"
         saved = journal.get(ended)
@@ -273,9 +280,11 @@ def run(
             packed = _packed_run(learner, found) if journal.is_kept else None
             if packed is not None:
                 journal.put(ended, packed)
+        for measure, values in found.history.items():
+            totals[measure] = totals.get(measure, 0.0) + float(values.sum())
         if kept is None or found.rank < kept.rank:
             kept = found
         if kept.rank <= Rank(0.0, 0.0):
             break
     assert kept is not None
-    return kept
+    return replace(kept, totals=totals)

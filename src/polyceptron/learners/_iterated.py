@@ -100,6 +100,14 @@ class IteratedClassifier(PolyhedralClassifier):
         """The state that was packed."""
         raise NotImplementedError
 
+    def _pack_end(self, state: Any) -> Record | None:
+        """The state at the end of a run as arrays."""
+        return self._pack(state)
+
+    def _unpack_end(self, data: Blocks, record: Record) -> Any:
+        """The state at the end of a run."""
+        return self._unpack(data, record)
+
     # --- what a learner adds ------------------------------------------------------------
 
     def _check_parameters(self) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from scipy import sparse
 from polyceptron import criterion, solve
 from polyceptron._types import Floats
 from polyceptron.blocks import ArrayBlocks, Blocks
+from polyceptron.checkpoint import Record
 from polyceptron.criterion import Planes, decide
 from polyceptron.learners._base import Problem
 from polyceptron.learners._iterated import IteratedClassifier
@@ -47,10 +49,13 @@ class Classes:
 
 @dataclass(frozen=True, slots=True)
 class LPProblem(Problem):
-    """The rows once more as the linear programs take them, and the model of these."""
+    """The rows once more as the linear programs take them, and how to make a model of these.
+
+    Each start has a model of its own, so that none depends on the bases of those before it.
+    """
 
     rows: Classes
-    lp: SeparationLP
+    new_lp: Callable[[], SeparationLP]
     numbers: Iterator[int]
 
 
@@ -58,14 +63,16 @@ class PCSLPState(NamedTuple):
     """Hyperplanes in the coordinates of learning, and what is known of them.
 
     ``scores`` are those of the outside rows; ``held`` is the choice of responsible
-    hyperplanes for which these are an optimum, None for a start.
+    hyperplanes for which these are an optimum, None for a start. Of a run that a checkpoint has
+    there is neither problem nor program: it is at its end.
     """
 
     planes: Planes
     objective: float
     scores: Floats
     held: Indices | None
-    problem: LPProblem
+    problem: LPProblem | None
+    lp: SeparationLP | None
     start: int
     n_iter: int
 
@@ -122,6 +129,9 @@ class PCSLP(IteratedClassifier):
         on it.
     verbose : int, default=0
         Print progress.
+    checkpoint : path, Checkpoint or None, default=None
+        A file to write down what is known after each start, and to go on from if it is there:
+        see `Checkpoint`.
 
     Attributes
     ----------
@@ -177,6 +187,7 @@ class PCSLP(IteratedClassifier):
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
+        checkpoint: Any = None,
     ) -> None:
         self.n_hyperplanes = n_hyperplanes
         self.max_iter = max_iter
@@ -192,6 +203,7 @@ class PCSLP(IteratedClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.checkpoint = checkpoint
 
     @property
     def _kept(self) -> str:
@@ -229,7 +241,8 @@ class PCSLP(IteratedClassifier):
         if isinstance(self.class_weight, dict):
             factors = [float(self.class_weight.get(name, 1.0)) for name in problem.classes.tolist()]
         rows = _merged(problem.arrays, factors[problem.inside], factors[1 - problem.inside])
-        lp = SeparationLP(
+        new_lp = partial(
+            SeparationLP,
             rows.inside,
             rows.outside,
             rows.inside_cost,
@@ -243,7 +256,7 @@ class PCSLP(IteratedClassifier):
             problem.classes,
             problem.inside,
             rows,
-            lp,
+            new_lp,
             itertools.count(1),
         )
 
@@ -252,7 +265,8 @@ class PCSLP(IteratedClassifier):
     def _start(self, problem: Problem, seed: int) -> PCSLPState:
         assert isinstance(problem, LPProblem)
         planes = self._first_planes(problem, seed)
-        return _evaluated(planes, None, problem, next(problem.numbers), 0)
+        start = _evaluated(planes, None, problem, next(problem.numbers), 0)
+        return start._replace(lp=problem.new_lp())
 
     def _first_planes(self, problem: Problem, seed: int) -> Planes:
         planes = super()._first_planes(problem, seed)
@@ -269,18 +283,18 @@ class PCSLP(IteratedClassifier):
 
     def _step(self, data: Blocks, state: PCSLPState) -> solve.Step[PCSLPState]:
         """One round: the first choice of responsible hyperplanes that lowers the error."""
-        lp, found, n_lps = state.problem.lp, state, 0
+        problem, lp, found, n_lps = state.problem, state.lp, state, 0
+        assert problem is not None
+        assert lp is not None
         if state.objective > self.tol:
             for number, responsible in enumerate(self._choices(state)):
                 if state.held is not None and np.array_equal(responsible, state.held):
                     continue  # these hyperplanes are its optimum
                 n_lps += 1
                 planes = self._solved(lp, responsible, state, number)
-                candidate = _evaluated(
-                    planes, responsible, state.problem, state.start, state.n_iter + 1
-                )
+                candidate = _evaluated(planes, responsible, problem, state.start, state.n_iter + 1)
                 if candidate.objective < state.objective - self.tol:
-                    found = candidate
+                    found = candidate._replace(lp=lp)
                     break
         finished = found is state or found.objective <= self.tol
         if found is state:
@@ -298,6 +312,7 @@ class PCSLP(IteratedClassifier):
         The error function weighs the classes alike, so where the rows tell nothing, w = 0, it
         does not care which side that is.
         """
+        assert state.problem is not None
         best, fewest = state, self._mistakes(data, state)
         K, d = state.planes.K, data.n_features
         for bias in (1.0, -1.0):
@@ -347,7 +362,23 @@ class PCSLP(IteratedClassifier):
 
     def _keep(self, state: PCSLPState) -> None:
         self.objective_ = state.objective
-        self.n_lps_ = state.problem.lp.n_solved
+
+    def _report(self, run: solve.Run[PCSLPState], deeper: int = 0) -> None:
+        self.n_lps_ = int(run.totals["lps"])
+        super()._report(run, deeper + 1)
+
+    def _pack_end(self, state: PCSLPState) -> Record:
+        # Only at its end: in the middle, programs depend on the bases of those before them.
+        W, b = state.planes.arrays()
+        return {"W": W, "b": b, "numbers": np.array([state.objective, state.start, state.n_iter])}
+
+    def _unpack_end(self, data: Blocks, record: Record) -> PCSLPState:
+        del data
+        objective, start, n_iter = record["numbers"].tolist()
+        planes = Planes.of(record["W"], record["b"])
+        return PCSLPState(
+            planes, objective, np.empty((0, 0)), None, None, None, int(start), int(n_iter)
+        )
 
 
 def _others(options: list[Indices], limit: int, seed: tuple[int, int]) -> Iterator[tuple[int, ...]]:
@@ -373,7 +404,7 @@ def _evaluated(
     W, b = planes.arrays()
     scores = _scores(problem.rows.outside, W, b)
     value = problem.rows.objective(_scores(problem.rows.inside, W, b), scores)
-    return PCSLPState(planes, value, scores, held, problem, start, n_iter)
+    return PCSLPState(planes, value, scores, held, problem, None, start, n_iter)
 
 
 def _scores(rows: Any, W: Floats, b: Floats) -> Floats:
