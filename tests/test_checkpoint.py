@@ -148,6 +148,13 @@ class TestGoingOn:
             fit(copy(name, path), sample_weight=np.r_[2.0, np.ones(len(Y) - 1)])
         assert path.read_bytes() == before
 
+    def test_other_units_are_refused(self, name, tmp_path, monkeypatch):
+        """Standardised, twice the rows are the rows; what begins in user units is another fit."""
+        path = tmp_path / "c"
+        interrupted(name, path, monkeypatch, 2)
+        with pytest.raises(CheckpointError, match="data was"):
+            fit(copy(name, path), X=2 * X)
+
     def test_other_parameters_are_refused(self, name, tmp_path, monkeypatch):
         path = tmp_path / "c"
         interrupted(name, path, monkeypatch, 2)
@@ -213,6 +220,48 @@ class TestFiles:
         assert path.read_bytes() == before
         assert [file.name for file in tmp_path.iterdir()] == ["c"]
 
+    @pytest.mark.parametrize("name", ["batch", "online", "spla1"])
+    @pytest.mark.parametrize("after", [1, 5])
+    def test_ctrl_c_writes_once_more(self, name, after, tmp_path, monkeypatch):
+        learner, count = type(LEARNERS[name]), iter(range(10**9))
+
+        def step_or_stop(model, data, state, step=learner._step):
+            if next(count) == after:
+                raise KeyboardInterrupt
+            return step(model, data, state)
+
+        never = Checkpoint(tmp_path / "c", 1e9)
+        with monkeypatch.context() as patched:
+            patched.setattr(learner, "_step", step_or_stop)
+            with pytest.raises(KeyboardInterrupt):
+                fit(copy(name).set_params(checkpoint=never))
+        assert (tmp_path / "c").exists()
+        n = []
+        with monkeypatch.context() as patched:
+            patched.setattr(
+                learner, "_step", lambda *a, step=learner._step: (n.append(0), step(*a))[1]
+            )
+            found = fit(copy(name).set_params(checkpoint=never))
+        assert_same(found, fit(copy(name)))
+        with monkeypatch.context() as patched:
+            whole = []
+            patched.setattr(
+                learner, "_step", lambda *a, step=learner._step: (whole.append(0), step(*a))[1]
+            )
+            fit(copy(name))
+        assert len(n) == len(whole) - after
+
+    def test_it_may_be_kept(self, tmp_path, monkeypatch):
+        kept = Checkpoint(tmp_path / "c", seconds=0, keep=True)
+        found = fit(copy("batch").set_params(checkpoint=kept))
+        assert (tmp_path / "c").exists()
+        monkeypatch.setattr(BatchPolyceptron, "_step", lambda *_: 1 / 0)
+        assert_same(fit(copy("batch").set_params(checkpoint=kept)), found)
+
+    def test_a_folder(self, tmp_path):
+        with pytest.raises(CheckpointError, match="a folder; a checkpoint is a file"):
+            fit(copy("batch", tmp_path))
+
     def test_an_error_leaves_it(self, tmp_path, monkeypatch):
         interrupted("batch", tmp_path / "c", monkeypatch)
         monkeypatch.setattr(BatchPolyceptron, "_conclude", lambda *_: 1 / 0)
@@ -269,10 +318,17 @@ class TestParameter:
         with pytest.raises(ValueError, match="checkpoint must be None, a path or a Checkpoint"):
             fit(copy(name).set_params(checkpoint=3))
 
-    @pytest.mark.parametrize("wrong", [{"seconds": -1}, {"seconds": float("nan")}])
+    @pytest.mark.parametrize(
+        "wrong", [{"seconds": -1}, {"seconds": float("nan")}, {"seconds": "a"}]
+    )
     def test_seconds(self, wrong):
         with pytest.raises(ValueError, match="seconds must be"):
             Checkpoint("c", **wrong)
+
+    @pytest.mark.parametrize("path", [None, 3, ""])
+    def test_path(self, path):
+        with pytest.raises(ValueError, match="path must be that of a file"):
+            Checkpoint(path)
 
     def test_iterations(self):
         with pytest.raises(ValueError, match="iterations"):

@@ -8,6 +8,7 @@ import time
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
@@ -146,6 +147,14 @@ class TestOutOfCore:
         assert result.stdout.startswith("Rows: 59 ")
         assert "1 row left out for missing values" in result.stderr
 
+    def test_formats_that_only_fit_reads_are_named(self, tmp_path, data):
+        done("fit", data, "-t", "class", *BATCH, "-o", tmp_path / "m.json")
+        np.save(tmp_path / "X.npy", np.ones((2, 2)))
+        pa.feather.write_feather(pa.table({"a": [1.0]}), tmp_path / "X.feather")
+        for name in ("X.npy", "X.feather"):
+            error = failed("predict", tmp_path / "m.json", tmp_path / name)
+            assert "which only `fit --out-of-core` and `open_blocks` read" in error
+
 
 class TestMemory:
     @pytest.mark.parametrize(
@@ -213,6 +222,32 @@ class TestResume:
         assert (tmp_path / "m.json.checkpoint").exists()
         done(*self.ask(data, tmp_path, "--force", "-k", 3))
         assert not (tmp_path / "m.json.checkpoint").exists()
+
+    @pytest.mark.parametrize("where", ["--in-memory", "--out-of-core"])
+    def test_the_checkpoint_stays_until_the_model_is_there(
+        self, data, tmp_path, where, monkeypatch
+    ):
+        with monkeypatch.context() as patched:
+            patched.setattr(Journal, "_is_time", lambda journal: journal._checkpoint is not None)
+            patched.setattr("polyceptron.cli._fit._save", lambda *_: 1 / 0)
+            assert run(*self.ask(data, tmp_path, where)).exit_code == 1
+        assert (tmp_path / "m.json.checkpoint").exists()
+        done(*self.ask(data, tmp_path, where, "--resume"))
+        assert not (tmp_path / "m.json.checkpoint").exists()
+
+    @pytest.mark.usefixtures("stopped")
+    def test_ctrl_c_says_how_to_go_on(self, data, tmp_path, monkeypatch):
+        def stop(*_):
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr("polyceptron.cli._fit._save", stop)
+        result = run(*self.ask(data, tmp_path, "--resume"))
+        assert result.exit_code == 1
+        assert "m.json.checkpoint has what is known so far; --resume goes on" in result.stderr
+
+    def test_a_tree_has_none(self, data, tmp_path):
+        ask = ("fit", data, "-t", "class", "-l", "oc1", "-o", tmp_path / "m.json", "--resume")
+        assert "writes no checkpoint" in failed(*ask, code=2)
 
     def test_nothing_to_go_on_from(self, data, tmp_path):
         result = run(*self.ask(data, tmp_path, "--resume"))

@@ -529,3 +529,11 @@ def test_errors_of_the_work_are_those_of_the_user(one):
         with pytest.raises(ZeroDivisionError):
             rows.blocks(View(identity(3), 1)).reduce(statistic)
         assert rows.blocks(View(identity(3), 1)).reduce(lambda block: block.n_samples) == 100
+
+
+def test_rows_that_were_closed(one):
+    X, y = noisy(500)
+    rows = DaskBlocks(da.from_array(X, chunks=-1), da.from_array(y, chunks=-1), client=one)
+    rows.close()
+    with pytest.raises(ClusterError, match="these rows were closed"):
+        BatchPolyceptron().fit_blocks(rows)

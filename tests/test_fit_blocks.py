@@ -1,6 +1,7 @@
 """The same rows in memory, in a map, in files: the same model, to the last bit."""
 
 import threading
+import time
 import warnings
 
 import numpy as np
@@ -180,6 +181,18 @@ class TestMisuse:
             model.fit_blocks(ArraySource(X, y, block_rows=64))
         assert not hasattr(model, "n_features_in_")
 
+    def test_arguments_of_files_are_refused_for_arrays(self):
+        X, y = rows(10)
+        for name, value in {"target": "y", "drop": ["a"], "dtype": "float32"}.items():
+            with pytest.raises(ValueError, match=f"{name} is for files"):
+                open_blocks((X, y), **{name: value})
+        assert repr(open_blocks((X, y))) == "<ArraySource: 10 rows x 4 features, classes 0, 1>"
+
+    @pytest.mark.parametrize("path", [None, 3, ""])
+    def test_no_path(self, path):
+        with pytest.raises(SourceError, match="path must be a file, a folder"):
+            open_blocks(path)
+
     def test_names_come_from_the_source(self):
         X, y = rows(100)
         model = quick(BatchPolyceptron, max_iter=100)
@@ -195,7 +208,10 @@ class TestMisuse:
         [
             (([[0.0], [1.0]], [0]), "y must have 2 items"),
             (([0.0, 1.0], [0, 1]), "X must be 2-D"),
-            (([[0.0], [1.0]], [0, 1], [1.0, 0.0]), "weight must be above 0; row 1 has 0.0"),
+            (
+                ([[0.0], [1.0]], [0, 1], [1.0, 0.0]),
+                "weight must be above 0.*; row 1 is 0.0",
+            ),
             (([[0.0], [1.0]], [0, 1], [1.0]), "weight must have 2 items"),
         ],
     )
@@ -238,6 +254,14 @@ class TestFiles:
         with pytest.raises(SourceError, match=r"X\.npy: ends in row 700, and had 1000 rows"):
             data.reduce(EndsOf(4))
         assert threading.active_count() < 20
+
+    def test_a_file_that_becomes_another(self, tmp_path):
+        X, _, found = self.make(tmp_path)
+        data = found.blocks(View(identity(4), 1))
+        time.sleep(0.02)  # clocks of file systems are coarse
+        np.save(tmp_path / "X.npy", X + 1)
+        with pytest.raises(SourceError, match=r"X\.npy: row 0: the file has changed since"):
+            data.reduce(EndsOf(4))
 
     def test_a_file_that_goes_away(self, tmp_path):
         _, _, found = self.make(tmp_path)

@@ -817,3 +817,21 @@ def test_memory_is_bounded(name, tmp_path):
     assert int(n_rows) == 1_500_000  # 96 MB
     assert float(extra) < 60
     shutil.rmtree(tmp_path)
+
+
+@pytest.mark.parametrize("gap", [float("nan"), None])
+def test_a_label_that_is_missing_is_named_or_left_out(gap, tmp_path):
+    table = pa.table({"a": [1.0, 2.0, 3.0, 4.0], "y": pa.array([0.0, 1.0, gap, 1.0])})
+    pq.write_table(table, tmp_path / "d.parquet")
+    with pytest.raises(SourceError, match=r"d\.parquet, row 2, column 'y': a missing value"):
+        open_blocks(tmp_path / "d.parquet", "y")
+    found = open_blocks(tmp_path / "d.parquet", "y", missing="drop")
+    assert (found.n_samples, found.n_left_out) == (3, 1)
+
+
+def test_great_whole_numbers_stay_whole(tmp_path):
+    labels = np.array([2**63 + 1, 2**63 + 3, 2**63 + 1], np.uint64)
+    pq.write_table(pa.table({"a": [1.0, 2.0, 3.0], "y": labels}), tmp_path / "d.parquet")
+    classes = open_blocks(tmp_path / "d.parquet", "y").classes
+    assert classes.dtype == np.uint64
+    assert classes.tolist() == [2**63 + 1, 2**63 + 3]

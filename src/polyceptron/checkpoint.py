@@ -12,7 +12,8 @@ import json
 import os
 import time
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -45,7 +46,7 @@ class CheckpointError(ValueError):
     ...     path = pathlib.Path(folder) / "fit.checkpoint"
     ...     _ = path.write_bytes(b"no checkpoint")
     ...     try:
-    ...         BatchPolyceptron(checkpoint=path).fit([[0.0], [1.0]], [0, 1])
+    ...         BatchPolyceptron(1, checkpoint=path).fit([[0.0], [1.0]], [0, 1])
     ...     except CheckpointError as error:
     ...         print("begin anew" in str(error))
     True
@@ -66,6 +67,9 @@ class Checkpoint:
         Write after so many seconds.
     iterations : int, optional
         Write after so many iterations, if that is sooner.
+    keep : bool, default=False
+        Leave the file there when the fit ends, for whoever has to write the model first: a fit
+        again would end at once. Whoever says so removes it.
 
     Examples
     --------
@@ -83,10 +87,15 @@ class Checkpoint:
     path: str | os.PathLike[str]
     seconds: float = 30.0
     iterations: int | None = None
+    keep: bool = False
 
     def __post_init__(self) -> None:
-        if not self.seconds >= 0:
-            raise ValueError(f"seconds must be at least 0, got {self.seconds!r}")
+        path: Any = self.path
+        if not isinstance(path, str | os.PathLike) or not str(path):
+            raise ValueError(f"path must be that of a file, got {path!r}")
+        seconds: Any = self.seconds
+        if not isinstance(seconds, int | float) or not seconds >= 0:
+            raise ValueError(f"seconds must be at least 0, got {seconds!r}")
         if self.iterations is not None:
             as_count(self.iterations, "iterations", 1)
 
@@ -115,12 +124,14 @@ class Journal:
         self._checkpoint = checkpoint
         self._identity = dict(identity)
         self._records: dict[str, Record] = {}
-        self._written = time.monotonic()
+        self._begun = self._written = time.monotonic()
         self._steps = 0
         if checkpoint is not None:
             self._path = Path(checkpoint.path)
             if not self._path.parent.is_dir():
                 raise CheckpointError(f"checkpoint: there is no folder {str(self._path.parent)!r}")
+            if self._path.is_dir():
+                raise CheckpointError(f"{self._path}: a folder; a checkpoint is a file")
             if self._path.exists():
                 self._records = self._read()
 
@@ -170,9 +181,13 @@ class Journal:
         self._written, self._steps = time.monotonic(), 0
 
     def finish(self) -> None:
-        """Remove the file: the fit has ended."""
-        if self._checkpoint is not None:
+        """Remove the file: the fit has ended; or have all of it there, if it is to be kept."""
+        if self._checkpoint is None:
+            return
+        if not self._checkpoint.keep:
             self._path.unlink(missing_ok=True)
+        elif self._path.exists() or time.monotonic() - self._begun >= self._checkpoint.seconds:
+            self.write()  # a fit that was short is soon done again
 
     def memo(
         self, name: str, compute: Callable[[], tuple[NDArray[Any], ...]]
@@ -188,6 +203,19 @@ class Journal:
     def part(self, name: str) -> Journal:
         """The journal of a part of the fit: the same file, names of its own."""
         return _Part(self, name)
+
+    @contextmanager
+    def at_a_stop(self, name: str, record: Callable[[], Record | None]) -> Iterator[None]:
+        """Write down a last record if what is done here is stopped: by Ctrl-C, or by an error."""
+        try:
+            yield
+        except BaseException:
+            last = record() if self._checkpoint is not None else None
+            if last is not None:
+                with suppress(OSError):  # the error itself says more
+                    self.put(name, last)
+                    self.write()
+            raise
 
     def random(self, fresh: np.random.RandomState) -> np.random.RandomState:
         """A source of random numbers, in the state in which the fit first had it."""
@@ -211,9 +239,11 @@ class Journal:
                 head = json.loads(file[_HEAD].tobytes())
                 arrays = {name: file[name] for name in file.files if name != _HEAD}
             found, known = head["identity"], head["format"]
-        except (ValueError, KeyError, TypeError, OSError, EOFError, zipfile.BadZipFile) as error:
+        except OSError as error:
+            raise CheckpointError(f"{self._path}: {error.strerror or error}") from error
+        except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile):
             raise CheckpointError(
-                f"{self._path}: not a whole checkpoint ({error}); remove it to begin anew"
+                f"{self._path}: not a whole checkpoint; remove it to begin anew"
             ) from None
         if known != _FORMAT:
             raise CheckpointError(
@@ -256,6 +286,9 @@ class _Part(Journal):
     def step(self) -> bool:
         return self._whole.step()
 
+    def write(self) -> None:
+        self._whole.write()
+
     def finish(self) -> None:
         pass  # the whole is not finished
 
@@ -264,8 +297,13 @@ def described(value: Any) -> str:
     """A parameter in a few words that tell it from others: an array by a digest."""
     if isinstance(value, np.ndarray | list | tuple) and np.size(value) > 10:
         array = np.asarray(value)
-        return f"array {array.shape} {int(kernels.digest(_words(array), np.uint64(0))):016x}"
+        return f"array {array.shape} {digest_of(array)}"
     return repr(value.tolist() if isinstance(value, np.ndarray) else value)
+
+
+def digest_of(array: NDArray[Any]) -> str:
+    """A number in hex that tells arrays apart."""
+    return f"{int(kernels.digest(_words(array), np.uint64(0))):016x}"
 
 
 # --- what data is told apart by ----------------------------------------------------------

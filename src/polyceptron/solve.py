@@ -133,7 +133,8 @@ class Progress:
 class Course(Generic[State]):
     """Where a run stands before its next step.
 
-    ``fewest`` is the least number of mistakes so far, and ``since`` how many steps ago.
+    ``fewest`` is the least number of mistakes so far, and ``since`` how many steps ago;
+    ``n_whole`` is the number of steps after which all this is known.
     """
 
     state: State
@@ -142,6 +143,11 @@ class Course(Generic[State]):
     best_rank: Rank | None = None
     fewest: float = np.inf
     since: int = 0
+    n_whole: int = 0
+
+    def whole(self, learner: Learner[State]) -> Record | None:
+        """Arrays to go on from, unless a step is half taken."""
+        return self.pack(learner) if self.rows and self.n_whole == len(self.rows) else None
 
     def pack(self, learner: Learner[State]) -> Record | None:
         """Arrays to go on from; None if the learner cannot go on in the middle of a run."""
@@ -203,6 +209,24 @@ def run_once(
     """
     saved = journal.get(name)
     course = Course(state, []) if saved is None else Course.unpack(learner, data, saved)
+
+    def last() -> Record | None:
+        return course.whole(learner) if len(course.rows) < stopping.max_iter else None
+
+    with journal.at_a_stop(name, last):
+        return _run_on(learner, data, course, stopping, progress, start, journal, name)
+
+
+def _run_on(
+    learner: Learner[State],
+    data: Blocks,
+    course: Course[State],
+    stopping: Stopping,
+    progress: Progress,
+    start: int,
+    journal: Journal,
+    name: str,
+) -> Run[State]:
     rows = course.rows
     why = "stopped"
     while len(rows) < stopping.max_iter:
@@ -223,6 +247,7 @@ def run_once(
             why = "settled"
             break
         course.state = step.following
+        course.n_whole = len(rows)
         if journal.step() and len(rows) < stopping.max_iter:
             packed = course.pack(learner)
             if packed is not None:

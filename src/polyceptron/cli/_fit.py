@@ -101,6 +101,8 @@ def fit(
     if test_size is not None and cv is not None:
         raise click.UsageError("--test-size and --cv exclude each other.")
     check_free(output, force, what["data"])
+    if resume and learner == "oc1":
+        raise click.UsageError("--learner oc1 writes no checkpoint; leave out --resume.")
     wish = Wish(learner, k, inside, seed, _checkpoint(output, resume, force))
     work: Callable[[Path], None]
     if is_out_of_core(what["data"], out_of_core, memory_limit):
@@ -116,7 +118,12 @@ def fit(
                 work(path)
             write(output, path.read_bytes())
         return
-    work(Path(output))
+    try:
+        work(Path(output))
+    except KeyboardInterrupt:
+        if wish.checkpoint is not None and wish.checkpoint.exists():
+            note(f"{wish.checkpoint} has what is known so far; --resume goes on from there")
+        raise
     click.echo(f"\nModel: {output}")
 
 
@@ -136,8 +143,16 @@ class Wish(NamedTuple):
     def with_checkpoint(self, estimator: Any) -> Any:
         """Return the same learner, so that a kill costs no more than half a minute."""
         if self.checkpoint is not None and "checkpoint" in estimator.get_params():
-            estimator.set_params(checkpoint=self.checkpoint)
+            from polyceptron import Checkpoint
+
+            # It is needed until the model is written.
+            estimator.set_params(checkpoint=Checkpoint(self.checkpoint, keep=True))
         return estimator
+
+    def end(self) -> None:
+        """Remove the checkpoint: the model is written."""
+        if self.checkpoint is not None:
+            self.checkpoint.unlink(missing_ok=True)
 
 
 def _checkpoint(output: str, resume: bool, force: bool) -> Path | None:
@@ -179,6 +194,7 @@ def _fit_source(source: Source, wish: Wish, path: Path) -> None:
     accuracy = {"training": found.share}
     facts = _facts(source.target, classes, counts, accuracy, some_rows(source))
     _save(estimator, encoding, facts, path)
+    wish.end()
     _say_data(classes, counts, source.n_features, source.n_left_out)
     _say_accuracy(None, found.share, source.n_samples, out_of_core=True)
     section("Answers (rows learned from)", _scores.confusion_table(found.answers, classes))
@@ -219,6 +235,7 @@ def _fit(
     accuracy = {"training": share} | _as_dict(score)
     facts = _facts(training.target, classes, learned_counts, accuracy, X)
     _save(estimator, training.encoding, facts, path)
+    wish.end()
     _say_accuracy(score, share, len(y))
     section(
         f"Answers ({score.what if score else 'rows learned from'})",

@@ -113,6 +113,8 @@ class Cluster:
         Partitions of lost workers are computed again elsewhere, and all who have them then are
         asked.
         """
+        if not self._held:
+            raise ClusterError("these rows were closed; make new DaskBlocks of them")
         message = _packed(arguments)
         asked = [held for held in self._held if partition is None or partition in held.numbers]
         return self._ask_all(asked, lambda held: held.actor.answer(method, message))

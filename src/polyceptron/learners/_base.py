@@ -18,7 +18,14 @@ from polyceptron._checks import refuse_text
 from polyceptron._rows import canonical
 from polyceptron._types import Floats
 from polyceptron.blocks import ArrayBlocks, Blocks, count_threads, kernel_rows
-from polyceptron.checkpoint import NO_JOURNAL, Journal, as_checkpoint, described, fingerprint
+from polyceptron.checkpoint import (
+    NO_JOURNAL,
+    Journal,
+    as_checkpoint,
+    described,
+    digest_of,
+    fingerprint,
+)
 from polyceptron.criterion import Planes, decide
 from polyceptron.learners._parameters import (
     check_inside,
@@ -141,7 +148,9 @@ class PolyhedralClassifier(ClassifierMixin, BaseEstimator):
 
     checkpoint: Any = None
 
-    def _journal(self, data: Blocks, inside: Any = None) -> Journal:
+    def _journal(
+        self, data: Blocks, inside: Any = None, coordinates: Coordinates | None = None
+    ) -> Journal:
         """The journal of a fit to these rows, with what it has of before."""
         checkpoint = as_checkpoint(self.checkpoint)
         if checkpoint is None:
@@ -157,6 +166,9 @@ class PolyhedralClassifier(ClassifierMixin, BaseEstimator):
             identity["the start"] = described(np.column_stack([self.coef_, self.intercept_]))
         identity["inside"] = described(inside)
         identity["data"] = fingerprint(data)
+        if coordinates is not None:  # rows in other units may be the same in those of learning
+            numbers = [*coordinates.scale, *coordinates.shift, coordinates.bias_unit]
+            identity["data"] += f"-{digest_of(np.array(numbers))}"
         return Journal(checkpoint, identity)
 
     # --- the way out ------------------------------------------------------------------

@@ -76,7 +76,8 @@ class IteratedClassifier(PolyhedralClassifier):
 
     def _learn(self, problem: Problem) -> None:
         """Learn from these rows, wherever they are."""
-        journal = self._journal(problem.data, problem.classes.tolist()[problem.inside])
+        label = problem.classes.tolist()[problem.inside]
+        journal = self._journal(problem.data, label, problem.coordinates)
         seeds = self._seeds(journal.random(check_seed(self.random_state)))
         run = solve.run(
             self,

@@ -85,9 +85,10 @@ class Large:
         n, most = problem.source.n_samples, max(1, _VALUES // problem.source.n_features)
         self.is_whole = n <= most
         """Whether all rows fit into memory."""
-        random = np.random.default_rng(_SEED)
-        chosen = np.arange(n) if self.is_whole else random.choice(n, most, replace=False)
-        self._numbers: NDArray[np.int64] = np.sort(chosen)
+        self._numbers = np.arange(n)
+        if not self.is_whole:  # one of each of so many stretches: nothing as long as the rows
+            within = np.random.default_rng(_SEED).random(most)
+            self._numbers = ((np.arange(most) + within) * (n / most)).astype(np.int64)
 
     def in_memory(self) -> Problem:
         """The problem of the rows in memory."""

@@ -227,7 +227,7 @@ class Polyceptron(FitsBlocks):
                 self._fit_each(rows, labels, classes, sample_weight)
             else:
                 problem = self._problem(X, y, sample_weight)
-                journal = self._journal(problem.data, self.inside)
+                journal = self._journal(problem.data, self.inside, problem.coordinates)
                 self._fit_two(problem, journal)
                 journal.finish()
         return self
@@ -255,7 +255,7 @@ class Polyceptron(FitsBlocks):
             for name in set(vars(self)) & _FITTED:
                 delattr(self, name)
             problem = self._problem_of(source)
-            journal = self._journal(problem.data, self.inside)
+            journal = self._journal(problem.data, self.inside, problem.coordinates)
             large = Large(problem, count_threads(self.n_jobs, source.n_samples))
             self._fit_two(large.in_memory(), journal, large)
             journal.finish()

@@ -196,7 +196,8 @@ class SPLA2(LogisticClassifier):
         self._check_parameters()
         with self._all_or_nothing():
             problem = self._problem(X, y, sample_weight)
-            journal = self._journal(problem.data, problem.classes.tolist()[problem.inside])
+            label = problem.classes.tolist()[problem.inside]
+            journal = self._journal(problem.data, label, problem.coordinates)
             random = journal.random(check_seed(self.random_state))
             search = self._search(problem, random, journal)
             run = self._run(problem, search.theta, len(search.theta), random, "all rows", journal)

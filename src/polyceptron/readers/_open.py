@@ -8,7 +8,7 @@ from pathlib import Path
 from polyceptron.readers._base import Reader
 from polyceptron.readers._libsvm import LibsvmReader, looks_like_libsvm
 from polyceptron.readers._source import Source
-from polyceptron.readers._table import Table
+from polyceptron.readers._table import ReaderError, Table
 from polyceptron.readers._text import TextReader
 
 __all__ = ["Reader", "open_table", "read_table"]
@@ -51,6 +51,11 @@ def _choose(source: Source, header: bool | None, expect: Collection[str]) -> Rea
         from polyceptron.readers._binary import NpzReader
 
         return NpzReader(source)
+    if head.startswith((b"\x93NUMPY", b"ARROW1")):
+        kind = ".npy" if head.startswith(b"\x93") else "Arrow"
+        raise ReaderError(
+            f"{source.name}: {kind}, which only `fit --out-of-core` and `open_blocks` read"
+        )
     if header is None and looks_like_libsvm(head):
         return LibsvmReader(source, expect=expect)
     return TextReader(source, header=header, expect=expect)

@@ -45,9 +45,12 @@ class ArraySource(Source):
         for name, array in [("y", self._codes), ("weight", self._weight)]:
             if array.size and array.shape != (self.n_samples,):
                 raise ValueError(f"{name} must have {self.n_samples} items; got {array.shape}")
-        if (self._weight <= 0).any():
-            row = int((self._weight <= 0).argmax())
-            raise ValueError(f"weight must be above 0; row {row} has {self._weight[row]}")
+        wrong = ~((self._weight > 0) & (self._weight < np.inf))
+        if wrong.any():
+            row = int(wrong.argmax())
+            raise ValueError(
+                f"weight must be above 0, and finite; row {row} is {self._weight[row]}"
+            )
         names = feature_names if feature_names is not None else getattr(X, "columns", None)
         self.feature_names = None if names is None else tuple(map(str, names))
         self._block_rows = block_rows or rows_of_blocks(self.n_features)

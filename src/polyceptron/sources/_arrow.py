@@ -134,7 +134,7 @@ class ArrowTable(TableFile):
         if pt.is_dictionary(column.type):
             column = column.dictionary_decode()
         found = column.dictionary_encode()
-        values = found.dictionary.to_pylist()
+        values = [None if value != value else value for value in found.dictionary.to_pylist()]
         codes = found.indices.to_numpy(zero_copy_only=False)
         if found.indices.null_count:  # they came as NaN
             codes = np.nan_to_num(codes, nan=len(values)).astype(np.int64)

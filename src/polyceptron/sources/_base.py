@@ -89,6 +89,11 @@ class Source(ABC):
     target: str | None = None
     n_left_out: int = 0
 
+    def __repr__(self) -> str:
+        labels = ", ".join(map(repr, self.classes.tolist()[:5]))
+        size = f"{self.n_samples} rows x {self.n_features} features"
+        return f"<{type(self).__name__}: {size}, classes {labels}>"
+
     @abstractmethod
     def blocks(self, view: View, n_threads: int = 1) -> Blocks:
         """The rows as a learner sees them."""

@@ -6,6 +6,7 @@ the process there; and what has been read is not counted as memory in use.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from tokenize import TokenError
@@ -35,6 +36,7 @@ class ArrayFile:
     def __init__(self, path: Path, offset: int, shape: tuple[int, ...], dtype: Any) -> None:
         self.path, self.offset, self.shape = path, offset, shape
         self.dtype = np.dtype(dtype)
+        self._time = path.stat().st_mtime_ns
 
     @classmethod
     def of_npy(cls, path: Path) -> ArrayFile:
@@ -68,14 +70,21 @@ class ArrayFile:
                 while room:
                     n = file.readinto(room)
                     if not n:
-                        row = (file.tell() - self.offset) // max(1, self._row_bytes)
-                        raise SourceError(
-                            f"{self.path}: ends in row {row}, and had {self.shape[0]} rows: "
-                            "it became shorter while it was read"
-                        )
+                        break
                     room = room[n:]
+                if room or os.fstat(file.fileno()).st_mtime_ns != self._time:
+                    raise self._changed(os.fstat(file.fileno()).st_size, start)
         except OSError as error:
             raise SourceError(f"{self.path}: row {start}: {error.strerror or error}") from error
+
+    def _changed(self, size: int, start: int) -> SourceError:
+        rows = (size - self.offset) // max(1, self._row_bytes)
+        if rows >= self.shape[0]:
+            what = f"row {start}: the file has changed since it was opened"
+        else:
+            what = f"ends in row {max(0, rows)}, and had {self.shape[0]} rows: "
+            what += "it became shorter while it was read"
+        return SourceError(f"{self.path}: {what}")
 
 
 def npy_header(path: Path) -> tuple[tuple[int, ...], bool, np.dtype[Any], int]:

@@ -100,6 +100,11 @@ def open_blocks(
     (3, ('age', 'colour=grey', 'colour=red'), ['cat', 'dog'])
     """
     if isinstance(path, tuple) and len(path) == 2 and not _are_paths(path):
+        given = {"target": target, "features": features, "drop": drop, "categories": categories}
+        given |= {"missing": missing, "dtype": dtype, "cache_dir": cache_dir, "header": header}
+        for name, value in given.items():
+            if value is not None and np.size(value):
+                raise ValueError(f"{name} is for files; a pair of arrays is taken as it is")
         return ArraySource(path[0], path[1], weight)
     paths = files_of(path)
     labels, label_path = _labels(paths[0], target)

@@ -19,6 +19,8 @@ def files_of(path: PathLike | Sequence[PathLike]) -> list[Path]:
     In a directory, names that begin with a point or an underscore are passed over, as are
     directories.
     """
+    if not isinstance(path, str | os.PathLike | list | tuple) or path == "":
+        raise SourceError(f"path must be a file, a folder, a pattern or a list; got {path!r}")
     if not isinstance(path, str | os.PathLike):
         found = [Path(one) for one in path]
         for one in found:

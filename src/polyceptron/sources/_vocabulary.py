@@ -145,5 +145,7 @@ class Classes:
 
 def as_classes(kind: str, labels: Sequence[Any]) -> NDArray[Any]:
     """The labels as an array of their type."""
-    types = {"bool": np.bool_, "float": np.float64}
+    types: dict[str, Any] = {"bool": np.bool_, "float": np.float64}
+    if kind == "int" and max(labels) > np.iinfo(np.int64).max:
+        types["int"] = np.uint64
     return np.array(labels, dtype=types.get(kind))
