@@ -532,7 +532,7 @@ def test_errors_of_the_work_are_those_of_the_user(one):
 
 
 def test_rows_that_were_closed(one):
-    X, y = noisy(500)
+    X, y, _ = noisy(500)
     rows = DaskBlocks(da.from_array(X, chunks=-1), da.from_array(y, chunks=-1), client=one)
     rows.close()
     with pytest.raises(ClusterError, match="these rows were closed"):
