@@ -1,5 +1,6 @@
 """Learning on a Dask cluster: the same bits wherever the rows are, and whatever is lost."""
 
+import gc
 import os
 import pickle
 import signal
@@ -183,6 +184,7 @@ def soon(condition):
     """Whether something becomes true: the scheduler is told of what is let go of later."""
     end = time.monotonic() + 20
     while not condition() and time.monotonic() < end:
+        gc.collect()  # fits that failed live on in tracebacks
         time.sleep(0.05)
     return condition()
 
