@@ -60,13 +60,25 @@ def record(dataset, method, repetition, fold, right, rows=100, seconds=0.1, hype
 
 
 def children_of(pid):
+    """The children of a process: number, and when each was started."""
     tasks = pathlib.Path(f"/proc/{pid}/task/{pid}/children")
-    return [int(child) for child in tasks.read_text().split()] if tasks.exists() else []
+    numbers = tasks.read_text().split() if tasks.exists() else []
+    return [(number, status_of(number)[19]) for number in numbers]
 
 
-def alive(pid):
-    status = pathlib.Path(f"/proc/{pid}/stat")
-    return status.exists() and status.read_text().rpartition(")")[2].split()[0] != "Z"
+def status_of(pid):
+    """The fields after the name: the first is the state, the twentieth the start."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return ["Z"] * 20
+
+
+def alive(child):
+    """Whether a process is still there, and not another of its number."""
+    pid, begun = child
+    status = status_of(pid)
+    return status[0] != "Z" and status[19] == begun
 
 
 class TestProtocol:

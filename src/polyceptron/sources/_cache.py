@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import secrets
 import shutil
 import time
@@ -148,17 +149,33 @@ class Entry:
 
     def keep(self, stamps: Sequence[Stamp], converted: Converted) -> Converted:
         """Make this what is found from now on, unless another process was first."""
-        other = self.find()
-        if other is None:
-            before = self._read()
-            self._write(stamps, converted)
-            if before is not None:
-                self._remove(before[2].folder)
-            other = self.find() or converted
-        if other.folder != converted.folder:
-            self._remove(converted.folder)
-        self._sweep(other.folder)
+        with self._alone():
+            other = self.find()
+            if other is None:
+                before = self._read()
+                self._write(stamps, converted)
+                if before is not None:
+                    self._remove(before[2].folder)
+                other = converted
+            else:
+                self._remove(converted.folder)
+            self._sweep(other.folder)
         return other
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """One process or thread at a time decides what is kept; where folders can be locked."""
+        try:
+            import fcntl
+        except ImportError:  # pragma: no cover - Windows has no such lock
+            yield
+            return
+        handle = os.open(self.folder, os.O_RDONLY)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(handle)
 
     def _remove(self, name: str) -> None:
         shutil.rmtree(self.folder / name, ignore_errors=True)
@@ -168,6 +185,7 @@ class Entry:
         for folder in self.folder.iterdir():
             if folder.name == kept or not folder.is_dir():
                 continue
-            times = [path.stat().st_mtime for path in (folder, *folder.rglob("*"))]
-            if time.time() - max(times) > _DAY:
-                self._remove(folder.name)
+            with contextlib.suppress(FileNotFoundError):  # whose it is may remove it just now
+                times = [path.stat().st_mtime for path in (folder, *folder.rglob("*"))]
+                if time.time() - max(times) > _DAY:
+                    self._remove(folder.name)
