@@ -95,6 +95,13 @@ class TestOutOfCore:
         assert model_of(tmp_path / "a.json") == model_of(tmp_path / "b.json")
         assert json.loads((tmp_path / "b.json").read_text())["summary"]["target"] == "class"
 
+    def test_a_name_may_have_a_comma(self, tmp_path):
+        (tmp_path / "d.csv").write_text(text_of(people(60), ("age", "dose, mg", "colour", "class")))
+        ask = ("fit", tmp_path / "d.csv", "-t", "class", *BATCH, "--drop", "dose, mg", "-o")
+        done(*ask, tmp_path / "a.json")
+        done(*ask, tmp_path / "b.json", "--out-of-core")
+        assert model_of(tmp_path / "a.json") == model_of(tmp_path / "b.json")
+
     def test_rows_without_names(self, tmp_path):
         rng = np.random.default_rng(0)
         X = rng.standard_normal((200, 3))

@@ -158,7 +158,12 @@ class Course(Generic[State]):
         rank = () if self.best_rank is None else self.best_rank
         since = np.array([self.fewest, float(self.since)])
         more = {"best_rank": np.array(rank, float), "since": since}
-        return _named("state", state) | _named("best", best) | _packed_rows(self.rows) | more
+        return (
+            _named("state", state)
+            | _named("best", best)
+            | _named("history", _columns(self.rows))
+            | more
+        )
 
     @classmethod
     def unpack(cls, learner: Learner[State], data: Blocks, record: Record) -> Course[State]:
@@ -182,8 +187,8 @@ def _of(name: str, record: Record) -> Record:
     return {key[len(start) :]: value for key, value in record.items() if key.startswith(start)}
 
 
-def _packed_rows(rows: list[dict[str, float]]) -> Record:
-    return _named("history", {name: np.array([row[name] for row in rows]) for name in rows[0]})
+def _columns(rows: list[dict[str, float]]) -> dict[str, Floats]:
+    return {name: np.array([row[name] for row in rows]) for name in rows[0]}
 
 
 def _unpacked_rows(record: Record) -> list[dict[str, float]]:
@@ -255,7 +260,7 @@ def _run_on(
     assert course.best is not None
     state = step.state if step.finished else learner._conclude(data, course.best, step.state)
     progress.run(start, len(rows), rows[-1], why)
-    history = {name: np.array([row[name] for row in rows]) for name in rows[0]}
+    history = _columns(rows)
     rank = learner._rank(data, state)
     journal.drop(name)
     return Run(state, rank, history, len(rows), why != "stopped")

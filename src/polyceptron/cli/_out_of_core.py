@@ -86,18 +86,14 @@ def open_source(
         return open_blocks(
             data,
             target,
-            features=_listed(features) or None,
-            drop=_listed(drop),
-            categories=_listed(categories),
+            features=features or None,
+            drop=drop,
+            categories=categories,
             missing=missing,
             header=header,
             cache_dir=cache_dir,
             progress=lambda done, total: waiting.say("Converting", done, total),
         )
-
-
-def _listed(values: Sequence[str]) -> list[str]:
-    return [name.strip() for value in values for name in value.split(",") if name.strip()]
 
 
 def refuse_options(learner: str, test_size: float | None, cv: int | None) -> None:
