@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -27,9 +28,9 @@ class SourceProblem(Problem):
 class FitsBlocks(PolyhedralClassifier):
     """A learner whose every look at the rows is a sum over blocks."""
 
+    @abstractmethod
     def _learn(self, problem: Problem) -> None:
         """Learn from these rows, wherever they are."""
-        raise NotImplementedError
 
     def fit_blocks(self, source: Source) -> Self:
         """Learn the polyhedron of the inside class from rows that need not be in memory.

@@ -18,7 +18,7 @@ from polyceptron.blocks import ArrayBlocks, count_threads, kernel_rows
 from polyceptron.checkpoint import Journal, as_checkpoint
 from polyceptron.criterion import Planes
 from polyceptron.learners._base import Problem
-from polyceptron.learners._blocks import FitsBlocks
+from polyceptron.learners._blocks import FitsBlocks, SourceProblem
 from polyceptron.learners._hyperplanes import FIT, Rows, learn, needed, rows_of, trials
 from polyceptron.learners._large import Found, Large
 from polyceptron.learners._parameters import (
@@ -221,15 +221,11 @@ class Polyceptron(FitsBlocks):
             rows, labels = self._validated(X, y, reset=True)
             check_classification_targets(labels)
             classes = np.unique(labels)
-            for name in set(vars(self)) & _FITTED:  # three classes leave others than two
-                delattr(self, name)
             if len(classes) > 2:
+                self._forget()
                 self._fit_each(rows, labels, classes, sample_weight)
             else:
-                problem = self._problem(X, y, sample_weight)
-                journal = self._journal(problem.data, self.inside, problem.coordinates)
-                self._fit_two(problem, journal)
-                journal.finish()
+                self._learn(self._problem(X, y, sample_weight))
         return self
 
     def fit_blocks(self, source: Source) -> Self:
@@ -250,18 +246,24 @@ class Polyceptron(FitsBlocks):
         self : object
             The fitted estimator. If anything goes wrong it is left as it was.
         """
-        self._check_parameters()
-        with self._all_or_nothing():
-            for name in set(vars(self)) & _FITTED:
-                delattr(self, name)
-            problem = self._problem_of(source)
-            journal = self._journal(problem.data, self.inside, problem.coordinates)
-            large = Large(problem, count_threads(self.n_jobs, source.n_samples))
-            self._fit_two(large.in_memory(), journal, large)
-            journal.finish()
-        return self
+        return super().fit_blocks(source)
+
+    def _forget(self) -> None:
+        """Forget the last fit: three classes leave other attributes than two."""
+        for name in set(vars(self)) & _FITTED:
+            delattr(self, name)
 
     # --- two classes --------------------------------------------------------------------
+
+    def _learn(self, problem: Problem) -> None:
+        self._forget()
+        journal = self._journal(problem.data, self.inside, problem.coordinates)
+        large = None
+        if isinstance(problem, SourceProblem):
+            large = Large(problem, count_threads(self.n_jobs, problem.data.n_samples))
+            problem = large.in_memory()
+        self._fit_two(problem, journal, large)
+        journal.finish()
 
     def _fit_two(self, problem: Problem, journal: Journal, large: Large | None = None) -> None:
         """Learn from rows in memory; of a large source they are a part, and all refine it."""
