@@ -41,13 +41,13 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.report import PACKAGES
 from polyceptron import datasets
-from polyceptron._atomic import write_text
-from polyceptron.centre import matched_mean
-from polyceptron.experiments.folds import seed_of
-from polyceptron.experiments.journal import versions
-from polyceptron.experiments.processes import in_processes
-from polyceptron.learners._hyperplanes import FIT, Rows, centre_of, refined, with_offset
-from polyceptron.learners._selection import Setting
+from polyceptron.learners.polyceptron.centre import matched_mean
+from polyceptron.learners.polyceptron.hyperplanes import FIT, Rows, centre_of, refined, with_offset
+from polyceptron.learners.polyceptron.selection import Setting
+from polyceptron.paper.folds import seed_of
+from polyceptron.paper.journal import versions
+from polyceptron.paper.processes import in_processes
+from polyceptron.utils.atomic import write_text
 
 Floats = NDArray[np.float64]
 PROBLEMS = (("dataset1", 0), ("dataset2", 0), ("dataset1", 10), ("dataset2", 10))

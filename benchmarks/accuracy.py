@@ -42,10 +42,10 @@ from benchmarks import contenders, realdata
 from benchmarks.registry import Bar
 from benchmarks.report import PACKAGES, environment
 from polyceptron import datasets
-from polyceptron._atomic import write_text
-from polyceptron.experiments.folds import hyperplanes_of, seed_of
-from polyceptron.experiments.journal import Journal, JournalError, versions
-from polyceptron.experiments.processes import in_processes
+from polyceptron.paper.folds import hyperplanes_of, seed_of
+from polyceptron.paper.journal import Journal, JournalError, versions
+from polyceptron.paper.processes import in_processes
+from polyceptron.utils.atomic import write_text
 
 GROUPS = ("synthetic", "noise", "cv", *realdata.GROUPS)
 FACES = {"dataset1": 3, "dataset2": 4, "ionosphere": 2, "breast-cancer": 2}

@@ -10,7 +10,8 @@ import numpy as np
 from benchmarks.data import Case, polyhedral
 from benchmarks.registry import Bar, Measurement, Sizes, benchmark
 from benchmarks.timing import check_yardstick, in_turns, read_in_streams, read_once
-from polyceptron.criterion import decide, gradient
+from polyceptron.optim.criterion import gradient
+from polyceptron.scoring import decide
 
 
 def numpy_step(X, y, W, b):

@@ -26,14 +26,15 @@ from functools import partial
 
 import dask.array as da
 import numpy as np
-from distributed import Client, LocalCluster
 from distributed.protocol import pickle
 
-from polyceptron.blocks import OrderedSum
-from polyceptron.criterion import Gradient, GradientOf, Planes
-from polyceptron.dask import BatchPolyceptron, DaskBlocks
-from polyceptron.scaling import Coordinates
-from polyceptron.sources._base import View
+from distributed import Client, LocalCluster
+from polyceptron.data.blocks import OrderedSum
+from polyceptron.data.scaling import Coordinates
+from polyceptron.data.source import View
+from polyceptron.distributed import BatchPolyceptron, DaskBlocks
+from polyceptron.optim.criterion import GradientOf
+from polyceptron.optim.planes import Gradient, Planes
 
 ROWS, COLUMNS, K = 65_536, 20, 3
 

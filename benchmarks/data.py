@@ -8,9 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from polyceptron.blocks import ArrayBlocks, kernel_rows
-from polyceptron.criterion import Planes, decide, gradient
+from polyceptron.data.blocks import ArrayBlocks, kernel_rows
 from polyceptron.datasets import make_polyhedron
+from polyceptron.optim.criterion import gradient
+from polyceptron.optim.planes import Planes
+from polyceptron.scoring import decide
 
 
 @dataclass(frozen=True)

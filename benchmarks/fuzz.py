@@ -31,7 +31,7 @@ from hypothesis import strategies as st
 
 from benchmarks.report import environment
 from polyceptron import learners, model_file
-from polyceptron.encoding import Column, Encoding
+from polyceptron.data.encoding import Column, Encoding
 
 Choices = random.Random
 Mutation = Callable[[Choices, Any], Any]

@@ -25,9 +25,10 @@ import numpy as np
 
 from benchmarks.registry import Bar, Measurement, Sizes, benchmark
 from polyceptron import open_blocks
-from polyceptron.criterion import Planes, gradient
-from polyceptron.scaling import Coordinates
-from polyceptron.sources._base import View
+from polyceptron.data.scaling import Coordinates
+from polyceptron.data.source import View
+from polyceptron.optim.criterion import gradient
+from polyceptron.optim.planes import Planes
 
 N_COLUMNS, N_HYPERPLANES, MARGIN = 20, 3, 20.0
 _FIT = """

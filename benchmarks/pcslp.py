@@ -14,8 +14,8 @@ from scipy.optimize import linprog
 from benchmarks.registry import Bar, Measurement, Sizes, benchmark
 from benchmarks.timing import in_turns
 from polyceptron.datasets import load_breast_cancer, load_ionosphere, make_dataset1, make_dataset2
-from polyceptron.learners.pcslp import PCSLP, Classes
-from polyceptron.lp import SeparationLP
+from polyceptron.learners.pcslp.learner import PCSLP, Classes
+from polyceptron.learners.pcslp.programs import SeparationLP
 
 Programs = list[NDArray]
 """The responsible hyperplanes of one program after the other."""

@@ -46,8 +46,8 @@ def write_model(path, n_columns):
     import numpy as np
 
     from polyceptron import BatchPolyceptron
+    from polyceptron.data.encoding import Column, Encoding
     from polyceptron.datasets import make_polyhedron
-    from polyceptron.encoding import Column, Encoding
     from polyceptron.model_file import save_model
 
     X, y, _ = make_polyhedron(1000, n_columns, 3, random_state=0)

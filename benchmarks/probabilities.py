@@ -24,8 +24,8 @@ from threadpoolctl import threadpool_limits
 from benchmarks.accuracy import FULL, rows_of
 from benchmarks.report import environment
 from polyceptron import Polyceptron
-from polyceptron._atomic import write_text
-from polyceptron.experiments.processes import in_processes
+from polyceptron.paper.processes import in_processes
+from polyceptron.utils.atomic import write_text
 
 SPLITS = {
     ("synthetic", "dataset1"): 10,

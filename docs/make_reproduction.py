@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from polyceptron.experiments.reproduce import FOLDS, read_table
-from polyceptron.experiments.table import to_csv, to_markdown
+from polyceptron.paper.reproduce import FOLDS, read_table
+from polyceptron.paper.table import to_csv, to_markdown
 
 DOCS = Path(__file__).parent
 STORED = DOCS / "results" / f"{FOLDS}.gz"

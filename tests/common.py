@@ -8,7 +8,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from polyceptron import OC1, PCSLP, SPLA1, SPLA2, BatchPolyceptron, OnlinePolyceptron, Polyceptron
-from polyceptron.blocks import ArrayBlocks
+from polyceptron.data.blocks import ArrayBlocks
 
 PERCEPTRONS = [BatchPolyceptron, OnlinePolyceptron]
 SETTINGS = {

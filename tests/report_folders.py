@@ -2,12 +2,12 @@
 
 from dataclasses import asdict
 
-from polyceptron.experiments.convergence import ORDERS, Cell, runs, searches
-from polyceptron.experiments.convergence.runs import Key
-from polyceptron.experiments.convergence.study import RUNS_FILE, SEARCHES_FILE
-from polyceptron.experiments.journal import Journal
-from polyceptron.experiments.protocol import load_protocol
-from polyceptron.experiments.reproduce import FOLDS, header
+from polyceptron.paper.convergence import ORDERS, Cell, runs, searches
+from polyceptron.paper.convergence.runs import Key
+from polyceptron.paper.convergence.study import RUNS_FILE, SEARCHES_FILE
+from polyceptron.paper.journal import Journal
+from polyceptron.paper.protocol import load_protocol
+from polyceptron.paper.reproduce import FOLDS, header
 
 RIGHT = {"batch": 97, "online-paper": 99, "cart": 90}
 

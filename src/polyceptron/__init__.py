@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from polyceptron import datasets, explain, export, geometry, plots
-    from polyceptron.checkpoint import Checkpoint, CheckpointError
     from polyceptron.learners import (
         OC1,
         PCSLP,
@@ -17,8 +16,9 @@ if TYPE_CHECKING:
         OnlinePolyceptron,
         Polyceptron,
     )
-    from polyceptron.lp import LPError
+    from polyceptron.learners.pcslp.programs import LPError
     from polyceptron.model_file import ModelFileError, load_model, save_model
+    from polyceptron.optim.checkpoint import Checkpoint, CheckpointError
     from polyceptron.polyhedron import Polyhedron
     from polyceptron.sources import open_blocks
 
@@ -55,9 +55,9 @@ _HOME = {
     "SPLA1": "polyceptron.learners",
     "SPLA2": "polyceptron.learners",
     "BatchPolyceptron": "polyceptron.learners",
-    "Checkpoint": "polyceptron.checkpoint",
-    "CheckpointError": "polyceptron.checkpoint",
-    "LPError": "polyceptron.lp",
+    "Checkpoint": "polyceptron.optim.checkpoint",
+    "CheckpointError": "polyceptron.optim.checkpoint",
+    "LPError": "polyceptron.learners.pcslp.programs",
     "ModelFileError": "polyceptron.model_file",
     "OnlinePolyceptron": "polyceptron.learners",
     "Polyceptron": "polyceptron.learners",

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from polyceptron._blas import ONE_BLAS_THREAD
-from polyceptron._types import Floats
+from polyceptron.utils.blas import ONE_BLAS_THREAD
+from polyceptron.utils.types import Floats
 
 _BOUNDS = [(-8.0, 8.0), (-12.0, 6.0)]
 _USUAL_LOG_SLOPE, _SPREAD = 1.5, 0.5

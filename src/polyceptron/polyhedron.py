@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polyceptron._checks import as_columns, as_count, as_floats, as_names, check_faces
-from polyceptron._rows import as_rows
-from polyceptron._scores import scores
-from polyceptron._text import inequality
-from polyceptron._types import Floats
+from polyceptron.scoring import as_rows, scores
+from polyceptron.utils.checks import as_columns, as_count, as_floats, as_names, check_faces
+from polyceptron.utils.text import inequality
+from polyceptron.utils.types import Floats
 
 
 @dataclass(frozen=True, eq=False, slots=True, init=False, repr=False)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 if TYPE_CHECKING:
-    from polyceptron.encoding import Encoding
+    from polyceptron.data.encoding import Encoding
     from polyceptron.readers import Reader, Table
 
 
@@ -155,7 +155,7 @@ def _features(
 def _without_gaps(table: Table, target: str, missing: str | None) -> tuple[Table, int]:
     import numpy as np
 
-    from polyceptron.encoding import is_missing
+    from polyceptron.data.encoding import is_missing
     from polyceptron.readers import ReaderError
 
     gaps = {name: is_missing(values) for name, values in table.columns.items()}
@@ -200,7 +200,7 @@ def _labels(table: Table, target: str) -> Any:
 def _encoding(
     table: Table, columns: Sequence[str], fill: bool, categories: Sequence[str]
 ) -> Encoding:
-    from polyceptron.encoding import Column, Encoding
+    from polyceptron.data.encoding import Column, Encoding
     from polyceptron.readers import ReaderError
 
     if table.matrix is not None:

@@ -131,7 +131,7 @@ def _change(
 def _say_change(
     loaded: Loaded, change: tuple[float, Any] | None, label: Any, weighed: bool
 ) -> None:
-    from polyceptron._text import quoted
+    from polyceptron.utils.text import quoted
 
     if change is None:
         click.echo(
@@ -217,7 +217,7 @@ def _say_faces(faces: Sequence[Any], label: Any) -> None:
 
 
 def _say_contributions(why: Any, names: Sequence[str], x: Any) -> None:
-    from polyceptron._text import quoted
+    from polyceptron.utils.text import quoted
 
     order = sorted(why.values, key=lambda name: -abs(why.values[name]))
     value = dict(zip(names, x.tolist(), strict=True))
@@ -260,7 +260,7 @@ def _numbers(loaded: Loaded, names: Sequence[str]) -> list[str]:
 
 
 def _places(names: Sequence[str], places: dict[str, int], option: str) -> list[int]:
-    from polyceptron.encoding import missing_columns
+    from polyceptron.data.encoding import missing_columns
 
     for name in names:
         if name not in places:

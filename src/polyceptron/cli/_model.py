@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 if TYPE_CHECKING:
-    from polyceptron.encoding import Encoding
+    from polyceptron.data.encoding import Encoding
     from polyceptron.readers import Reader, Table
 
 model_argument = click.argument("model", type=click.Path(dir_okay=False))
@@ -64,7 +64,7 @@ class Loaded:
         self, data: str, header: bool | None, more: Sequence[str] = ()
     ) -> tuple[Reader, Encoding]:
         """Open a file with rows for this model; columns `more` are none of its features."""
-        from polyceptron.encoding import missing_columns
+        from polyceptron.data.encoding import missing_columns
         from polyceptron.readers import ReaderError, open_table
 
         known = self.encoding
@@ -92,7 +92,7 @@ class Loaded:
         with reader:
             lacking = [name for name in more if name not in reader.names]
             if lacking:
-                from polyceptron.encoding import missing_columns
+                from polyceptron.data.encoding import missing_columns
                 from polyceptron.readers import ReaderError
 
                 raise ReaderError(f"{reader.name}: {missing_columns(lacking, reader.names)}")
@@ -104,7 +104,7 @@ class Loaded:
 
     def _by_place(self, reader: Reader, more: Sequence[str]) -> Encoding:
         """Take columns by name if the model has names but no encoding, else by place."""
-        from polyceptron.encoding import Column, Encoding
+        from polyceptron.data.encoding import Column, Encoding
         from polyceptron.readers import ReaderError
 
         if self.names is not None:
@@ -188,7 +188,7 @@ class Loaded:
     def _answer_of_one(self, X: Any, explain: bool) -> Answers:
         import numpy as np
 
-        from polyceptron.criterion import decide
+        from polyceptron.scoring import decide
 
         inside, polyhedron = self.estimator._inside, self.polyhedra[0][1]
         if explain:
@@ -252,7 +252,7 @@ def polyhedra_of(estimator: Any) -> list[tuple[Any, Any]]:
 def _refuse_gaps(table: Table, encoding: Encoding) -> None:
     import numpy as np
 
-    from polyceptron.encoding import is_missing
+    from polyceptron.data.encoding import is_missing
     from polyceptron.readers import ReaderError
 
     for column in encoding.columns:

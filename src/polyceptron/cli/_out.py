@@ -11,7 +11,7 @@ from typing import IO, Any
 
 import click
 
-from polyceptron import _atomic
+from polyceptron.utils import atomic
 
 force_option = click.option("--force", is_flag=True, help="Write over a file that is there.")
 
@@ -60,7 +60,7 @@ def check_free(path: str | None, force: bool, *inputs: str | None) -> None:
 def writing(path: str | None) -> Iterator[IO[bytes]]:
     """Give a file to write to; it takes its place when all is written."""
     if path is not None and path != "-":
-        with _atomic.replacing(Path(path)) as file:
+        with atomic.replacing(Path(path)) as file:
             yield file
         return
     if sys.stdout is None:

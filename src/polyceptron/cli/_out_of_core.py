@@ -156,9 +156,9 @@ class TallyOf:
 def tally(estimator: Any, source: Source) -> Tally:
     """The answers of a model to all rows."""
     from polyceptron.cli._options import cores
-    from polyceptron.criterion import Planes
-    from polyceptron.scaling import identity
-    from polyceptron.sources._base import View
+    from polyceptron.data.scaling import identity
+    from polyceptron.data.source import View
+    from polyceptron.optim.planes import Planes
 
     data = source.blocks(View(identity(source.n_features), estimator._inside), cores())
     planes = Planes.of(estimator.coef_, estimator.intercept_)
@@ -175,7 +175,7 @@ def some_rows(source: Source) -> Any:
 
 def encoding_of(source: Source) -> Any:
     """How a table becomes features; None where the columns have no names."""
-    from polyceptron.encoding import Column, Encoding
+    from polyceptron.data.encoding import Column, Encoding
 
     if source.encoding is not None or source.feature_names is None:
         return source.encoding

@@ -17,7 +17,7 @@ from polyceptron.cli._out import check_free, force_option, out_option, writing
 
 if TYPE_CHECKING:
     from polyceptron.cli._model import Loaded
-    from polyceptron.encoding import Encoding
+    from polyceptron.data.encoding import Encoding
 
 
 @click.command(short_help="Answer the rows of a file.")

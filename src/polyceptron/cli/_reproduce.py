@@ -12,7 +12,7 @@ import click
 from polyceptron.cli._options import check_resume, measuring, need_report_parts
 
 if TYPE_CHECKING:
-    from polyceptron.experiments.table import Row, Table
+    from polyceptron.paper.table import Row, Table
 
 
 def _keys(_: click.Context, __: click.Parameter, value: tuple[str, ...]) -> list[str] | None:
@@ -67,11 +67,11 @@ def reproduce(
     from rich.console import Console
 
     from polyceptron.cli._progress import Progress
-    from polyceptron.experiments.journal import read_journal
-    from polyceptron.experiments.protocol import load_protocol
-    from polyceptron.experiments.report import write_report
-    from polyceptron.experiments.reproduce import FOLDS
-    from polyceptron.experiments.reproduce import reproduce as measure
+    from polyceptron.paper.journal import read_journal
+    from polyceptron.paper.protocol import load_protocol
+    from polyceptron.paper.report import write_report
+    from polyceptron.paper.reproduce import FOLDS
+    from polyceptron.paper.reproduce import reproduce as measure
 
     n = load_protocol().quick_repetitions if quick else repetitions
     progress = Progress("Measuring folds")

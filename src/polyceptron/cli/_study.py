@@ -33,8 +33,8 @@ def convergence(
     os.environ["POLYCEPTRON_QUIET"] = "1"  # the bar is on the line that the notice would take
 
     from polyceptron.cli._progress import Progress
-    from polyceptron.experiments.convergence import findings, run_study
-    from polyceptron.experiments.report import write_report
+    from polyceptron.paper.convergence import findings, run_study
+    from polyceptron.paper.report import write_report
 
     progress = Progress("Running")
     try:

@@ -11,7 +11,7 @@ import click
 
 def shown(label: Any) -> str:
     """Return a label on one line, whatever it holds."""
-    from polyceptron._text import quoted
+    from polyceptron.utils.text import quoted
 
     text = str(label)
     return text if text.isprintable() and text.strip() == text and text else quoted(text)

@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyceptron._checks import as_count
-from polyceptron._types import Floats
 from polyceptron.datasets._bunch import as_generator
 from polyceptron.polyhedron import Polyhedron
+from polyceptron.utils.checks import as_count
+from polyceptron.utils.types import Floats
 
 # Points that fix where the faces stand, and rounds of drawing before a class counts as empty.
 _PILOT = 10_000

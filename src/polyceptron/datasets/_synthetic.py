@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from polyceptron._checks import as_count
 from polyceptron.datasets._bunch import Table, as_generator
 from polyceptron.polyhedron import Polyhedron
+from polyceptron.utils.checks import as_count
 
 # Section 4.1 of the paper; the last number of each row is the offset.
 _FACES_1 = (

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyceptron._types import Floats
 from polyceptron.datasets._bunch import Table
+from polyceptron.utils.types import Floats
 
 _IONOSPHERE = """\
 Ionosphere

@@ -12,9 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from polyceptron._checks import as_count, as_floats
-from polyceptron._text import quoted
-from polyceptron._types import Floats
 from polyceptron.explain._subject import (
     ExplainError,
     Leaves,
@@ -30,6 +27,9 @@ from polyceptron.explain._subject import (
 )
 from polyceptron.geometry._faces import as_roots, listed
 from polyceptron.geometry._projection import Goal, Nearest, first, length
+from polyceptron.utils.checks import as_count, as_floats
+from polyceptron.utils.text import quoted
+from polyceptron.utils.types import Floats
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from polyceptron._text import inequality
-from polyceptron._types import Floats
 from polyceptron.explain._subject import (
     ExplainError,
     OnePolyhedron,
@@ -20,6 +18,8 @@ from polyceptron.explain._subject import (
 )
 from polyceptron.geometry._faces import as_roots
 from polyceptron.geometry._projection import Goal, length, too_large
+from polyceptron.utils.text import inequality
+from polyceptron.utils.types import Floats
 
 
 class Face(NamedTuple):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from polyceptron._checks import as_count
-from polyceptron._text import inequality
 from polyceptron.explain._subject import Leaves, names_of, one_polyhedron, parts, subject
 from polyceptron.polyhedron import Polyhedron
+from polyceptron.utils.checks import as_count
+from polyceptron.utils.text import inequality
 
 
 def rules(model: Any, digits: int = 3) -> str:

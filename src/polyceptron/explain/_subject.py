@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from polyceptron._checks import as_floats, refuse_text
-from polyceptron._types import Floats
 from polyceptron.geometry import GeometryError
 from polyceptron.polyhedron import Polyhedron
+from polyceptron.utils.checks import as_floats, refuse_text
+from polyceptron.utils.types import Floats
 
 
 class ExplainError(ValueError):

@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from polyceptron.encoding import Encoding
+    from polyceptron.data.encoding import Encoding
     from polyceptron.export._shared import ExportError, ExportOptionError
     from polyceptron.export.c import to_c
     from polyceptron.export.javascript import to_javascript

@@ -8,7 +8,7 @@ from polyceptron import export as formats
 from polyceptron.export._shared import ExportOptionError, check_labels, check_polyhedron, features
 
 if TYPE_CHECKING:
-    from polyceptron.encoding import Encoding
+    from polyceptron.data.encoding import Encoding
     from polyceptron.polyhedron import Polyhedron
 
 _TAKES = {

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from polyceptron._types import Floats
 from polyceptron.polyhedron import Polyhedron
+from polyceptron.utils.types import Floats
 
 if TYPE_CHECKING:
-    from polyceptron.encoding import Encoding
+    from polyceptron.data.encoding import Encoding
 
 Label: TypeAlias = bool | int | float | str
 

@@ -20,7 +20,7 @@ from polyceptron.export._shared import (
 from polyceptron.polyhedron import Polyhedron
 
 if TYPE_CHECKING:
-    from polyceptron.encoding import Encoding
+    from polyceptron.data.encoding import Encoding
 
 MODULES = ("commonjs", "esm")
 _WORDS = (

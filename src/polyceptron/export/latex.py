@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from polyceptron._checks import as_count
-from polyceptron._types import Floats
 from polyceptron.export._shared import ExportOptionError, check_polyhedron, made_by
 from polyceptron.polyhedron import Polyhedron
+from polyceptron.utils.checks import as_count
+from polyceptron.utils.types import Floats
 
 # Ligatures and shorthands are broken up as well: names come out as they are.
 _SPECIALS = {

@@ -13,8 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from polyceptron._checks import as_columns
-from polyceptron._types import Floats
 from polyceptron.export._shared import (
     ExportError,
     brief,
@@ -26,6 +24,8 @@ from polyceptron.export._shared import (
     safe,
 )
 from polyceptron.polyhedron import Polyhedron
+from polyceptron.utils.checks import as_columns
+from polyceptron.utils.types import Floats
 
 
 def to_scipy(polyhedron: Polyhedron) -> tuple[Floats, Floats]:

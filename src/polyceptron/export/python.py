@@ -17,7 +17,7 @@ from polyceptron.export._shared import (
 from polyceptron.polyhedron import Polyhedron
 
 if TYPE_CHECKING:
-    from polyceptron.encoding import Encoding
+    from polyceptron.data.encoding import Encoding
 
 
 def to_python(

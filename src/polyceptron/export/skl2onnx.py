@@ -8,7 +8,7 @@ import numpy as np
 
 from polyceptron.export._shared import need
 from polyceptron.export.onnx import DOUBLE, OPSET, Graph, label_array
-from polyceptron.oc1_tree import LEAF, Tree
+from polyceptron.learners.oc1.tree import LEAF, Tree
 
 
 def register_skl2onnx() -> None:

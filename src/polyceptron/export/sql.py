@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from polyceptron._types import Floats
 from polyceptron.export._shared import (
     ExportError,
     ExportOptionError,
@@ -20,9 +19,10 @@ from polyceptron.export._shared import (
     refuse_unwritable,
 )
 from polyceptron.polyhedron import Polyhedron
+from polyceptron.utils.types import Floats
 
 if TYPE_CHECKING:
-    from polyceptron.encoding import Encoding
+    from polyceptron.data.encoding import Encoding
 
 KINDS = ("select", "where", "case")
 _FAR = 1e308

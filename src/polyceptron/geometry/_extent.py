@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from polyceptron._types import Floats
 from polyceptron.geometry._faces import FAR, Faces, GeometryError, empty, question, unit_faces
 from polyceptron.geometry._nearest import EPS, Shortest, shortest, unlimited
 from polyceptron.polyhedron import Polyhedron
+from polyceptron.utils.types import Floats
 
 _HIGHS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 _FAR_OFF = 1e9

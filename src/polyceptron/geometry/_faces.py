@@ -9,10 +9,10 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polyceptron._checks import as_columns, as_floats
-from polyceptron._rows import as_rows, check_finite_rows
-from polyceptron._types import Floats
 from polyceptron.polyhedron import Polyhedron
+from polyceptron.scoring import as_rows, check_finite_rows
+from polyceptron.utils.checks import as_columns, as_floats
+from polyceptron.utils.types import Floats
 
 FAR = 1e300
 """Faces are taken to be no farther than this from the origin: sums of their offsets stay finite."""

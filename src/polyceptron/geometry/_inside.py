@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from polyceptron._checks import as_count
-from polyceptron._types import Floats
 from polyceptron.geometry._extent import balanced, bounding_box, chebyshev_ball, nearest_origin
 from polyceptron.geometry._faces import Faces, GeometryError, empty, question, unit_faces, with_box
 from polyceptron.polyhedron import Polyhedron
+from polyceptron.utils.checks import as_count
+from polyceptron.utils.types import Floats
 
 MOST_FEATURES = 8
 """Vertices can be as many as K to the power of d / 2: beyond this they are not listed."""

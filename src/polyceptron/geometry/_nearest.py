@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from polyceptron._types import Floats
+from polyceptron.utils.types import Floats
 
 EPS = float(np.finfo(float).eps)
 _NO_RESIDUAL = 1e-8

@@ -9,8 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polyceptron._scores import scores
-from polyceptron._types import Floats
 from polyceptron.geometry._faces import (
     GeometryError,
     as_roots,
@@ -21,6 +19,8 @@ from polyceptron.geometry._faces import (
 )
 from polyceptron.geometry._nearest import EPS, Limits, shortest
 from polyceptron.polyhedron import Polyhedron
+from polyceptron.scoring import scores
+from polyceptron.utils.types import Floats
 
 _HAIRS = tuple(4.0**power for power in range(11))
 """How far beyond the faces to aim, in roundings of their sums: the nearest that will do."""

@@ -14,11 +14,15 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from polyceptron._checks import refuse_text
-from polyceptron._rows import canonical
-from polyceptron._types import Floats
-from polyceptron.blocks import ArrayBlocks, Blocks, count_threads, kernel_rows
-from polyceptron.checkpoint import (
+from polyceptron.data.blocks import ArrayBlocks, Blocks, count_threads, kernel_rows
+from polyceptron.data.scaling import Coordinates, Ends, EndsOf, standardized, within_range
+from polyceptron.learners._parameters import (
+    check_inside,
+    check_known_labels,
+    check_two_classes,
+    check_weights,
+)
+from polyceptron.optim.checkpoint import (
     NO_JOURNAL,
     Journal,
     as_checkpoint,
@@ -26,15 +30,11 @@ from polyceptron.checkpoint import (
     digest_of,
     fingerprint,
 )
-from polyceptron.criterion import Planes, decide
-from polyceptron.learners._parameters import (
-    check_inside,
-    check_known_labels,
-    check_two_classes,
-    check_weights,
-)
+from polyceptron.optim.planes import Planes
 from polyceptron.polyhedron import Polyhedron
-from polyceptron.scaling import Coordinates, Ends, EndsOf, standardized, within_range
+from polyceptron.scoring import canonical, decide
+from polyceptron.utils.checks import refuse_text
+from polyceptron.utils.types import Floats
 
 _MOOT = {"checkpoint", "n_jobs", "prune", "random_state", "verbose"}
 """Parameters that change no result, or of which the journal itself keeps account."""

@@ -8,12 +8,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from polyceptron.blocks import count_threads
+from polyceptron.data.blocks import count_threads
+from polyceptron.data.scaling import Ends, EndsOf, identity
+from polyceptron.data.source import View
 from polyceptron.learners._base import PolyhedralClassifier, Problem
 from polyceptron.learners._parameters import check_two_classes, class_weights
-from polyceptron.scaling import Ends, EndsOf, identity
 from polyceptron.sources import Source, SourceError
-from polyceptron.sources._base import View
 
 
 @dataclass(frozen=True, slots=True)

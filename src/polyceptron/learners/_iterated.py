@@ -9,10 +9,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from polyceptron import solve
-from polyceptron.blocks import Blocks
-from polyceptron.checkpoint import Record, as_checkpoint
-from polyceptron.criterion import Planes
+from polyceptron.data.blocks import Blocks
 from polyceptron.learners._base import PolyhedralClassifier, Problem
 from polyceptron.learners._parameters import (
     check_flag,
@@ -22,10 +19,13 @@ from polyceptron.learners._parameters import (
     check_verbose,
     check_whole,
 )
+from polyceptron.optim import solver
+from polyceptron.optim.checkpoint import Record, as_checkpoint
+from polyceptron.optim.planes import Planes
 
 
 class IteratedClassifier(PolyhedralClassifier):
-    """Base of the learners that `polyceptron.solve` runs.
+    """Base of the learners that `polyceptron.optim.solver` runs.
 
     A learner says where a run starts (``_start``), what a step is (``_step``), how good a
     state is (``_rank``), when to stop (``_stopping``) and which hyperplanes a state stands
@@ -79,12 +79,12 @@ class IteratedClassifier(PolyhedralClassifier):
         label = problem.classes.tolist()[problem.inside]
         journal = self._journal(problem.data, label, problem.coordinates)
         seeds = self._seeds(journal.random(check_seed(self.random_state)))
-        run = solve.run(
+        run = solver.run(
             self,
             problem.data,
             (self._start(problem, seed) for seed in seeds),
             self._stopping(),
-            solve.Progress(self.verbose, type(self).__name__),
+            solver.Progress(self.verbose, type(self).__name__),
             journal,
         )
         self._publish(problem, self._answer(run.state))
@@ -122,13 +122,13 @@ class IteratedClassifier(PolyhedralClassifier):
         as_checkpoint(self.checkpoint)
 
     @abstractmethod
-    def _stopping(self) -> solve.Stopping: ...
+    def _stopping(self) -> solver.Stopping: ...
     @abstractmethod
     def _start(self, problem: Problem, seed: int) -> Any: ...
     @abstractmethod
-    def _step(self, data: Blocks, state: Any) -> solve.Step[Any]: ...
+    def _step(self, data: Blocks, state: Any) -> solver.Step[Any]: ...
     @abstractmethod
-    def _rank(self, data: Blocks, state: Any) -> solve.Rank: ...
+    def _rank(self, data: Blocks, state: Any) -> solver.Rank: ...
     @abstractmethod
     def _answer(self, state: Any) -> Planes: ...
 
@@ -176,7 +176,7 @@ class IteratedClassifier(PolyhedralClassifier):
         n_init = 1 if given else self.n_init
         return [int(seed) for seed in random.randint(0, 2**31 - 1, size=n_init)]
 
-    def _report(self, run: solve.Run[Any], deeper: int = 0) -> None:
+    def _report(self, run: solver.Run[Any], deeper: int = 0) -> None:
         """Set the fitted attributes that describe the run, and warn if it was cut short."""
         self.n_iter_ = run.n_iter
         self.converged_ = run.converged

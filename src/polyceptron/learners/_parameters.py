@@ -13,9 +13,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_sample_weight
 
-from polyceptron._checks import as_count, as_floats
-from polyceptron._types import Floats
-from polyceptron.blocks import BLOCK_ROWS, OrderedSum, rows_of_blocks
+from polyceptron.data.blocks import BLOCK_ROWS, OrderedSum, rows_of_blocks
+from polyceptron.utils.checks import as_count, as_floats
+from polyceptron.utils.types import Floats
 
 _LARGEST_TOTAL = 1e303
 """Sums of weights times scores stay below the largest number, about 1.8e308."""

@@ -7,14 +7,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from polyceptron import criterion, kernels, solve
-from polyceptron.blocks import Blocks
-from polyceptron.checkpoint import Record
-from polyceptron.criterion import Gradient, Planes, Pruning
+from polyceptron import kernels
+from polyceptron.data.blocks import Blocks
 from polyceptron.learners._base import Problem
 from polyceptron.learners._blocks import FitsBlocks
 from polyceptron.learners._iterated import IteratedClassifier
 from polyceptron.learners._parameters import check_flag, check_real, check_whole
+from polyceptron.optim import criterion, solver
+from polyceptron.optim.checkpoint import Record
+from polyceptron.optim.planes import Gradient, Planes
+from polyceptron.optim.pruning import Pruning
 
 _TOO_SOON = 50
 """Iterations before which a run does not settle: the first ones shake too much to judge by."""
@@ -195,16 +197,16 @@ class BatchPolyceptron(IteratedClassifier, FitsBlocks):
         check_flag("average", self.average)
         check_flag("prune", self.prune, "auto")
 
-    def _stopping(self) -> solve.Stopping:
+    def _stopping(self) -> solver.Stopping:
         patience = self.n_iter_no_change if self.tol is None else None
-        return solve.Stopping(self.max_iter, patience, at_least=_TOO_SOON)
+        return solver.Stopping(self.max_iter, patience, at_least=_TOO_SOON)
 
     def _start(self, problem: Problem, seed: int) -> BatchState:
         planes = self._first_planes(problem, seed)
         pruning = Pruning(problem.data, self.prune)
         return BatchState(planes, problem.coordinates.bias_unit, pruning, math.inf, math.inf, ())
 
-    def _step(self, data: Blocks, state: BatchState) -> solve.Step[BatchState]:
+    def _step(self, data: Blocks, state: BatchState) -> solver.Step[BatchState]:
         planes, unit, pruning, _, fewest, tail = state
         margin = float(self.margin) * unit * unit
         here = criterion.gradient(data, planes, margin, pruning)
@@ -224,7 +226,7 @@ class BatchPolyceptron(IteratedClassifier, FitsBlocks):
             "short": counted,
             "gradient_norm": norm,
         }
-        return solve.Step(state, following, solve.Rank(count, value), measures, finished)
+        return solver.Step(state, following, solver.Rank(count, value), measures, finished)
 
     def _conclude(self, data: Blocks, best: BatchState, last: BatchState) -> BatchState:
         if not self.average or self.tol is not None:
@@ -258,6 +260,6 @@ class BatchPolyceptron(IteratedClassifier, FitsBlocks):
     def _answer(self, state: BatchState) -> Planes:
         return state.planes
 
-    def _rank(self, data: Blocks, state: BatchState) -> solve.Rank:
+    def _rank(self, data: Blocks, state: BatchState) -> solver.Rank:
         margin = float(self.margin) * state.unit * state.unit
-        return solve.rank_planes(data, state.planes, margin)
+        return solver.rank_planes(data, state.planes, margin)

@@ -7,11 +7,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from polyceptron import kernels, solve
-from polyceptron._types import Floats
-from polyceptron.blocks import Blocks
-from polyceptron.checkpoint import Record
-from polyceptron.criterion import Planes
+from polyceptron import kernels
+from polyceptron.data.blocks import Blocks
+from polyceptron.data.visits import visits
 from polyceptron.learners._base import Problem
 from polyceptron.learners._blocks import FitsBlocks
 from polyceptron.learners._iterated import IteratedClassifier
@@ -22,7 +20,10 @@ from polyceptron.learners._parameters import (
     check_two_classes,
     check_whole,
 )
-from polyceptron.visits import visits
+from polyceptron.optim import solver
+from polyceptron.optim.checkpoint import Record
+from polyceptron.optim.planes import Planes
+from polyceptron.utils.types import Floats
 
 
 class OnlineState(NamedTuple):
@@ -262,8 +263,8 @@ class OnlinePolyceptron(IteratedClassifier, FitsBlocks):
         check_flag("average", self.average)
         check_flag("pocket", self.pocket, "auto")
 
-    def _stopping(self) -> solve.Stopping:
-        return solve.Stopping(self.max_iter, self.n_iter_no_change)
+    def _stopping(self) -> solver.Stopping:
+        return solver.Stopping(self.max_iter, self.n_iter_no_change)
 
     def _start(self, problem: Problem, seed: int) -> OnlineState:
         planes = self._first_planes(problem, seed)
@@ -275,7 +276,7 @@ class OnlinePolyceptron(IteratedClassifier, FitsBlocks):
         K, d = state.planes.arrays()[0].shape if self.average else (0, 0)
         return state._replace(n_seen=0, U=np.zeros((K, d)), u=np.zeros(K))
 
-    def _step(self, data: Blocks, state: OnlineState) -> solve.Step[OnlineState]:
+    def _step(self, data: Blocks, state: OnlineState) -> solver.Step[OnlineState]:
         state, measures = self._pass(data, state, shuffle=self.shuffle)
         finished = measures["updates"] == 0
         rank = self._rank(data, state) if self._pockets else None
@@ -283,7 +284,7 @@ class OnlinePolyceptron(IteratedClassifier, FitsBlocks):
             # The mean is not there yet, but these hyperplanes make no mistake.
             state = state._replace(answer=state.planes)
             rank = self._rank(data, state)
-        return solve.Step(state, state, rank, measures, finished)
+        return solver.Step(state, state, rank, measures, finished)
 
     @property
     def _pockets(self) -> bool:
@@ -342,6 +343,6 @@ class OnlinePolyceptron(IteratedClassifier, FitsBlocks):
         # `partial_fit` goes on at the answer, with a new mean.
         self._state = self._with_new_mean(state._replace(planes=state.answer))
 
-    def _rank(self, data: Blocks, state: OnlineState) -> solve.Rank:
+    def _rank(self, data: Blocks, state: OnlineState) -> solver.Rank:
         margin = float(self.margin) * state.unit * state.unit
-        return solve.rank_planes(data, state.answer, margin)
+        return solver.rank_planes(data, state.answer, margin)

@@ -12,15 +12,15 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from polyceptron._atomic import write_bytes
 from polyceptron.model_file._error import ModelFileError
 from polyceptron.model_file._json import MAX_BYTES, layout, parse
 from polyceptron.model_file._learners import read_learner, write_learner
 from polyceptron.model_file._node import Node
 from polyceptron.model_file._values import plain, read_labels, write_labels
+from polyceptron.utils.atomic import write_bytes
 
 if TYPE_CHECKING:
-    from polyceptron.encoding import Encoding
+    from polyceptron.data.encoding import Encoding
 
 __all__ = [
     "FORMAT",
@@ -208,7 +208,7 @@ def read_model(path: str | PathLike[str]) -> Model:
 
     Columns of text need the encoding, which `polyceptron fit` saves as well:
 
-    >>> from polyceptron.encoding import Encoding
+    >>> from polyceptron.data.encoding import Encoding
     >>> pets = {"weight": [3, 4, 30, 40], "coat": ["long", "short", "short", "long"]}
     >>> encoding = Encoding.learn(pets)
     >>> model = OC1(prune_share=0, random_state=0).fit(
@@ -323,7 +323,7 @@ def _read_features(node: Node) -> tuple[int, list[str] | None]:
 
 
 def _read_encoding(node: Node, n_features: int, names: list[str] | None) -> Encoding | None:
-    from polyceptron.encoding import Encoding
+    from polyceptron.data.encoding import Encoding
 
     if node.is_null:
         return None

@@ -78,7 +78,7 @@ def write_learner(estimator: Any) -> tuple[dict[str, Any], list[str]]:
 
 def _is_ours(kind: type, learner: type) -> bool:
     """Whether a class is the learner, or the same on Dask; a user's own may be anything."""
-    on_dask = kind.__module__.startswith("polyceptron.dask.") and issubclass(kind, learner)
+    on_dask = kind.__module__.startswith("polyceptron.distributed.") and issubclass(kind, learner)
     return kind is learner or on_dask
 
 

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from polyceptron._types import Floats
 from polyceptron.model_file._error import ModelFileError
 from polyceptron.model_file._json import MAX_DEPTH, brief
+from polyceptron.utils.types import Floats
 
 BEYOND_JSON = {"Infinity": math.inf, "-Infinity": -math.inf, "NaN": math.nan}
 """How measurements that are no finite numbers are written. Coefficients may not be such."""

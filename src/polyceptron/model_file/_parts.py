@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from polyceptron._types import Floats
 from polyceptron.model_file._error import ModelFileError
 from polyceptron.model_file._node import BEYOND_JSON, Node
 from polyceptron.model_file._values import (
@@ -19,6 +18,7 @@ from polyceptron.model_file._values import (
     read_place,
 )
 from polyceptron.polyhedron import Polyhedron
+from polyceptron.utils.types import Floats
 
 Fields = dict[str, Node]
 _EXPONENTS = -10_000, 10_000
@@ -154,8 +154,8 @@ class Stream(Part):
         return {"stream": values}
 
     def read(self, fields: Fields, model: Any) -> None:
-        from polyceptron.criterion import Planes
         from polyceptron.learners.online import OnlineState
+        from polyceptron.optim.planes import Planes
 
         K, d = model.coef_.shape
         inner = fields["stream"].record(*self._inner)
@@ -178,7 +178,7 @@ class Stream(Part):
 
     @staticmethod
     def _coordinates(inner: Fields, d: int) -> Any:
-        from polyceptron.scaling import Coordinates
+        from polyceptron.data.scaling import Coordinates
 
         scale, shift = inner["scale"].vector(d), inner["shift"].vector(d)
         for item in inner["scale"].items() if not (scale > 0).all() else []:
@@ -255,7 +255,7 @@ class Nodes(Part):
         return {"tree": nodes}
 
     def read(self, fields: Fields, model: Any) -> None:
-        from polyceptron.oc1_tree import LEAF, Tree
+        from polyceptron.learners.oc1.tree import LEAF, Tree
 
         nodes, d = fields["tree"].items(), model.n_features_in_
         tests: dict[int, tuple[Floats, float, int, int]] = {}

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyceptron._checks import as_floats
 from polyceptron.model_file._error import ModelFileError
 from polyceptron.model_file._json import MAX_DEPTH, brief
 from polyceptron.model_file._node import Node
+from polyceptron.utils.checks import as_floats
 
 Labels = NDArray[Any]
 

@@ -10,8 +10,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polyceptron._checks import as_count
-from polyceptron._types import Floats
 from polyceptron.plots import _paint as paint
 from polyceptron.plots import _style as style
 from polyceptron.plots._arguments import Wanted, as_array, choose_plane, labels_of
@@ -20,6 +18,8 @@ from polyceptron.plots._plane import Plane, room_around
 from polyceptron.plots._save import save
 from polyceptron.plots._slice import cut
 from polyceptron.polyhedron import Polyhedron
+from polyceptron.utils.checks import as_count
+from polyceptron.utils.types import Floats
 
 _COLOURS = 32
 """Of the GIF's palette: lines and text need few, and the file stays small."""

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polyceptron._types import Floats
 from polyceptron.plots import _plane as planes
 from polyceptron.plots._plane import Plane
 from polyceptron.polyhedron import Polyhedron
+from polyceptron.utils.types import Floats
 
 Wanted = str | Sequence[int | str] | None
 """A plane as the caller names it: "pca", "faces", two columns, or None to choose."""

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from polyceptron._types import Floats
 from polyceptron.plots._arguments import Wanted, choose_plane
 from polyceptron.plots._plane import Plane, middle_of, normals_of
 from polyceptron.plots._polyhedra import all_faces
 from polyceptron.polyhedron import Polyhedron
+from polyceptron.utils.types import Floats
 
 _ENOUGH = 0.9
 """A PCA plane as truthful as this is taken, though another may be more so."""

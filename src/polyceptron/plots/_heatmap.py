@@ -8,13 +8,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from polyceptron._checks import as_count
-from polyceptron._types import Floats
 from polyceptron.plots import _style as style
 from polyceptron.plots._arguments import as_array
 from polyceptron.plots._names import shorten, steady
 from polyceptron.plots._plane import MINUS, names_of, standard
 from polyceptron.polyhedron import Polyhedron
+from polyceptron.utils.checks import as_count
+from polyceptron.utils.types import Floats
 
 
 class FaceHeatmapDisplay:

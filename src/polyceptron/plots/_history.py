@@ -7,7 +7,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from polyceptron._types import Floats
 from polyceptron.plots._names import shorten
 from polyceptron.plots._style import (
     BLUE,
@@ -19,6 +18,7 @@ from polyceptron.plots._style import (
     new_axes,
     quiet_frame,
 )
+from polyceptron.utils.types import Floats
 
 _COLORS = {"mistakes": BLUE, "criterion": VERMILLION}
 

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyceptron._types import Floats
 from polyceptron.plots import _style as style
 from polyceptron.plots._arguments import as_array, labels_of
 from polyceptron.plots._choice import clearest
@@ -17,6 +16,7 @@ from polyceptron.plots._heatmap import FaceHeatmapDisplay, size_of
 from polyceptron.plots._polyhedra import PolyhedraDisplay, all_faces, labelled
 from polyceptron.plots._polyhedron import PolyhedronDisplay
 from polyceptron.polyhedron import Polyhedron
+from polyceptron.utils.types import Floats
 
 
 def plot_model(

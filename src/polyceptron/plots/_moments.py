@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from polyceptron import solve
 from polyceptron.learners._iterated import IteratedClassifier
 from polyceptron.learners.online import OnlinePolyceptron
+from polyceptron.optim import solver
 from polyceptron.plots._arguments import as_array
 from polyceptron.polyhedron import Polyhedron
 
@@ -41,7 +41,7 @@ def _by_steps(learner: IteratedClassifier, X: Any, y: Any, most: int) -> tuple[l
     states, stopping = [one._answer(state)], one._stopping()
     fewest, since = np.inf, 0
     for n_iter in range(1, min(one.max_iter, _MOST_STEPS) + 1):
-        step: solve.Step[Any] = one._step(problem.data, state)
+        step: solver.Step[Any] = one._step(problem.data, state)
         state = step.state if step.finished else step.following
         states.append(one._answer(state))
         if step.rank is not None:

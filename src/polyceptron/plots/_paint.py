@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyceptron._types import Floats
 from polyceptron.plots import _style as style
 from polyceptron.plots._slice import Slice
+from polyceptron.utils.types import Floats
 
 MARKERS = ("o", "x", "^", "+", "s", "v", "D", "1", "P", "2", "*", "<", "3", ">", "p", "4")
 _MANY = 2000

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from polyceptron._text import inequality
-from polyceptron._types import Floats
 from polyceptron.plots._names import listed, short_names, shorten
 from polyceptron.plots._slice import Limits, corners_of, cut
 from polyceptron.polyhedron import Polyhedron
+from polyceptron.utils.text import inequality
+from polyceptron.utils.types import Floats
 
 MINUS = "\N{MINUS SIGN}"
 _ORDINAL = ("first", "second")

@@ -8,7 +8,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polyceptron._types import Floats
 from polyceptron.plots import _paint as paint
 from polyceptron.plots import _style as style
 from polyceptron.plots._arguments import Wanted, as_array, choose_plane, labels_of
@@ -16,6 +15,7 @@ from polyceptron.plots._names import shorten
 from polyceptron.plots._plane import Plane, middle_of, room_around, window_without_rows
 from polyceptron.plots._slice import Limits, cut
 from polyceptron.polyhedron import Polyhedron
+from polyceptron.utils.types import Floats
 
 Labelled = Mapping[Any, Polyhedron | Sequence[Polyhedron]]
 

@@ -9,7 +9,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polyceptron._types import Floats
 from polyceptron.plots import _paint as paint
 from polyceptron.plots import _style as style
 from polyceptron.plots._arguments import Wanted, as_array, choose_plane, labels_of, one_of
@@ -17,6 +16,7 @@ from polyceptron.plots._names import shorten
 from polyceptron.plots._plane import Plane, names_of, room_around, window_without_rows
 from polyceptron.plots._slice import Limits, cut
 from polyceptron.polyhedron import Polyhedron
+from polyceptron.utils.types import Floats
 
 _LISTED = 12
 """Faces in the legend; more would not fit."""

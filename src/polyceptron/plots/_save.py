@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from polyceptron import _atomic
 from polyceptron.plots import _style as style
+from polyceptron.utils import atomic
 
 FORMATS = ("png", "svg", "html")
 """What `save` writes, by the end of the file's name; animations are written as "gif"."""
@@ -78,14 +78,14 @@ def save(
     if hasattr(picture, "to_gif"):
         if kind != "gif":
             raise ValueError(f"path must end in .gif for an animation, got {str(path)!r}")
-        _atomic.write_bytes(target, picture.to_gif())
+        atomic.write_bytes(target, picture.to_gif())
         return target
     if kind not in FORMATS:
         raise ValueError(f"path must end in .png, .svg or .html, got {str(path)!r}")
     figure = getattr(picture, "figure_", picture)
     if not hasattr(figure, "savefig"):
         raise ValueError(f"picture must be a display that is drawn, or a figure; got {picture!r}")
-    _atomic.write_bytes(target, rendered(figure, kind, title=title, dpi=dpi))
+    atomic.write_bytes(target, rendered(figure, kind, title=title, dpi=dpi))
     return target
 
 

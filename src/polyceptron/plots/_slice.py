@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from polyceptron._types import Floats
+from polyceptron.utils.types import Floats
 
 Limits = tuple[tuple[float, float], tuple[float, float]]
 

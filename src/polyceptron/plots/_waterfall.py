@@ -8,7 +8,6 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polyceptron._checks import as_count, as_floats
 from polyceptron.explain import Contributions, contributions
 from polyceptron.explain._subject import as_row
 from polyceptron.plots import _style as style
@@ -16,6 +15,7 @@ from polyceptron.plots._arguments import as_array
 from polyceptron.plots._names import short_names, shorten, steady
 from polyceptron.plots._plane import MINUS
 from polyceptron.polyhedron import Polyhedron
+from polyceptron.utils.checks import as_count, as_floats
 
 
 class Bar(NamedTuple):

@@ -1,7 +1,7 @@
 """Labelled rows in blocks, wherever they are: what `fit_blocks` learns from."""
 
-from polyceptron.sources._arrays import ArraySource
-from polyceptron.sources._base import Source, SourceError
+from polyceptron.data.arrays import ArraySource
+from polyceptron.data.source import Source, SourceError
 from polyceptron.sources._files import FileSource
 from polyceptron.sources._open import open_blocks
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from polyceptron.sources._base import SourceError
+from polyceptron.data.source import SourceError
 
 Names = str | int | Sequence[str | int]
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polyceptron.data.source import SourceError
 from polyceptron.readers._base import text_of
-from polyceptron.sources._base import SourceError
 from polyceptron.sources._tables import (
     TEXT,
     Coded,

@@ -18,9 +18,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from polyceptron._atomic import write_text
-from polyceptron.sources._base import SourceError
+from polyceptron.data.source import SourceError
 from polyceptron.sources._stamps import Stamp, as_stamp
+from polyceptron.utils.atomic import write_text
 
 VERSION = 1
 SUFFIX = ".polyceptron-cache"

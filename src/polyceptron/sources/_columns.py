@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from polyceptron.encoding import missing_columns
+from polyceptron.data.encoding import missing_columns
 from polyceptron.readers import ReaderError
 
 MAX_CLASSES = 100

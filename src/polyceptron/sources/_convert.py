@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyceptron.encoding import Column, Encoding
+from polyceptron.data.encoding import Column, Encoding
+from polyceptron.data.source import SourceError
 from polyceptron.readers._table import NotANumberError
-from polyceptron.sources._base import SourceError
 from polyceptron.sources._cache import Converted
 from polyceptron.sources._formats import Tables
 from polyceptron.sources._plan import Plan, Request, make_plan

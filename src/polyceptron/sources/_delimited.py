@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 
-from polyceptron.blocks import count_threads
-from polyceptron.encoding import coded
+from polyceptron.data.blocks import count_threads
+from polyceptron.data.encoding import coded
+from polyceptron.data.source import SourceError
 from polyceptron.readers import Table, open_table
 from polyceptron.readers._table import as_number
 from polyceptron.readers._threads import in_order
-from polyceptron.sources._base import SourceError
 from polyceptron.sources._tables import TEXT, Coded, Kind, Piece, TableFile, Wanted
 
 

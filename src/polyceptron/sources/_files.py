@@ -16,9 +16,9 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from polyceptron.blocks import rows_of_blocks
-from polyceptron.encoding import Encoding
-from polyceptron.sources._base import Rows, Source, SourceError, View
+from polyceptron.data.blocks import rows_of_blocks
+from polyceptron.data.encoding import Encoding
+from polyceptron.data.source import Rows, Source, SourceError, View
 from polyceptron.sources._stream import Buffer, StreamBlocks
 
 

@@ -7,8 +7,8 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
+from polyceptron.data.source import SourceError
 from polyceptron.readers._source import Source
-from polyceptron.sources._base import SourceError
 from polyceptron.sources._numpy import NpzTable, Rows, open_npy
 from polyceptron.sources._tables import TableFile
 

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from polyceptron.data.source import SourceError
 from polyceptron.readers import ReaderError
 from polyceptron.readers._base import TARGET, text_of
 from polyceptron.readers._binary import npz_columns
-from polyceptron.sources._base import SourceError
 from polyceptron.sources._files import ArrayFile, npy_header
 from polyceptron.sources._tables import (
     TEXT,

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyceptron.encoding import Encoding, is_missing
+from polyceptron.data.arrays import ArraySource
+from polyceptron.data.encoding import Encoding, is_missing
+from polyceptron.data.source import Source, SourceError
 from polyceptron.readers._base import TARGET
 from polyceptron.sources._arguments import Names, as_dtype, as_missing, as_name, as_names
-from polyceptron.sources._arrays import ArraySource
-from polyceptron.sources._base import Source, SourceError
 from polyceptron.sources._cache import SUFFIX, VERSION, Converted, Entry
 from polyceptron.sources._convert import Conversion, Progress
 from polyceptron.sources._files import ArrayFile, FileSource

@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from polyceptron.sources._base import SourceError
+from polyceptron.data.source import SourceError
 from polyceptron.sources._cache import SUFFIX
 
 PathLike = str | os.PathLike[str]

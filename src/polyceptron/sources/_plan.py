@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from polyceptron.encoding import missing_columns
-from polyceptron.sources._base import SourceError
+from polyceptron.data.encoding import missing_columns
+from polyceptron.data.source import SourceError
 from polyceptron.sources._columns import column_of, listed
 from polyceptron.sources._formats import Tables
 from polyceptron.sources._tables import TEXT, Kind, TableFile, Wanted

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from polyceptron.sources._base import SourceError
+from polyceptron.data.source import SourceError
 
 _MB = 1 << 20
 

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from numpy.typing import NDArray
 
-from polyceptron._types import Floats
-from polyceptron.blocks import Adds, Block, OrderedSum
-from polyceptron.sources._base import Codes, View
+from polyceptron.data.blocks import Adds, Block, OrderedSum
+from polyceptron.data.source import Codes, View
+from polyceptron.utils.types import Floats
 
 S = TypeVar("S", bound=Adds)
 _AHEAD = 2

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyceptron.encoding import MAX_CATEGORIES, Column
+from polyceptron.data.encoding import MAX_CATEGORIES, Column
+from polyceptron.data.source import SourceError
 from polyceptron.readers._table import NotANumberError, as_number, not_a_number
-from polyceptron.sources._base import SourceError
 from polyceptron.sources._columns import MAX_CLASSES, as_labels
 from polyceptron.sources._tables import Coded, Piece
 

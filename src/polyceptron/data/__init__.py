@@ -1,0 +1,1 @@
+"""Labelled rows: where they are, what they hold, and the coordinates to learn in."""

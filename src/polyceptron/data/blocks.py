@@ -1,0 +1,248 @@
+"""Rows as an ordered sequence of blocks, and the ordered reduce over them.
+
+Block boundaries belong to the data, and sums over blocks run in block order.
+So a reduce gives the same bits whatever the number of threads, and wherever the
+blocks live.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Generic, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from polyceptron.utils.types import Floats
+
+BLOCK_ROWS = 65_536
+"""Most rows of a block."""
+_BLOCK_VALUES = 64 * BLOCK_ROWS
+"""Most values of a block of dense rows: 32 MB of float64."""
+RUN = 64
+"""Blocks that are summed before their sum is added to that of the blocks before them."""
+ROWS_WORTH_THREADS = 8 * BLOCK_ROWS
+"""Below this, handing blocks to threads costs more than it saves."""
+
+Rows = NDArray[Any] | tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
+"""Dense rows, or the (data, indices, indptr) of CSR rows."""
+
+
+class Adds(Protocol):
+    """A statistic: something that adds up."""
+
+    def __add__(self: S, other: S, /) -> S: ...
+
+
+S = TypeVar("S", bound=Adds)
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Some rows with their labels (+1 inside, -1 outside) and weights.
+
+    ``weight`` is empty where every row weighs 1.
+    """
+
+    number: int
+    X: Rows
+    y: NDArray[np.int8]
+    weight: Floats
+
+    @property
+    def n_samples(self) -> int:
+        return int(self.y.shape[0])
+
+
+class Blocks(Protocol):
+    """What learners see of their data: fixed boundaries, fixed order.
+
+    ``resident`` says whether the rows stay in this process, so that it pays to keep something
+    for each of them; elsewhere it is found again when it is needed. A statistic that is reduced
+    may travel: it can be pickled.
+    """
+
+    @property
+    def n_samples(self) -> int: ...
+    @property
+    def n_features(self) -> int: ...
+    @property
+    def resident(self) -> bool: ...
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[Block]: ...
+    def in_order(self, numbers: Iterable[int]) -> Iterator[Block]: ...
+    def reduce(self, statistic: Callable[[Block], S]) -> S: ...
+
+
+class OrderedSum(Generic[S]):
+    """A sum over blocks in one fixed order: of runs of 64 blocks, then of these sums.
+
+    So whoever has whole runs can add them up where they are, and pass on one sum each.
+    """
+
+    def __init__(self) -> None:
+        self._whole: S | None = None
+        self._open: S | None = None
+        self._run = -1
+
+    def add(self, number: int, part: S) -> None:
+        """Add the part of the next block, or the sum of a whole run, under its first block."""
+        if number // RUN != self._run:
+            self._close()
+            self._run = number // RUN
+        self._open = part if self._open is None else self._open + part
+
+    def _close(self) -> None:
+        if self._open is not None:
+            self._whole = self._open if self._whole is None else self._whole + self._open
+        self._open = None
+
+    def result(self) -> S:
+        self._close()
+        assert self._whole is not None
+        return self._whole
+
+
+def rows_of_blocks(n_features: int) -> int:
+    """How many dense rows make a block: a power of two, the same wherever the rows are."""
+    rows = BLOCK_ROWS
+    while rows > 1 and rows * n_features > _BLOCK_VALUES:
+        rows //= 2
+    return rows
+
+
+def frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a read-only view: kernels then compile for one kind of array only."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def kernel_rows(X: Any) -> Rows:
+    """C-ordered dense rows, or those of a canonical CSR matrix, for the kernels: read-only."""
+    if sparse.issparse(X):
+        return frozen(X.data), frozen(X.indices), frozen(X.indptr)
+    return frozen(np.ascontiguousarray(X))
+
+
+def part(X: Rows, start: int, stop: int) -> Rows:
+    """Rows start..stop, without a copy."""
+    if isinstance(X, tuple):
+        data, indices, indptr = X
+        return data, indices, indptr[start : stop + 1]
+    return X[start:stop]
+
+
+def count_threads(n_jobs: int | None, n_samples: int) -> int:
+    """How many threads to use: one for few rows, else ``n_jobs`` as scikit-learn counts them.
+
+    None is all cores that this process may use; joblib's workers get their share by way of
+    ``NUMBA_NUM_THREADS``.
+    """
+    if n_samples < ROWS_WORTH_THREADS:
+        return 1
+    if hasattr(os, "sched_getaffinity"):
+        available = len(os.sched_getaffinity(0))
+    else:
+        available = os.cpu_count() or 1
+    if n_jobs is None:
+        limit = os.environ.get("NUMBA_NUM_THREADS", "")
+        return min(available, int(limit)) if limit.isdigit() and int(limit) else available
+    return max(1, available + 1 + n_jobs) if n_jobs < 0 else n_jobs
+
+
+@lru_cache(maxsize=4)
+def _pool(n_threads: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(n_threads, thread_name_prefix="polyceptron")
+
+
+if hasattr(os, "register_at_fork"):  # a forked child has the pool but not its threads
+    os.register_at_fork(after_in_child=_pool.cache_clear)
+
+
+def map_in_order(function: Callable[[T], R], items: Sequence[T], n_threads: int) -> list[R]:
+    """``[function(item) for item in items]``, by several threads if asked."""
+    if n_threads == 1 or len(items) == 1:
+        return [function(item) for item in items]
+    # A few runs per thread: little to hand over, and an unlucky thread is not waited for long.
+    edges = np.linspace(0, len(items), min(len(items), 4 * n_threads) + 1).astype(int)
+    runs = [items[a:b] for a, b in itertools.pairwise(edges)]
+    results = _pool(n_threads).map(lambda run: [function(item) for item in run], runs)
+    return [result for run in results for result in run]
+
+
+class ArrayBlocks:
+    """Blocks of arrays in memory.
+
+    Parameters
+    ----------
+    X : Rows
+        As :func:`kernel_rows` gives them.
+    y : int8 array of +1 and -1
+    weight : float64 array, or empty for unit weights
+    n_features : int
+    n_threads : int
+        Changes the speed, never the result.
+    block_rows : int, optional
+        The default depends on the number of columns of dense rows.
+    """
+
+    resident = True
+
+    def __init__(
+        self,
+        X: Rows,
+        y: NDArray[np.int8],
+        weight: Floats,
+        n_features: int,
+        *,
+        n_threads: int = 1,
+        block_rows: int | None = None,
+    ) -> None:
+        self.X, self.y, self.weight = X, frozen(y), frozen(weight)
+        self.n_features = n_features
+        self.n_threads = n_threads
+        if block_rows is None:
+            block_rows = BLOCK_ROWS if isinstance(X, tuple) else rows_of_blocks(n_features)
+        starts = range(0, self.n_samples, block_rows)
+        self._blocks = [
+            Block(
+                number,
+                part(X, start, min(start + block_rows, self.n_samples)),
+                self.y[start : start + block_rows],
+                self.weight[start : start + block_rows],
+            )
+            for number, start in enumerate(starts)
+        ]
+
+    @property
+    def n_samples(self) -> int:
+        return int(self.y.shape[0])
+
+    def __len__(self) -> int:
+        return len(self._blocks)
+
+    def __iter__(self) -> Iterator[Block]:
+        return iter(self._blocks)
+
+    def in_order(self, numbers: Iterable[int]) -> Iterator[Block]:
+        """The blocks of these numbers."""
+        return (self._blocks[number] for number in numbers)
+
+    def reduce(self, statistic: Callable[[Block], S]) -> S:
+        """Sum of the statistic over the blocks, added in block order."""
+        if len(self._blocks) == 1:
+            return statistic(self._blocks[0])
+        parts = map_in_order(statistic, self._blocks, self.n_threads)
+        total: OrderedSum[S] = OrderedSum()
+        for number, part_of_block in enumerate(parts):
+            total.add(number, part_of_block)
+        return total.result()

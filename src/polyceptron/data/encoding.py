@@ -1,0 +1,496 @@
+"""How the columns of a table become numbers: text one-hot, gaps filled, with readable names."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyceptron.utils.checks import as_floats
+from polyceptron.utils.types import Floats
+
+KINDS = ("number", "category")
+
+MAX_CATEGORIES = 100
+"""A text column with more different values than this describes rows rather than kinds of row."""
+
+
+_GAP = -2
+
+
+class Column(NamedTuple):
+    """One column of a table, and what stands in for a value that is missing.
+
+    Parameters
+    ----------
+    name : str
+        What the column is called.
+    kind : {"number", "category"}
+        A number is one feature; a category is one feature, 0 or 1, for each of `categories`.
+    categories : tuple of str
+        The values of a category, in the order of their features.
+    fill : float, str or None
+        Takes the place of a missing value; None leaves missing values an error.
+    """
+
+    name: str
+    kind: str
+    categories: tuple[str, ...] = ()
+    fill: float | str | None = None
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The names of this column's features."""
+        if self.kind == "number":
+            return (self.name,)
+        return tuple(f"{self.name}={category}" for category in self.categories)
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """The columns that a model reads, in the order of its features.
+
+    Parameters
+    ----------
+    columns : iterable of Column
+        At least one, with different names.
+
+    Attributes
+    ----------
+    columns : tuple of Column
+    feature_names : tuple of str
+        A number has the name of its column, a category one name for each value.
+
+    Examples
+    --------
+    >>> from polyceptron.data.encoding import Column, Encoding
+    >>> colour = Column("colour", "category", ("blue", "red"))
+    >>> encoding = Encoding([Column("age", "number"), colour])
+    >>> encoding.feature_names
+    ('age', 'colour=blue', 'colour=red')
+    >>> encoding.transform({"age": [3, 4], "colour": ["red", "green"], "shoes": [1, 2]})
+    array([[3., 0., 1.],
+           [4., 0., 0.]])
+    >>> Encoding.from_json(encoding.to_json()) == encoding
+    True
+    """
+
+    columns: tuple[Column, ...]
+    feature_names: tuple[str, ...] = field(init=False, repr=False, compare=False)
+
+    def __init__(self, columns: Sequence[Column]) -> None:
+        checked = tuple(_checked(column, j) for j, column in enumerate(columns))
+        if not checked:
+            raise ValueError("columns must name at least one column; got none")
+        _refuse_twice([column.name for column in checked], "columns")
+        names = tuple(name for column in checked for name in column.feature_names)
+        _refuse_twice(names, "the features of columns")
+        object.__setattr__(self, "columns", checked)
+        object.__setattr__(self, "feature_names", names)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns, in order."""
+        return tuple(column.name for column in self.columns)
+
+    @classmethod
+    def learn(
+        cls,
+        table: Mapping[str, Any],
+        *,
+        fill: bool = False,
+        categories: Collection[str] = (),
+        max_categories: int = MAX_CATEGORIES,
+    ) -> Encoding:
+        """Find out what the columns of a table hold.
+
+        Columns of numbers stay numbers; any other column is a category.
+
+        Parameters
+        ----------
+        table : mapping of str to array-like
+            All its columns are taken.
+        fill : bool
+            Whether missing values are to be filled: numbers with the median, categories with
+            the most frequent value.
+        categories : collection of str
+            Columns that are categories although they hold numbers, such as codes.
+        max_categories : int
+            A category with more values is refused.
+
+        Examples
+        --------
+        >>> table = {"age": [30, None, 50, 80], "colour": ["red", "red", "blue", None]}
+        >>> for column in Encoding.learn(table, fill=True).columns:
+        ...     print(column)
+        Column(name='age', kind='number', categories=(), fill=50.0)
+        Column(name='colour', kind='category', categories=('blue', 'red'), fill='red')
+        """
+        columns: list[Column] = []
+        wide: list[str] = []
+        for name in _names(table):
+            values = table[name]
+            if name not in categories and is_numeric(values):
+                columns.append(_learn_number(name, values, fill))
+                continue
+            column, n_rows = _learn_category(name, values, fill), len(values)
+            if len(column.categories) > min(max_categories, max(10, n_rows // 2)):
+                wide.append(f"{name!r} has {len(column.categories)} in {n_rows} rows")
+            columns.append(column)
+        if wide:
+            raise ValueError(f"too many categories: {'; '.join(wide)}: leave such columns out")
+        return cls(columns)
+
+    def transform(self, table: Mapping[str, Any]) -> Floats:
+        """Return the features of every row.
+
+        A category that was not known gives zeros. A missing value (None or NaN) gives what the
+        column is filled with, or an error that names the column and counts.
+
+        Parameters
+        ----------
+        table : mapping of str to array-like
+            Such as a dict or a data frame. Columns are found by name; others are ignored.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_features)
+        """
+        block = getattr(table, "block", None)
+        if block is not None and block[0] == self.feature_names and np.isfinite(block[1]).all():
+            whole: Floats = block[1]  # a reader's table of these very features
+            return whole
+        self._check_names(table)
+        n_rows = {name: len(table[name]) for name in self.names}
+        if len(set(n_rows.values())) > 1:
+            raise ValueError(f"columns must be of one length; got {n_rows}")
+        X = np.zeros((next(iter(n_rows.values())), len(self.feature_names)))
+        start = 0
+        for column in self.columns:
+            stop = start + len(column.feature_names)
+            if column.kind == "number":
+                X[:, start] = _numbers(column, table[column.name])
+            else:
+                found = getattr(table, "coded", {}).get(column.name)
+                _set_categories(X[:, start:stop], column, found or coded(table[column.name]))
+            start = stop
+        return X
+
+    def unseen(self, X: Floats) -> dict[str, int]:
+        """Count the rows of `transform` whose category was not known, by column.
+
+        Examples
+        --------
+        >>> encoding = Encoding([Column("colour", "category", ("blue", "red"))])
+        >>> encoding.unseen(encoding.transform({"colour": ["red", "green", "pink"]}))
+        {'colour': 2}
+        """
+        counts: dict[str, int] = {}
+        start = 0
+        for column in self.columns:
+            stop = start + len(column.feature_names)
+            if column.kind == "category" and (n := int((~X[:, start:stop].any(axis=1)).sum())):
+                counts[column.name] = n
+            start = stop
+        return counts
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """Return the columns as lists, dicts, text and numbers.
+
+        Examples
+        --------
+        >>> Encoding([Column("age", "number", fill=3.5)]).to_json()
+        [{'name': 'age', 'kind': 'number', 'fill': 3.5}]
+        """
+        return [_column_json(column) for column in self.columns]
+
+    @classmethod
+    def from_json(cls, value: Any) -> Encoding:
+        """Return what `to_json` was called on; a ValueError names what is wrong.
+
+        Examples
+        --------
+        >>> Encoding.from_json([{"name": "age", "kind": "date"}])
+        Traceback (most recent call last):
+        ...
+        ValueError: columns[0].kind must be one of number, category; got 'date'
+        """
+        if not isinstance(value, list | tuple):
+            raise ValueError(f"columns must be a list; got {_brief(value)}")
+        return cls([_column_from_json(item, j) for j, item in enumerate(value)])
+
+    def _check_names(self, table: Mapping[str, Any]) -> None:
+        there = _names(table)
+        missing = [name for name in self.names if name not in there]
+        if missing:
+            raise ValueError(missing_columns(missing, there))
+
+
+def _names(table: Any) -> list[str]:
+    """The columns of a table; a data frame of polars would give the columns themselves."""
+    return list(table if isinstance(table, Mapping) else table.columns)
+
+
+def missing_columns(missing: Sequence[str], there: Sequence[str], most: int = 10) -> str:
+    """Say which columns are missing, and which of those there are may be meant.
+
+    Examples
+    --------
+    >>> print(missing_columns(["Age"], ["age", "dose"]))
+    column 'Age' is missing (is it 'age'?)
+    >>> print(missing_columns(["a", "b"], ["dose"]))
+    columns 'a', 'b' are missing; there is 'dose'
+    """
+    listed = ", ".join(map(repr, missing[:most]))
+    listed += f" and {len(missing) - most} more" if len(missing) > most else ""
+    text = f"column {listed} is missing" if len(missing) == 1 else f"columns {listed} are missing"
+    near = near_matches(missing[0], there) if len(missing) == 1 else []
+    if near:
+        return f"{text} (is it {' or '.join(map(repr, near))}?)"
+    shown = ", ".join(map(repr, there[:most])) or "no column"
+    shown += f" and {len(there) - most} more" if len(there) > most else ""
+    return f"{text}; there {'is' if len(there) < 2 else 'are'} {shown}"
+
+
+def near_matches(name: str, there: Sequence[str]) -> list[str]:
+    """Names that may be meant: spelt alike, capitals and blanks apart.
+
+    Examples
+    --------
+    >>> near_matches("Target ", ["age", "target"])
+    ['target']
+    """
+    plain = {known.casefold().strip(): known for known in there}
+    found = get_close_matches(name.casefold().strip(), list(plain), n=3, cutoff=0.7)
+    return [plain[match] for match in found]
+
+
+def is_numeric(values: Any) -> bool:
+    """Whether all values are numbers or missing.
+
+    Examples
+    --------
+    >>> is_numeric([1, 2.5, None]), is_numeric(["1", 2])
+    (True, False)
+    """
+    array = _as_array(values)
+    if array.dtype.kind in "biuf":
+        return True
+    if array.dtype.kind != "O":
+        return False
+    return all(
+        item is None or (isinstance(item, int | float | np.number | np.bool_))
+        for item in array.tolist()
+    )
+
+
+def is_missing(values: Any) -> NDArray[np.bool_]:
+    """Which values are None or NaN.
+
+    Examples
+    --------
+    >>> is_missing(["a", None, float("nan")])
+    array([False,  True,  True])
+    """
+    array = _as_array(values)
+    if array.dtype.kind == "f":
+        gaps: NDArray[np.bool_] = np.isnan(array)
+        return gaps
+    if array.dtype.kind != "O":
+        return np.zeros(len(array), dtype=np.bool_)
+    # Only None, NaN and pandas.NA are other than themselves or None; NA's verdict is no bool.
+    return np.fromiter((_is_gap(item) for item in array), dtype=np.bool_, count=len(array))
+
+
+def _is_gap(item: Any) -> bool:
+    if item is None or isinstance(item, float):
+        return item is None or item != item
+    return type(item).__name__ in ("NAType", "NaTType")
+
+
+def _as_array(values: Any) -> NDArray[Any]:
+    array = np.asarray(values, dtype=object if isinstance(values, list | tuple) else None)
+    if array.dtype.kind == "O" and isinstance(values, list | tuple):
+        try:
+            numbers = np.asarray(values)
+        except ValueError:
+            return array
+        if numbers.dtype.kind in "biuf":
+            return numbers
+    return array
+
+
+def _learn_number(name: str, values: Any, fill: bool) -> Column:
+    numbers = _floats(name, values)
+    known = numbers[~np.isnan(numbers)]
+    if not fill:
+        return Column(name, "number")
+    if not known.size:
+        raise ValueError(f"column {name!r} has no value to fill its gaps with")
+    return Column(name, "number", fill=float(np.median(known)))
+
+
+def _learn_category(name: str, values: Any, fill: bool) -> Column:
+    gaps = is_missing(values)
+    counts = Counter(_texts(_as_array(values)[~gaps]))
+    if not counts:
+        raise ValueError(f"column {name!r} has no value")
+    categories = tuple(sorted(counts))
+    most = min(categories, key=lambda category: -counts[category])
+    return Column(name, "category", categories, most if fill else None)
+
+
+def _floats(name: str, values: Any) -> Floats:
+    array = _as_array(values)
+    if array.dtype.kind == "O":
+        array = np.where(is_missing(array), np.nan, array)
+    return as_floats(array, f"column {name!r}")
+
+
+def _numbers(column: Column, values: Any) -> Floats:
+    numbers = _floats(column.name, values)
+    gaps = np.isnan(numbers)
+    if gaps.any():
+        if column.fill is None:
+            raise _gaps_error(column.name, gaps)
+        numbers = np.where(gaps, float(column.fill), numbers)
+    if not np.isfinite(numbers).all():
+        row = int(np.flatnonzero(~np.isfinite(numbers))[0])
+        raise ValueError(f"column {column.name!r} must be finite; row {row} is {numbers[row]}")
+    return numbers
+
+
+def _set_categories(X: Floats, column: Column, coded: tuple[Any, Sequence[str | None]]) -> None:
+    codes, values = coded
+    places: dict[str | None, int] = {name: j for j, name in enumerate(column.categories)}
+    gap = places[str(column.fill)] if column.fill is not None else _GAP
+    # What stands for a value is looked up once, not for every row.
+    place = np.array([gap if value is None else places.get(value, -1) for value in values] or [0])
+    found = place[codes]
+    if (found == _GAP).any():
+        raise _gaps_error(column.name, found == _GAP)
+    known = np.flatnonzero(found >= 0)
+    X[known, found[known]] = 1.0
+
+
+def coded(values: Any) -> tuple[NDArray[np.int64], list[str | None]]:
+    """Return a number for each value, and the text, or None for a gap, that it stands for.
+
+    Examples
+    --------
+    >>> coded(["red", None, "red"])
+    (array([0, 1, 0]), ['red', None])
+    """
+    numbers: dict[str | None, int] = {}
+    texts = (
+        item if type(item) is str else None if _is_gap(item) else as_text(item)
+        for item in _as_array(values).tolist()
+    )
+    codes = [numbers.setdefault(text, len(numbers)) for text in texts]
+    return np.array(codes, dtype=np.int64), list(numbers)
+
+
+def _texts(array: NDArray[Any]) -> list[str]:
+    """Every value as text; whole numbers without a point, as they stand in a file of text."""
+    return [item if type(item) is str else as_text(item) for item in array.tolist()]
+
+
+def as_text(item: Any) -> str:
+    """Return a value as the text that stands for it in a file.
+
+    Examples
+    --------
+    >>> as_text(3.0), as_text(2.5), as_text("red")
+    ('3', '2.5', 'red')
+    """
+    if isinstance(item, float) and item.is_integer():
+        return str(int(item))
+    return str(item)
+
+
+def _gaps_error(name: str, gaps: NDArray[np.bool_]) -> ValueError:
+    n, first = int(gaps.sum()), int(np.flatnonzero(gaps)[0])
+    return ValueError(
+        f"column {name!r} has {n} missing value{'s' if n > 1 else ''}, the first in row {first}"
+    )
+
+
+def _checked(column: Any, j: int) -> Column:
+    where = f"columns[{j}]"
+    if not isinstance(column, tuple) or len(column) != 4:
+        raise ValueError(f"{where} must be a Column; got {_brief(column)}")
+    name, kind, categories, fill = column
+    if not isinstance(name, str):
+        raise ValueError(f"{where}.name must be text; got {_brief(name)}")
+    if kind not in KINDS:
+        raise ValueError(f"{where}.kind must be one of {', '.join(KINDS)}; got {_brief(kind)}")
+    if kind == "number":
+        if categories:
+            raise ValueError(f"{where}.categories must be empty for a number")
+        return Column(name, kind, (), _number_fill(fill, where))
+    if isinstance(categories, str) or not isinstance(categories, list | tuple) or not categories:
+        raise ValueError(
+            f"{where}.categories must be a list of text with at least one item; "
+            f"got {_brief(categories)}"
+        )
+    for i, category in enumerate(categories):
+        if not isinstance(category, str):
+            raise ValueError(f"{where}.categories[{i}] must be text; got {_brief(category)}")
+    _refuse_twice(categories, f"{where}.categories")
+    if fill is not None and fill not in categories:
+        raise ValueError(f"{where}.fill must be one of its categories; got {_brief(fill)}")
+    return Column(name, kind, tuple(categories), fill)
+
+
+def _number_fill(fill: Any, where: str) -> float | None:
+    if fill is None:
+        return None
+    number = isinstance(fill, int | float) and not isinstance(fill, bool)
+    try:
+        value = float(fill) if number else math.nan
+    except OverflowError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise ValueError(f"{where}.fill must be a finite number; got {_brief(fill)}")
+    return value
+
+
+def _refuse_twice(names: Sequence[str], what: str) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise ValueError(f"{what} must have different names; {_brief(name)} is there twice")
+        seen.add(name)
+
+
+def _column_json(column: Column) -> dict[str, Any]:
+    value: dict[str, Any] = {"name": column.name, "kind": column.kind}
+    if column.kind == "category":
+        value["categories"] = list(column.categories)
+    if column.fill is not None:
+        value["fill"] = column.fill
+    return value
+
+
+def _column_from_json(item: Any, j: int) -> Column:
+    where = f"columns[{j}]"
+    if not isinstance(item, dict):
+        raise ValueError(f"{where} must be an object; got {_brief(item)}")
+    for key in item:
+        if key not in Column._fields:
+            raise ValueError(f"{where} has an unknown field {_brief(key)}")
+    for key in ("name", "kind"):
+        if key not in item:
+            raise ValueError(f"{where}.{key} is missing")
+    return _checked((item["name"], item["kind"], item.get("categories", ()), item.get("fill")), j)
+
+
+def _brief(value: Any, most: int = 60) -> str:
+    text = repr(value)
+    return text if len(text) <= most else text[:most] + "..."

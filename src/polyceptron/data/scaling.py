@@ -1,0 +1,248 @@
+"""Coordinates to learn in: standardised columns, or the user's own kept within range.
+
+Hyperplanes learned on ``x' = x * scale + shift`` are folded back into user units by
+:meth:`Polyhedron.pullback`, so nobody downstream knows of the scaling.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from polyceptron import kernels
+from polyceptron.data.blocks import ArrayBlocks, Block, Blocks, kernel_rows
+from polyceptron.utils.types import Floats
+
+_LARGEST_PLAIN = 1e100
+"""Products and sums of squares of values up to this stay far from overflow."""
+_LEAST_SPREAD = 1e-305
+"""A column that varies less is taken as constant: its inverse would overflow."""
+_GREATEST_EXPONENT = 1000
+"""Hyperplanes beyond this power of two are scaled down as a whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Coordinates:
+    """The map from user units to those of learning.
+
+    Parameters
+    ----------
+    scale, shift : arrays of shape (n_features,)
+        ``x' = x * scale + shift``.
+    bias_unit : float
+        The constant feature's value in the coordinates of learning. It is 1, but for
+        columns near overflow: all of [x, 1] is then scaled by one power of two, and the
+        start with it, which leaves every decision of a perceptron as it was.
+    """
+
+    scale: Floats
+    shift: Floats
+    bias_unit: float = 1.0
+
+    @property
+    def is_identity(self) -> bool:
+        return bool((self.scale == 1.0).all() and not self.shift.any())
+
+    def transform(self, X: Any) -> Any:
+        """Rows in the coordinates of learning; X itself if they are the same."""
+        if self.is_identity:
+            return X
+        with np.errstate(over="ignore", invalid="ignore"):  # the caller looks for infinities
+            if sparse.issparse(X):
+                if self.shift.any():
+                    raise ValueError(
+                        "X is sparse, but the columns were centred on dense rows before: "
+                        "give dense rows, or learn with standardize=False"
+                    )
+                data = (X.data * self.scale[X.indices]).astype(X.dtype)
+                return type(X)((data, X.indices, X.indptr), X.shape)
+        out = np.empty(X.shape, X.dtype)
+        kernels.map_columns(kernel_rows(X), self.scale, self.shift, out)
+        return out
+
+    @property
+    def _unit_exponent(self) -> int:
+        return math.frexp(self.bias_unit)[1] - 1
+
+    def to_user(self, W: Floats, b: Floats) -> tuple[Floats, Floats, int]:
+        """Hyperplanes of user units from those learned, and an exponent e.
+
+        Those that the algorithm has reached are 2**e times those returned. A common factor
+        says nothing of the set, and e is 0 but for columns so large or small that
+        coefficients or scores would leave the range of numbers.
+        """
+        exponents = np.where(W != 0, np.frexp(W)[1], -2000)
+        excess = max(0, int((exponents + np.frexp(self.scale)[1]).max()) - _GREATEST_EXPONENT)
+        if self.bias_unit != 1.0 and W.any():
+            excess = int(exponents.max())  # scores near 1 for rows like those learned on
+        W, b = np.ldexp(W, -excess), np.ldexp(b, -excess)
+        return W * self.scale, b + W @ self.shift, excess - 2 * self._unit_exponent
+
+    def from_user(self, W: Floats, b: Floats, exponent: int = 0) -> tuple[Floats, Floats]:
+        """Hyperplanes to learn on from those of user units, times 2**exponent.
+
+        Infinite where they leave the range of numbers.
+        """
+        exponent += 2 * self._unit_exponent
+        (w, in_w), (s, in_s) = np.frexp(W), np.frexp(self.scale)
+        with np.errstate(over="ignore", invalid="ignore"):
+            V = np.ldexp(w / s, in_w - in_s + exponent)
+            return V, np.ldexp(b, exponent) - V @ self.shift
+
+
+def identity(n_features: int) -> Coordinates:
+    """User units as they are."""
+    return Coordinates(np.ones(n_features), np.zeros(n_features))
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """Least and greatest value of every column of some rows, and the weight of each class.
+
+    Parameters
+    ----------
+    least, greatest : arrays of shape (n_features,)
+        The zeros of sparse rows included.
+    weights : array of shape (2,)
+        Of the rows outside, and of those inside.
+    bad : tuple of int, optional
+        The block and the place in it of the first row that is not finite.
+    """
+
+    least: Floats
+    greatest: Floats
+    weights: Floats
+    bad: tuple[int, int] | None = None
+
+    def __add__(self, other: Ends) -> Ends:
+        return Ends(
+            np.minimum(self.least, other.least),
+            np.maximum(self.greatest, other.greatest),
+            self.weights + other.weights,
+            self.bad or other.bad,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class EndsOf:
+    """The ends of a block's columns."""
+
+    n_features: int
+
+    def __call__(self, block: Block) -> Ends:
+        least, greatest = np.full(self.n_features, np.inf), np.full(self.n_features, -np.inf)
+        if isinstance(block.X, tuple):
+            rows = _csr(block, self.n_features)
+            least, greatest = column_range(rows)
+            finite = np.isfinite(rows.data)
+            first = -1 if finite.all() else int(np.searchsorted(rows.indptr, finite.argmin()))
+        else:
+            first = int(kernels.column_ends(block.X, least, greatest))
+        inside = block.y > 0
+        weights = np.array([float((~inside).sum()), float(inside.sum())])
+        if block.weight.size:
+            weights = np.bincount(inside, block.weight, 2)
+        return Ends(least, greatest, weights, (block.number, first) if first >= 0 else None)
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """Weight of some rows, mean of their columns, and sum of squares about it."""
+
+    weight: float
+    mean: Floats
+    squares: Floats
+
+    def __add__(self, other: Moments) -> Moments:
+        # Chan, Golub & LeVeque (1983): as exact as two passes over all rows.
+        total = self.weight + other.weight
+        apart = other.mean - self.mean
+        share = other.weight / total
+        squares = self.squares + other.squares + apart * apart * (self.weight * share)
+        return Moments(total, self.mean + apart * share, squares)
+
+
+@dataclass(frozen=True, slots=True)
+class MomentsOf:
+    """The moments of a block's columns, each times its unit."""
+
+    unit: Floats
+
+    def __call__(self, block: Block) -> Moments:
+        d = len(self.unit)
+        if isinstance(block.X, tuple):
+            return self._sparse(_csr(block, d), block.weight)
+        mean, squares = np.zeros(d), np.zeros(d)
+        weight = kernels.column_moments(block.X, block.weight, self.unit, mean, squares)
+        return Moments(weight, mean, squares)
+
+    def _sparse(self, rows: Any, weight: Floats) -> Moments:
+        w = weight if weight.size else np.ones(rows.shape[0])
+        weights, total, d = np.repeat(w, np.diff(rows.indptr)), float(w.sum()), len(self.unit)
+        stored = np.bincount(rows.indices, weights, d)
+        values = rows.data * self.unit[rows.indices]
+        mean = np.bincount(rows.indices, weights * values, d) / total
+        off = values - mean[rows.indices]
+        squares = np.bincount(rows.indices, weights * off * off, d)
+        return Moments(total, mean, squares + (total - stored) * mean * mean)
+
+
+def _csr(block: Block, n_features: int) -> Any:
+    data, indices, indptr = block.X
+    rows = slice(int(indptr[0]), int(indptr[-1]))
+    parts = data[rows], indices[rows], indptr - indptr[0]
+    return sparse.csr_matrix(parts, shape=(block.n_samples, n_features))
+
+
+def within_range(ends: Ends) -> Coordinates:
+    """User units, scaled by a power of two where squares would overflow."""
+    d = len(ends.least)
+    largest = float(np.maximum(ends.greatest, -ends.least).max(initial=0.0))
+    if largest <= _LARGEST_PLAIN:
+        return identity(d)
+    factor = math.ldexp(1.0, -math.frexp(largest)[1])
+    return Coordinates(np.full(d, factor), np.zeros(d), bias_unit=factor)
+
+
+def standardized(data: Blocks, ends: Ends, *, centred: bool = True) -> Coordinates:
+    """Zero mean and unit spread of every column; not centred, the zeros of sparse rows stay.
+
+    Columns are brought to a largest absolute value near 1 first, so that neither 1e300 nor
+    1e-300 spoils the moments.
+    """
+    largest = np.maximum(ends.greatest, -ends.least)
+    unit = np.ldexp(1.0, -np.clip(np.frexp(largest)[1], -1000, 1000))
+    found = data.reduce(MomentsOf(unit))
+    mean, spread = found.mean, np.sqrt(found.squares / found.weight)
+    constant = (
+        (ends.least == ends.greatest)
+        | (spread <= 10 * np.finfo(float).eps * np.abs(mean))
+        | (spread < _LEAST_SPREAD * unit)
+    )
+    spread = np.where(constant, 1.0, spread)
+    scale = np.where(constant, np.minimum(unit, 1.0), unit / spread)
+    shift = -mean * (scale / unit) if centred else np.zeros(len(unit))
+    return Coordinates(scale, shift)
+
+
+def standardized_array(X: Any, weight: Floats) -> Coordinates:
+    """`standardized` of an array, or of a sparse matrix, whose columns are only scaled."""
+    data = as_blocks(X, weight)
+    return standardized(data, data.reduce(EndsOf(X.shape[1])), centred=not sparse.issparse(X))
+
+
+def as_blocks(X: Any, weight: Floats) -> ArrayBlocks:
+    """Rows without labels as blocks."""
+    return ArrayBlocks(kernel_rows(X), np.ones(X.shape[0], np.int8), weight, X.shape[1])
+
+
+def column_range(X: Any) -> tuple[Floats, Floats]:
+    """Least and greatest value of every column, the zeros of sparse ones included."""
+    ends = X.min(axis=0), X.max(axis=0)
+    if sparse.issparse(X):
+        ends = ends[0].toarray().ravel(), ends[1].toarray().ravel()
+    return np.asarray(ends[0], dtype=float), np.asarray(ends[1], dtype=float)

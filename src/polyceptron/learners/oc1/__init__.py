@@ -1,0 +1,1 @@
+"""OC1: oblique decision trees (Murthy, Kasif & Salzberg 1994)."""

@@ -1,0 +1,464 @@
+"""The compiled search of OC1 for a hyperplane that splits the rows of one node.
+
+Everything is one question asked over and over: along the line ``plane + alpha * direction``,
+which alpha splits best? A row with score s and slope d along the direction changes side at
+alpha = -s / d; :func:`line_search` sorts these crossings and scans them once. A coefficient is
+perturbed by asking it along a unit vector (the U_j of Murthy, Kasif & Salzberg 1994, section 2.2,
+are these crossings plus the coefficient), the best threshold of a column along the constant, and
+a random jump along a random vector.
+
+Planes are ``[w, b]``, and a row is *above* one where w . x + b >= 0. Columns travel as rows of one
+array, the constant 1 as the last, so that a direction along a coefficient is a contiguous view.
+Weights add up exactly (`growth.exact_weights`), so counts depend neither on
+the order of the rows nor on the way in which they were reached.
+
+This module depends on nothing compiled elsewhere: Numba invalidates its disk cache by the file of
+the outermost function only.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyceptron.kernels import _compiled
+from polyceptron.utils.types import Floats
+
+TWOING, GINI, ENTROPY = 0, 1, 2
+SEQUENTIAL, BEST, RANDOM = 0, 1, 2
+
+TOLERANCE = 1e-12
+"""Qualities, which are at most 4, are equal if they differ by no more than this."""
+FARTHEST = 1e8
+"""A row that changes side farther away than this never does: coefficients are of the order of 1,
+and with one so large the others would be lost in rounding."""
+RANDOM_VISITS = 50
+"""Coefficients in one round of the random order (the paper's R-50)."""
+CROWDED = 24
+"""Above so many keys a bucket is sorted on its own, not by insertion."""
+
+Ints = NDArray[np.int64]
+
+
+class Rows(NamedTuple):
+    """The rows of a node."""
+
+    columns: Floats
+    """Of shape (d + 1, n): a row for each column, and one of ones."""
+    labels: Ints
+    """Of shape (n,): the number of the class."""
+    weights: Floats
+    totals: Floats
+    """Of shape (K,): the weight of each class."""
+
+
+class Work(NamedTuple):
+    """Arrays that the search writes to: made once for a node."""
+
+    scores: Floats
+    """Of the current plane, row by row."""
+    slopes: Floats
+    """How fast they change along the current direction."""
+    crossings: Floats
+    """Where they change sign, sorted."""
+    movers: Ints
+    """The row that each crossing belongs to."""
+    keys: Floats
+    """The crossings in the order of the rows, before they are sorted."""
+    senders: Ints
+    """The rows of `keys`."""
+    ends: Ints
+    """Of shape (n + 2,): where the buckets of the sort end."""
+    above: Floats
+    """Of shape (K,): weight above the plane."""
+
+
+def workspace(n_rows: int, n_classes: int) -> Work:
+    """Arrays for a node of this size."""
+    s, d, t, k = (np.empty(n_rows) for _ in range(4))
+    i, j, e = (np.empty(n, np.int64) for n in (n_rows, n_rows, n_rows + 2))
+    return Work(s, d, t, i, k, j, e, np.empty(n_classes))
+
+
+# --- how good a split is --------------------------------------------------------------
+
+
+@_compiled
+def quality(criterion: int, above: Floats, totals: Floats) -> float:
+    """How good a split is, the greater the better; 0 where a side has no weight.
+
+    Twoing is (A/T)(B/T)(sum_c |a_c/A - b_c/B|)^2, with a_c and b_c the weights of class c on the
+    two sides and A, B, T those of the sides and of all; the others are what the split takes off
+    the node's Gini index or entropy.
+    """
+    T = A = 0.0
+    for c in range(totals.shape[0]):
+        T += totals[c]
+        A += above[c]
+    if A <= 0.0 or A >= T:
+        return 0.0
+    if criterion == TWOING:
+        return _twoing(above, totals, A, T)
+    if criterion == GINI:
+        return _gini(above, totals, A, T)
+    return _entropy(above, totals, A, T)
+
+
+@_compiled
+def _twoing(above: Floats, totals: Floats, A: float, T: float) -> float:
+    # a/A - b/B = (aT - tA) / (AB), where t = a + b: one division for all classes
+    s = 0.0
+    for c in range(totals.shape[0]):
+        s += abs(above[c] * T - totals[c] * A)
+    s /= T
+    return s * s / (A * (T - A))
+
+
+@_compiled
+def _gini(above: Floats, totals: Floats, A: float, T: float) -> float:
+    inner = outer = before = 0.0
+    for c in range(totals.shape[0]):
+        b = totals[c] - above[c]
+        inner += above[c] * above[c]
+        outer += b * b
+        before += totals[c] * totals[c]
+    return (inner / A + outer / (T - A) - before / T) / T
+
+
+@_compiled
+def _entropy(above: Floats, totals: Floats, A: float, T: float) -> float:
+    gain = 0.0
+    for c in range(totals.shape[0]):
+        b = totals[c] - above[c]
+        if above[c] > 0.0:
+            gain += above[c] * np.log(above[c] / A)
+        if b > 0.0:
+            gain += b * np.log(b / (T - A))
+        if totals[c] > 0.0:
+            gain -= totals[c] * np.log(totals[c] / T)
+    return gain / T
+
+
+@_compiled
+def plane_quality(rows: Rows, work: Work, criterion: int) -> float:
+    """Quality of the split by the signs of the scores."""
+    for c in range(work.above.shape[0]):
+        work.above[c] = 0.0
+    for i in range(work.scores.shape[0]):
+        if work.scores[i] >= 0.0:
+            work.above[rows.labels[i]] += rows.weights[i]
+    return quality(criterion, work.above, rows.totals)
+
+
+# --- the best point of a line: one sort, one scan --------------------------------------
+
+
+@_compiled
+def line_search(rows: Rows, work: Work, criterion: int) -> tuple[float, float]:
+    """The best alpha along the line, and the quality there; -1 where no gap can be chosen.
+
+    Points between two crossings split alike, so the middle of every gap is looked at. Of equally
+    good gaps the widest is taken: its middle is farthest from the rows.
+    """
+    m = sort_crossings(rows, work)
+    above, best, alpha, width = work.above, -1.0, 0.0, 0.0
+    for k in range(m - 1):
+        i = work.movers[k]
+        above[rows.labels[i]] += rows.weights[i] if work.slopes[i] > 0.0 else -rows.weights[i]
+        low, high = work.crossings[k], work.crossings[k + 1]
+        middle = low + 0.5 * (high - low)
+        if not low < middle < high:
+            continue
+        q = quality(criterion, above, rows.totals)
+        if q > best + TOLERANCE or (q >= best - TOLERANCE and high - low > width):
+            best, alpha, width = max(q, best), middle, high - low
+    return alpha, best
+
+
+@_compiled
+def sort_crossings(rows: Rows, work: Work) -> int:
+    """List in order where rows change side; `above` is left as at alpha = -infinity.
+
+    Crossings are ratios, with long tails: t / (spread + |t|) deals them out evenly enough that,
+    with a bucket for each, insertion has little left to do. That is ten times as fast as a
+    quicksort, which mispredicts half of its branches. Crowded buckets are sorted on their own, so
+    n log n holds whatever the keys; insertion over all mends what rounding did at their borders.
+    """
+    m, spread = _list_crossings(rows, work)
+    ends = work.ends[: m + 2]
+    for b in range(m + 2):
+        ends[b] = 0
+    for k in range(m):
+        ends[_bucket(work.keys[k], spread, m) + 1] += 1
+    for b in range(1, m + 2):
+        ends[b] += ends[b - 1]
+    for k in range(m):  # what begins as the start of a bucket is its end afterwards
+        b = _bucket(work.keys[k], spread, m)
+        work.crossings[ends[b]] = work.keys[k]
+        work.movers[ends[b]] = work.senders[k]
+        ends[b] += 1
+    start = 0
+    for b in range(m + 1):
+        if ends[b] - start > CROWDED:
+            _sort_bucket(work.crossings[start : ends[b]], work.movers[start : ends[b]])
+        start = ends[b]
+    _insertion(work.crossings, work.movers, m)
+    return m
+
+
+@_compiled
+def _list_crossings(rows: Rows, work: Work) -> tuple[int, float]:
+    """Where rows change side, how many do, and a usual distance."""
+    m, size, speed = 0, 0.0, 0.0
+    for c in range(work.above.shape[0]):
+        work.above[c] = 0.0
+    for i in range(work.scores.shape[0]):
+        s, d = work.scores[i], work.slopes[i]
+        if abs(s) < FARTHEST * abs(d):
+            work.keys[m] = -s / d
+            work.senders[m] = i
+            m += 1
+            size += abs(s)
+            speed += abs(d)
+            is_above = d < 0.0
+        else:
+            is_above = s >= 0.0
+        if is_above:
+            work.above[rows.labels[i]] += rows.weights[i]
+    return m, max(size / speed, 1.0 / FARTHEST) if m else 1.0
+
+
+@_compiled
+def _bucket(key: float, spread: float, m: int) -> int:
+    return int((key / (spread + abs(key)) + 1.0) * (0.5 * m))
+
+
+@_compiled
+def _sort_bucket(crossings: Floats, movers: Ints) -> None:
+    """Heapsort: np.argsort takes longer to compile than all of this module."""
+    n = crossings.shape[0]
+    for root in range(n // 2 - 1, -1, -1):
+        _sift(crossings, movers, root, n)
+    for last in range(n - 1, 0, -1):
+        crossings[0], crossings[last] = crossings[last], crossings[0]
+        movers[0], movers[last] = movers[last], movers[0]
+        _sift(crossings, movers, 0, last)
+
+
+@_compiled
+def _sift(crossings: Floats, movers: Ints, root: int, n: int) -> None:
+    t, i = crossings[root], movers[root]
+    at = root
+    while 2 * at + 1 < n:
+        child = 2 * at + 1
+        if child + 1 < n and crossings[child + 1] > crossings[child]:
+            child += 1
+        if crossings[child] <= t:
+            break
+        crossings[at], movers[at] = crossings[child], movers[child]
+        at = child
+    crossings[at], movers[at] = t, i
+
+
+@_compiled
+def _insertion(crossings: Floats, movers: Ints, m: int) -> None:
+    for k in range(1, m):
+        t, i = crossings[k], movers[k]
+        at = k
+        while at > 0 and crossings[at - 1] > t:
+            crossings[at], movers[at] = crossings[at - 1], movers[at - 1]
+            at -= 1
+        crossings[at], movers[at] = t, i
+
+
+# --- hill-climbing --------------------------------------------------------------------
+
+
+class Climb(NamedTuple):
+    """How to climb."""
+
+    criterion: int
+    order: int
+    n_restarts: int
+    n_jumps: int
+
+
+@_compiled
+def set_scores(rows: Rows, plane: Floats, out: Floats) -> None:
+    """Scores of all rows."""
+    for i in range(out.shape[0]):
+        out[i] = plane[-1]
+    for j in range(plane.shape[0] - 1):
+        for i in range(out.shape[0]):
+            out[i] += plane[j] * rows.columns[j, i]
+
+
+@_compiled
+def _probe(rows: Rows, work: Work, how: Climb, j: int) -> tuple[float, float]:
+    """The best change of coefficient j, and the quality it promises."""
+    for i in range(work.slopes.shape[0]):
+        work.slopes[i] = rows.columns[j, i]
+    return line_search(rows, work, how.criterion)
+
+
+@_compiled
+def _move(rows: Rows, work: Work, how: Climb, alpha: float, least: float) -> float:
+    """Go to alpha if the quality there is really above `least`; -1 if not.
+
+    Where crossings are within rounding of each other, what a scan promises need not be so.
+    """
+    for i in range(work.scores.shape[0]):
+        work.keys[i] = work.scores[i]
+        work.scores[i] += alpha * work.slopes[i]
+    q = plane_quality(rows, work, how.criterion)
+    if q > least:
+        return q
+    for i in range(work.scores.shape[0]):
+        work.scores[i] = work.keys[i]
+    return -1.0
+
+
+@_compiled
+def _perturb(
+    rows: Rows,
+    work: Work,
+    how: Climb,
+    plane: Floats,
+    j: int,
+    state: Floats,
+    rng: np.random.Generator,
+) -> None:
+    """Change coefficient j for the better, or with probability state[1] for an equal.
+
+    This is the paper's Perturb: that probability falls by a tenth with every move that is no
+    better, and is 1 again after one that is.
+    """
+    alpha, promised = _probe(rows, work, how, j)
+    better = promised > state[0] + TOLERANCE
+    if promised < state[0] - TOLERANCE or not (better or rng.random() < state[1]):
+        return
+    q = _move(rows, work, how, alpha, state[0] + (TOLERANCE if better else -TOLERANCE))
+    if q >= 0.0:
+        plane[j] += alpha
+        state[0] = q
+        state[1] = 1.0 if better else state[1] - 0.1
+
+
+@_compiled
+def _best_coefficient(rows: Rows, work: Work, how: Climb) -> int:
+    best, at = -1.0, 0
+    for j in range(rows.columns.shape[0]):
+        _, q = _probe(rows, work, how, j)
+        if q > best + TOLERANCE:
+            best, at = q, j
+    return at
+
+
+@_compiled
+def _round(
+    rows: Rows, work: Work, how: Climb, plane: Floats, state: Floats, rng: np.random.Generator
+) -> None:
+    """Visit coefficients once, in the order asked for."""
+    p = plane.shape[0]
+    if how.order == BEST:
+        _perturb(rows, work, how, plane, _best_coefficient(rows, work, how), state, rng)
+    elif how.order == RANDOM:
+        for _ in range(RANDOM_VISITS):
+            _perturb(rows, work, how, plane, int(rng.random() * p), state, rng)
+    else:
+        for j in range(p):
+            _perturb(rows, work, how, plane, j, state, rng)
+    _refresh(rows, work, how, plane, state)
+
+
+@_compiled
+def _refresh(rows: Rows, work: Work, how: Climb, plane: Floats, state: Floats) -> None:
+    """Scale the plane to a largest coefficient of 1, and leave rounding behind."""
+    largest = 0.0
+    for j in range(plane.shape[0]):
+        largest = max(largest, abs(plane[j]))
+    for j in range(plane.shape[0]):
+        plane[j] /= largest if largest > 0.0 else 1.0
+    set_scores(rows, plane, work.scores)
+    state[0] = plane_quality(rows, work, how.criterion)
+
+
+@_compiled
+def _jump(
+    rows: Rows, work: Work, how: Climb, plane: Floats, state: Floats, rng: np.random.Generator
+) -> bool:
+    """Go along random directions until one is better; at most `n_jumps`."""
+    direction = np.empty(plane.shape[0])
+    for _ in range(how.n_jumps):
+        for j in range(plane.shape[0]):
+            direction[j] = rng.standard_normal()
+        set_scores(rows, direction, work.slopes)
+        alpha, promised = line_search(rows, work, how.criterion)
+        if promised > state[0] + TOLERANCE:
+            q = _move(rows, work, how, alpha, state[0] + TOLERANCE)
+            if q >= 0.0:
+                for j in range(plane.shape[0]):
+                    plane[j] += alpha * direction[j]
+                state[0] = q
+                return True
+    return False
+
+
+@_compiled
+def climb(rows: Rows, work: Work, how: Climb, plane: Floats, rng: np.random.Generator) -> float:
+    """Improve the plane in place until neither coefficients nor jumps help."""
+    state = np.ones(2)  # the quality now, and the probability of a move that is no better
+    _refresh(rows, work, how, plane, state)
+    reached = -1.0
+    while True:
+        before = -1.0
+        while state[0] > before + TOLERANCE:
+            before = state[0]
+            _round(rows, work, how, plane, state, rng)
+        top = float(state[0])
+        # Rounding may take back all that the last jump gave.
+        if top <= reached + TOLERANCE or not _jump(rows, work, how, plane, state, rng):
+            return top
+        reached = top
+
+
+@_compiled
+def best_axis_split(rows: Rows, work: Work, how: Climb, plane: Floats) -> float:
+    """The best threshold of a single column; ties go to the first column."""
+    p = plane.shape[0]
+    best = -1.0
+    for j in range(p - 1):
+        for i in range(work.scores.shape[0]):
+            work.scores[i] = rows.columns[j, i]
+        alpha, q = _probe(rows, work, how, p - 1)
+        if q > best + TOLERANCE:
+            best = q
+            for i in range(p):
+                plane[i] = 1.0 if i == j else 0.0
+            plane[p - 1] = alpha
+    return best
+
+
+@_compiled
+def best_split(
+    rows: Rows, work: Work, how: Climb, axis: Floats, plane: Floats, rng: np.random.Generator
+) -> tuple[float, float]:
+    """Fill in the best axis-parallel plane and the best plane, and return their qualities.
+
+    An oblique plane is taken where it is better, not where it is as good. The first climb starts
+    from the axis-parallel one, the others from random planes.
+    """
+    first = best_axis_split(rows, work, how, axis)
+    trial = np.empty(axis.shape[0])
+    best = first
+    for start in range(how.n_restarts if first >= 0.0 else 0):
+        for j in range(trial.shape[0]):
+            trial[j] = axis[j] if start == 0 else 2.0 * rng.random() - 1.0
+        q = climb(rows, work, how, trial, rng)
+        if q > best + TOLERANCE:
+            best = q
+            for j in range(trial.shape[0]):
+                plane[j] = trial[j]
+    return first, best

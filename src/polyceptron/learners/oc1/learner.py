@@ -1,0 +1,396 @@
+"""OC1: an oblique decision tree, each leaf of which is a polyhedron."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from copy import copy
+from numbers import Number
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from polyceptron.learners._parameters import (
+    check_real,
+    check_seed,
+    check_verbose,
+    check_weights,
+    check_whole,
+)
+from polyceptron.learners.oc1 import growth
+from polyceptron.learners.oc1 import kernels as oc1_kernels
+from polyceptron.learners.oc1.tree import LEAF, Tree, prune
+from polyceptron.polyhedron import Polyhedron
+from polyceptron.utils.checks import as_count, refuse_text
+from polyceptron.utils.text import inequality, quoted
+from polyceptron.utils.types import Floats
+
+_CRITERIA = {
+    "twoing": oc1_kernels.TWOING,
+    "gini": oc1_kernels.GINI,
+    "entropy": oc1_kernels.ENTROPY,
+}
+_ORDERS = {
+    "sequential": oc1_kernels.SEQUENTIAL,
+    "best": oc1_kernels.BEST,
+    "random": oc1_kernels.RANDOM,
+}
+
+
+class OC1(ClassifierMixin, BaseEstimator):
+    """Learn a decision tree whose tests are inequalities of several columns.
+
+    From the root down, the rows of a node are split by the best hyperplane found. The search
+    starts from the best threshold of one column, and then from random hyperplanes. It climbs by
+    changing one coefficient at a time, each to the best of all its values; where no coefficient
+    helps it tries jumps along random directions. The tree is then pruned by what its subtrees do
+    on rows held out (Murthy, Kasif & Salzberg, *A System for Induction of Oblique Decision Trees*,
+    1994; docs/errata.md has what is left open there).
+
+    Parameters
+    ----------
+    criterion : {"twoing", "gini", "entropy"}, default="twoing"
+        How good a split is: the twoing rule, or how much it lowers the Gini index or the entropy.
+    order : {"sequential", "best", "random"}, default="sequential"
+        Which coefficient is next: each in turn, the one that helps most (about as many searches
+        as columns for each move), or 50 drawn at random before looking whether that helped.
+    n_restarts : int, default=20
+        Climbs at each node: one from the best axis-parallel split, the others from random
+        hyperplanes. 0 gives an axis-parallel tree.
+    n_jumps : int, default=5
+        Random directions to try where no coefficient helps; a jump that helps is followed by
+        climbing on, and by as many tries again.
+    max_depth : int or None, default=None
+        The most tests on the way to a leaf.
+    min_samples_split : int, default=2
+        Nodes with fewer rows are leaves.
+    min_samples_oblique : int or None, default=None
+        Nodes with fewer distinct rows are split by single columns only, as so few rows fit too
+        many hyperplanes. None is twice the number of columns, the paper's rule.
+    prune_share : float, default=0.1
+        Share of each class to hold out for pruning; the tree is grown on the other rows. 0 is
+        no pruning.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, as in scikit-learn.
+    random_state : int, RandomState or None, default=None
+        Chooses the rows that are held out, the hyperplanes to start from, and the jumps.
+    verbose : int, default=0
+        Print progress.
+
+    Attributes
+    ----------
+    tree_ : Tree
+        Its nodes in preorder, in the units of X. Rows with ``W[node] . x + b[node] >= 0`` go
+        from a node to ``yes[node]``, others to ``no[node]``; both are -1 for leaves.
+        ``counts[node]`` is the weight of each class among its training rows.
+    n_hyperplanes_ : int
+        Inner nodes.
+    n_leaves_ : int
+    depth_ : int
+        The most tests on the way to a leaf.
+    classes_ : ndarray of shape (n_classes,)
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+
+    Notes
+    -----
+    Columns are brought to zero mean and unit spread at every node while its hyperplane is
+    sought; the tests are in the units of X all the same. The tree depends neither on the order
+    of the rows nor on whether a row is given twice or with twice the weight.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from polyceptron import OC1
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(0, 10, (200, 2))
+    >>> y = np.where(X[:, 0] + 2 * X[:, 1] >= 15, "high", "low")
+    >>> model = OC1(random_state=0).fit(X, y)
+    >>> model.n_hyperplanes_, model.score(X, y) > 0.97
+    (1, True)
+    >>> [leaf.n_faces for leaf in model.polyhedra("high")]
+    [1]
+    """
+
+    def __init__(
+        self,
+        criterion: str = "twoing",
+        *,
+        order: str = "sequential",
+        n_restarts: int = 20,
+        n_jumps: int = 5,
+        max_depth: int | None = None,
+        min_samples_split: int = 2,
+        min_samples_oblique: int | None = None,
+        prune_share: float = 0.1,
+        class_weight: Any = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.criterion = criterion
+        self.order = order
+        self.n_restarts = n_restarts
+        self.n_jumps = n_jumps
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_oblique = min_samples_oblique
+        self.prune_share = prune_share
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Grow the tree, and prune it.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Any number of labels; a single one gives a single leaf.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, not negative. A row of weight 0 is no row.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator. If anything goes wrong it is left as it was.
+        """
+        learned = copy(self)  # all or nothing
+        learned._learn(X, y, sample_weight)
+        self.__dict__ = learned.__dict__
+        return self
+
+    def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
+        self._check_parameters()
+        random = check_seed(self.random_state)
+        X, y = self._validated(X, y, reset=True)
+        check_classification_targets(y)
+        self.classes_, labels = np.unique(y, return_inverse=True)
+        weight = check_weights(sample_weight, self.class_weight, X, y, self.classes_)
+        if weight.size and not weight.all():  # a row of zero weight is no row
+            rows = np.flatnonzero(weight)
+            X, labels, weight = X[rows], labels[rows], weight[rows]
+        rng = np.random.default_rng(random.randint(0, 2**31 - 1))
+        sample = growth.distinct(X, labels.astype(np.int64), weight)
+        held = growth.hold_out(sample, float(self.prune_share), rng)
+        tell = _progress(int((~held).sum())) if self.verbose else lambda *_: None
+        tree = growth.grow(sample.take(~held), self._growth(X.shape[1]), rng, tell)
+        n_grown = len(tree.b)
+        if held.any():
+            apart = sample.take(held)
+            tree = prune(tree, tree.weigh(apart.X, apart.y, apart.weight))
+        if self.verbose:
+            print(f"OC1: {n_grown} nodes, {len(tree.b)} after pruning", flush=True)  # noqa: T201
+        self._publish(tree)
+
+    def _check_parameters(self) -> None:
+        _check_word("criterion", self.criterion, _CRITERIA)
+        _check_word("order", self.order, _ORDERS)
+        check_whole("n_restarts", self.n_restarts, 0)
+        check_whole("n_jumps", self.n_jumps, 0)
+        check_whole("min_samples_split", self.min_samples_split, 2)
+        if self.max_depth is not None:
+            check_whole("max_depth", self.max_depth)
+        if self.min_samples_oblique is not None:
+            check_whole("min_samples_oblique", self.min_samples_oblique, 0)
+        if check_real("prune_share", self.prune_share) >= 1:
+            raise ValueError(f"prune_share must be below 1, got {self.prune_share!r}")
+        check_verbose(self.verbose)
+
+    def _growth(self, n_features: int) -> growth.Growth:
+        oblique = self.min_samples_oblique
+        return growth.Growth(
+            climb=oc1_kernels.Climb(
+                _CRITERIA[self.criterion], _ORDERS[self.order], int(self.n_restarts),
+                int(self.n_jumps),
+            ),
+            n_classes=len(self.classes_),
+            max_depth=np.inf if self.max_depth is None else self.max_depth,
+            min_samples_split=int(self.min_samples_split),
+            min_samples_oblique=2 * n_features if oblique is None else int(oblique),
+        )  # fmt: skip
+
+    def _publish(self, tree: Tree) -> None:
+        self.tree_ = tree
+        self.n_leaves_ = int(tree.is_leaf.sum())
+        self.n_hyperplanes_ = self.n_leaves_ - 1
+        self.depth_ = int(tree.depths().max())
+
+    def _validated(self, *arrays: Any, reset: bool) -> Any:
+        refuse_text(arrays[0], "X")
+        with np.errstate(over="ignore", invalid="ignore"):  # its test for finiteness sums up
+            return validate_data(self, *arrays, dtype=np.float64, order="C", reset=reset)
+
+    # --- prediction -------------------------------------------------------------------
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Label of every row: the heaviest class of its leaf, the first of equals.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        leaves = self.apply(X)
+        labels: NDArray[Any] = self.classes_[self.tree_.labels[leaves]]
+        return labels
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Share of each class in the training weight of every row's leaf.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        leaves = self.apply(X)
+        counts = self.tree_.counts[leaves]
+        return np.asarray(counts / counts.sum(axis=1, keepdims=True))
+
+    def apply(self, X: Any) -> NDArray[np.int64]:
+        """Leaf of every row, as a node of ``tree_``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        return self.tree_.apply(self._validated(X, reset=False))
+
+    def decision_path(self, X: Any) -> sparse.csr_matrix:
+        """Which nodes of ``tree_`` every row comes to.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        csr_matrix of shape (n_samples, n_nodes)
+            1 where the row comes to the node.
+        """
+        check_is_fitted(self)
+        X = self._validated(X, reset=False)
+        visits = list(self.tree_.visits(X))
+        rows = np.concatenate([rows for _, rows in visits])
+        nodes = np.repeat([node for node, _ in visits], [len(rows) for _, rows in visits])
+        shape = (len(X), len(self.tree_.b))
+        return sparse.csr_matrix((np.ones(len(rows), np.int64), (rows, nodes)), shape)
+
+    # --- what was learned -------------------------------------------------------------
+
+    def polyhedra(self, label: Any) -> list[Polyhedron]:
+        """Leaves that predict a label, each as the set of all x that come to it.
+
+        Together they hold the rows predicted so. The leaves of all labels share out the space:
+        every row is in exactly one, but for rows on a face. There w . x + b = 0, which a tree
+        takes for a yes, while a polyhedron, being closed, is also that of the no.
+
+        Parameters
+        ----------
+        label : label
+            One of ``classes_``.
+
+        Returns
+        -------
+        list of Polyhedron
+            In the units and with the column names of X; empty if no leaf predicts the label. The
+            faces are the tests on the way from the root. Where the tree has none, the single
+            polyhedron is all of space, by a face that every number meets.
+        """
+        check_is_fitted(self)
+        known = [
+            k for k, found in enumerate(self.classes_) if np.ndim(label) == 0 and found == label
+        ]
+        if not known:
+            raise ValueError(
+                f"label must be one of the labels {self.classes_.tolist()!r}, got {label!r}"
+            )
+        names = getattr(self, "feature_names_in_", None)
+        leaves = self.tree_.faces()
+        if len(leaves) == 1:  # no test at all; tiny * x is above -4 for every number x
+            leaves[0] = np.eye(1, self.n_features_in_) * np.finfo(float).tiny, np.array([4.0])
+        return [
+            Polyhedron(W, b, None if names is None else names.tolist())
+            for leaf, (W, b) in leaves.items()
+            if self.tree_.labels[leaf] == known[0]
+        ]
+
+    def to_text(self, digits: int = 3) -> str:
+        """Return the tree as nested tests, rounded to `digits` significant digits.
+
+        Leaves show their label, and how much of their training weight has it. Columns without
+        names are x0, x1, ... Names and labels that are not one word are in quotes.
+
+        Examples
+        --------
+        >>> X, y = [[1, 5], [2, 5], [3, 5], [4, 5]], ["low", "low", "high", "low"]
+        >>> print(OC1(prune_share=0, random_state=0).fit(X, y).to_text())
+        if x0 >= 2.5:
+            if x0 >= 3.5:
+                low (1 of 1)
+            else:
+                high (1 of 1)
+        else:
+            low (2 of 2)
+        """
+        check_is_fitted(self)
+        digits = as_count(digits, "digits")
+        tree, lines = self.tree_, []
+        names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
+        waiting: list[tuple[int, str]] = [(0, "")]
+        while waiting:
+            node, indent = waiting.pop()
+            if node == LEAF:
+                lines.append(f"{indent}else:")
+            elif tree.yes[node] == LEAF:
+                label, counts = _shown(self.classes_[tree.labels[node]]), tree.counts[node]
+                lines.append(f"{indent}{label} ({counts.max():.6g} of {counts.sum():.6g})")
+            else:
+                test = inequality(tree.W[node], float(tree.b[node]), names, digits)
+                lines.append(f"{indent}if {test}:")
+                inner = indent + "    "
+                waiting += [(tree.no[node], inner), (LEAF, indent), (tree.yes[node], inner)]
+        return "\n".join(lines)
+
+
+def _shown(label: Any) -> str:
+    """A label that cannot be taken for anything else: numbers bare, all others as names."""
+    return str(label) if isinstance(label, Number | np.bool_) else quoted(str(label))
+
+
+def _progress(n_rows: int) -> Callable[[int, int], None]:
+    """What says at most once a second how far a tree has grown."""
+    due = time.monotonic() + 1.0
+
+    def tell(n_nodes: int, n_settled: int) -> None:
+        nonlocal due
+        if time.monotonic() >= due:
+            due = time.monotonic() + 1.0
+            print(  # noqa: T201
+                f"OC1: {n_nodes} nodes, {n_settled} of {n_rows} distinct rows in leaves",
+                flush=True,
+            )
+
+    return tell
+
+
+def _check_word(name: str, value: Any, words: dict[str, int]) -> None:
+    if not isinstance(value, str) or value not in words:
+        allowed = ", ".join(map(repr, words))
+        raise ValueError(f"{name} must be one of {allowed}, got {value!r}")

@@ -1,0 +1,185 @@
+"""An oblique decision tree as a value that routes rows, and its cost-complexity pruning.
+
+Tests are in user units, and rows are shared out by the scores with which `Polyhedron` tells inside
+from outside: training, prediction and the polyhedra of the leaves agree to the last bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyceptron.scoring import scores
+from polyceptron.utils.types import Floats
+
+Ints = NDArray[np.int64]
+
+LEAF = -1
+"""The child of a leaf."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Tree:
+    """Nodes in preorder: the root is node 0, and a node stands before those below it.
+
+    Parameters
+    ----------
+    W, b : arrays of shape (n_nodes, n_features) and (n_nodes,)
+        The test of each inner node, w . x + b >= 0; zero for leaves.
+    yes, no : int arrays of shape (n_nodes,)
+        Where rows go that pass the test and that do not; ``LEAF`` for leaves.
+    counts : array of shape (n_nodes, n_classes)
+        Weight of the classes among the training rows of each node.
+    """
+
+    W: Floats
+    b: Floats
+    yes: Ints
+    no: Ints
+    counts: Floats
+
+    def __repr__(self) -> str:
+        n_leaves, depth = int(self.is_leaf.sum()), int(self.depths().max())
+        return f"<Tree of {len(self.b)} nodes, {n_leaves} of them leaves, depth {depth}>"
+
+    @property
+    def is_leaf(self) -> NDArray[np.bool_]:
+        return np.asarray(self.yes == LEAF)
+
+    @property
+    def labels(self) -> Ints:
+        """The number of the heaviest class of each node; ties go to the first."""
+        return np.asarray(self.counts.argmax(axis=1), dtype=np.int64)
+
+    def visits(self, X: Floats) -> Iterator[tuple[int, Ints]]:
+        """Every node that rows come to, and which rows do."""
+        waiting = [(0, np.arange(len(X)))]
+        while waiting:
+            node, rows = waiting.pop()
+            yield node, rows
+            if self.yes[node] != LEAF and len(rows):
+                passed = passes(X[rows], self.W[node], self.b[node])
+                waiting.append((int(self.no[node]), rows[~passed]))
+                waiting.append((int(self.yes[node]), rows[passed]))
+
+    def apply(self, X: Floats) -> Ints:
+        """The leaf of every row."""
+        leaves = np.zeros(len(X), np.int64)
+        for node, rows in self.visits(X):
+            if self.yes[node] == LEAF:
+                leaves[rows] = node
+        return leaves
+
+    def weigh(self, X: Floats, y: Ints, weight: Floats) -> Floats:
+        """Weight of the classes among these rows at each node."""
+        counts = np.zeros_like(self.counts)
+        for node, rows in self.visits(X):
+            counts[node] = np.bincount(y[rows], weight[rows], self.counts.shape[1])
+        return counts
+
+    def depths(self) -> Ints:
+        """How many tests lie above each node."""
+        depths = np.zeros(len(self.b), np.int64)
+        for node in np.flatnonzero(~self.is_leaf):
+            depths[[self.yes[node], self.no[node]]] = depths[node] + 1
+        return depths
+
+    def faces(self) -> dict[int, tuple[Floats, Floats]]:
+        """The inequalities W x + b >= 0 on the way to each leaf, the root's first."""
+        d = self.W.shape[1]
+        found = {0: (np.empty((0, d)), np.empty(0))}
+        for node in np.flatnonzero(~self.is_leaf):
+            W, b = found.pop(int(node))
+            for child, sign in ((self.yes[node], 1.0), (self.no[node], -1.0)):
+                found[int(child)] = (
+                    np.vstack([W, sign * self.W[node]]),
+                    np.append(b, sign * self.b[node]),
+                )
+        return dict(sorted(found.items()))
+
+    def without(self, collapsed: NDArray[np.bool_]) -> Tree:
+        """The tree in which these nodes are leaves."""
+        keep = np.zeros(len(self.b), bool)
+        keep[0] = True
+        yes, no = (np.where(collapsed, LEAF, child) for child in (self.yes, self.no))
+        for node in range(len(self.b)):
+            if keep[node] and yes[node] != LEAF:
+                keep[[yes[node], no[node]]] = True
+        place = np.append(np.cumsum(keep) - 1, LEAF)  # the last is that of LEAF itself
+        inner = (yes != LEAF)[keep]
+        return Tree(
+            np.where(inner[:, None], self.W[keep], 0.0),
+            np.where(inner, self.b[keep], 0.0),
+            place[yes[keep]],
+            place[no[keep]],
+            self.counts[keep],
+        )
+
+
+def passes(X: Floats, w: Floats, b: float) -> NDArray[np.bool_]:
+    """Which rows are above the plane, w . x + b >= 0."""
+    return np.asarray(scores(X, w[None, :], np.array([b]))[:, 0] >= 0)
+
+
+# --- pruning --------------------------------------------------------------------------
+
+
+class Step(NamedTuple):
+    """One tree of the cost-complexity sequence."""
+
+    alpha: float
+    collapsed: NDArray[np.bool_]
+    n_leaves: int
+    held_out: float
+    """Weight of the mistakes on the rows held out."""
+
+
+def pruning_sequence(tree: Tree, held_out: Floats) -> list[Step]:
+    """The trees of cost-complexity pruning, from the one given to its root.
+
+    Each comes from the one before by making leaves of the nodes where that costs the least
+    training weight for each leaf saved (Breiman et al. 1984, chapter 3). ``held_out`` is the
+    weight of the classes of held-out rows at each node.
+    """
+    is_inner, n = ~tree.is_leaf, len(tree.b)
+    cost = tree.counts.sum(axis=1) - tree.counts.max(axis=1)
+    test = held_out.sum(axis=1) - held_out[np.arange(n), tree.labels]
+    # Of the tree below each node: leaves, training mistakes, held-out mistakes.
+    below = np.column_stack([np.ones(n), cost, test])
+    last, parent = np.arange(n), np.full(n, LEAF)
+    for node in np.flatnonzero(is_inner)[::-1]:
+        children = [tree.yes[node], tree.no[node]]
+        below[node] = below[children].sum(axis=0)
+        last[node], parent[children] = last[tree.no[node]], node
+    link = np.full(n, np.inf)  # what each leaf saved costs; infinite for leaves
+    link[is_inner] = (cost - below[:, 1])[is_inner] / (below[is_inner, 0] - 1)
+    alpha, close = 0.0, 1e-12 * cost[0]
+    collapsed = np.zeros(n, bool)
+    steps = [Step(alpha, collapsed.copy(), int(below[0, 0]), float(below[0, 2]))]
+    while np.isfinite(link[0]):
+        node = int(link.argmin())
+        alpha = max(alpha, float(link[node]))
+        collapsed[node] = True
+        link[node : last[node] + 1] = np.inf
+        change = np.array([1.0, cost[node], test[node]]) - below[node]
+        while node != LEAF:
+            below[node] += change
+            if np.isfinite(link[node]):
+                link[node] = (cost[node] - below[node, 1]) / (below[node, 0] - 1)
+            node = int(parent[node])
+        if link.min() > alpha + close:
+            steps.append(Step(alpha, collapsed.copy(), int(below[0, 0]), float(below[0, 2])))
+    return steps
+
+
+def prune(tree: Tree, held_out: Floats) -> Tree:
+    """The tree of the sequence with the fewest held-out mistakes, the smallest of equals."""
+    steps = pruning_sequence(tree, held_out)
+    least = min(step.held_out for step in steps)
+    near = least + 1e-12 * held_out[0].sum()
+    chosen = max(index for index, step in enumerate(steps) if step.held_out <= near)
+    return tree.without(steps[chosen].collapsed)

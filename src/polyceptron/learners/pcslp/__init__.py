@@ -1,0 +1,1 @@
+"""PC-SLP: polyhedra by successive linear programs (Astorino & Gaudioso 2002)."""

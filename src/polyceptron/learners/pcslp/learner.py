@@ -1,0 +1,471 @@
+"""PC-SLP: polyhedral separability through successive linear programs."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from polyceptron.data.blocks import ArrayBlocks, Blocks
+from polyceptron.data.scaling import Coordinates, Ends, standardized
+from polyceptron.learners._base import Problem
+from polyceptron.learners._iterated import IteratedClassifier
+from polyceptron.learners._parameters import check_real, check_whole
+from polyceptron.learners.pcslp.programs import LPError, SeparationLP, load_highspy
+from polyceptron.optim import criterion, solver
+from polyceptron.optim.checkpoint import Record
+from polyceptron.optim.planes import Planes
+from polyceptron.scoring import decide
+from polyceptron.utils.types import Floats
+
+_TIE = 1e-9
+"""Scores that differ by no more, relative to 1 or to their size, are taken as equal."""
+_LLOYD_STEPS = 100
+
+Indices = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class Classes:
+    """The rows of the two classes with their costs; equal rows are one row."""
+
+    inside: Any
+    outside: Any
+    inside_cost: Floats
+    outside_cost: Floats
+
+    def objective(self, scores_inside: Floats, scores_outside: Floats) -> float:
+        """The error function, from the scores of every row and hyperplane."""
+        u = np.maximum(1.0 - scores_inside.min(axis=1), 0.0)
+        v = np.maximum(1.0 + scores_outside.min(axis=1), 0.0)
+        return float(self.inside_cost @ u + self.outside_cost @ v)
+
+
+@dataclass(frozen=True, slots=True)
+class LPProblem(Problem):
+    """The rows once more as the linear programs take them, and how to make a model of these.
+
+    Each start has a model of its own, so that none depends on the bases of those before it.
+    """
+
+    rows: Classes
+    new_lp: Callable[[], SeparationLP]
+    numbers: Iterator[int]
+
+
+class PCSLPState(NamedTuple):
+    """Hyperplanes in the coordinates of learning, and what is known of them.
+
+    ``scores`` are those of the outside rows; ``held`` is the choice of responsible
+    hyperplanes for which these are an optimum, None for a start. Of a run that a checkpoint has
+    there is neither problem nor program: it is at its end.
+    """
+
+    planes: Planes
+    objective: float
+    scores: Floats
+    held: Indices | None
+    problem: LPProblem | None
+    lp: SeparationLP | None
+    start: int
+    n_iter: int
+
+
+class PCSLP(IteratedClassifier):
+    """Learn a polyhedron by successive linear programs (PC-SLP).
+
+    With A the rows inside, B those outside and h(x) = min_k (w_k . x + b_k), the error
+    function is the mean of max(0, 1 - h(a)) over A plus the mean of max(0, 1 + h(b)) over B.
+    Its first part is convex. The second becomes so when each row of B is given a hyperplane
+    that is responsible for it, the least one; then the whole is a linear program, whose
+    optimum is where the rows of B are given out anew, until the error no longer falls
+    (A. Astorino and M. Gaudioso, *Polyhedral separability through successive LP*, 2002).
+
+    The programs are solved by HiGHS, each from the basis of the one before. It comes with
+    ``pip install polyceptron[lp]``. docs/errata.md lists what the paper leaves open.
+
+    Parameters
+    ----------
+    n_hyperplanes : int, default=3
+        K, the number of inequalities.
+    max_iter : int, default=100
+        Most rounds of one start. A run that gets there keeps its last hyperplanes, which
+        are its best, and warns.
+    tol : float, default=1e-6
+        A run ends when a round lowers the error function by no more.
+    max_ties : int, default=8
+        Most programs of one round. Where hyperplanes tie at being least for an outside row
+        (and the row counts: h(b) >= -1), any of them may be held responsible. These choices
+        are tried one after the other until one lowers the error, the least number first;
+        if there are more than `max_ties`, a sample of them.
+    time_limit : float or None, default=None
+        Seconds for one linear program. One that takes longer ends `fit` with an LPError.
+    init : "random" or array-like of shape (n_hyperplanes, n_features + 1), default="random"
+        Where to start: the outside rows shared out by K-means, from random seeds
+        (k-means++), or by the least of hyperplanes given as rows [w_k, b_k] in the units
+        of X.
+    n_init : int, default=3
+        Random starts. The one with the fewest mistakes on the training rows is kept, and of
+        several such that with the least error.
+    standardize : bool, default=True
+        Share out the outside rows at the start on columns of zero mean and unit spread. The
+        linear programs do not depend on the units of X.
+    inside : label, default=None
+        The class inside the polyhedron; the greater label if None.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the two means in the error function. As means they are balanced, so
+        "balanced" is the same as None.
+    warm_start : bool, default=False
+        Start from the previous fit's hyperplanes.
+    random_state : int, RandomState or None, default=None
+    n_jobs : int or None, default=None
+        Threads for predicting on large data; None is all cores. The result does not depend
+        on it.
+    verbose : int, default=0
+        Print progress.
+    checkpoint : path, Checkpoint or None, default=None
+        A file to write down what is known after each start, and to go on from if it is there:
+        see `Checkpoint`.
+
+    Attributes
+    ----------
+    polyhedron_ : Polyhedron
+        The learned set, in the units and with the column names of X.
+    coef_ : ndarray of shape (n_hyperplanes, n_features)
+    intercept_ : ndarray of shape (n_hyperplanes,)
+    classes_ : ndarray of shape (2,)
+    inside_ : label
+        The class inside.
+    objective_ : float
+        The error function at the answer.
+    n_lps_ : int
+        Linear programs solved, in all starts.
+    n_iter_ : int
+        Rounds of the run that was kept.
+    converged_ : bool
+        Whether that run ended by its stopping rule, not by `max_iter`.
+    history_ : dict of str to ndarray of shape (n_iter_,)
+        "objective", which never rises, and "mistakes" after each round of that run, and the
+        linear programs of the round, "lps".
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+
+    See Also
+    --------
+    BatchPolyceptron : Gradient descent on a similar error function; faster on many rows.
+
+    Examples
+    --------
+    >>> from polyceptron import PCSLP
+    >>> from polyceptron.datasets import make_dataset1
+    >>> X, y = make_dataset1(random_state=0, return_X_y=True)
+    >>> model = PCSLP(n_hyperplanes=3, random_state=0).fit(X, y)
+    >>> model.score(X, y) > 0.97
+    True
+    """
+
+    def __init__(
+        self,
+        n_hyperplanes: int = 3,
+        *,
+        max_iter: int = 100,
+        tol: float = 1e-6,
+        max_ties: int = 8,
+        time_limit: float | None = None,
+        init: Any = "random",
+        n_init: int = 3,
+        standardize: bool = True,
+        inside: Any = None,
+        class_weight: Any = None,
+        warm_start: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        checkpoint: Any = None,
+    ) -> None:
+        self.n_hyperplanes = n_hyperplanes
+        self.max_iter = max_iter
+        self.tol = tol
+        self.max_ties = max_ties
+        self.time_limit = time_limit
+        self.init = init
+        self.n_init = n_init
+        self.standardize = standardize
+        self.inside = inside
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.checkpoint = checkpoint
+
+    @property
+    def _kept(self) -> str:
+        return "the last hyperplanes, which are the best of that run"
+
+    @property
+    def _advice(self) -> str:
+        return "Raise max_iter or tol."
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_real("tol", self.tol)
+        check_whole("max_ties", self.max_ties)
+        if self.time_limit is not None:
+            check_real("time_limit", self.time_limit, positive=True)
+        load_highspy()
+
+    def _stopping(self) -> solver.Stopping:
+        return solver.Stopping(self.max_iter)
+
+    # --- the rows ---------------------------------------------------------------------
+
+    def _choose_coordinates(self, data: Blocks, ends: Ends, *, centred: bool) -> Coordinates:
+        # The error function is the same in all coordinates, and HiGHS wants numbers near 1.
+        coordinates = standardized(data, ends, centred=centred)
+        if self.standardize:
+            return coordinates
+        # Powers of two and no shift: dense and sparse rows stay equal to the last bit.
+        exponents = np.frexp(coordinates.scale)[1]
+        return Coordinates(np.ldexp(1.0, exponents), np.zeros(data.n_features))
+
+    def _problem(self, *arguments: Any, **options: Any) -> LPProblem:
+        problem = super()._problem(*arguments, **options)
+        factors = [1.0, 1.0]
+        if isinstance(self.class_weight, dict):
+            factors = [float(self.class_weight.get(name, 1.0)) for name in problem.classes.tolist()]
+        rows = _merged(problem.arrays, factors[problem.inside], factors[1 - problem.inside])
+        new_lp = partial(
+            SeparationLP,
+            rows.inside,
+            rows.outside,
+            rows.inside_cost,
+            rows.outside_cost,
+            self.n_hyperplanes,
+            self.time_limit,
+        )
+        return LPProblem(
+            problem.data,
+            problem.coordinates,
+            problem.classes,
+            problem.inside,
+            rows,
+            new_lp,
+            itertools.count(1),
+        )
+
+    # --- the loop ---------------------------------------------------------------------
+
+    def _start(self, problem: Problem, seed: int) -> PCSLPState:
+        assert isinstance(problem, LPProblem)
+        planes = self._first_planes(problem, seed)
+        start = _evaluated(planes, None, problem, next(problem.numbers), 0)
+        return start._replace(lp=problem.new_lp())
+
+    def _first_planes(self, problem: Problem, seed: int) -> Planes:
+        planes = super()._first_planes(problem, seed)
+        if not isinstance(self.init, str) or (self.warm_start and hasattr(self, "polyhedron_")):
+            return planes
+        assert isinstance(problem, LPProblem)
+        rows, scale = problem.rows, problem.coordinates.scale
+        # In the units of X, but for a common factor, if so asked.
+        stretch = np.ones_like(scale) if self.standardize else scale.min() / scale
+        stretched = rows.outside @ sparse.diags(stretch)
+        C = _cluster(stretched, rows.outside_cost, self.n_hyperplanes, np.random.default_rng(seed))
+        W, b = _nearest(C)
+        return Planes.of(W * stretch, b)
+
+    def _step(self, data: Blocks, state: PCSLPState) -> solver.Step[PCSLPState]:
+        """One round: the first choice of responsible hyperplanes that lowers the error."""
+        problem, lp, found, n_lps = state.problem, state.lp, state, 0
+        assert problem is not None
+        assert lp is not None
+        if state.objective > self.tol:
+            for number, responsible in enumerate(self._choices(state)):
+                if state.held is not None and np.array_equal(responsible, state.held):
+                    continue  # these hyperplanes are its optimum
+                n_lps += 1
+                planes = self._solved(lp, responsible, state, number)
+                candidate = _evaluated(planes, responsible, problem, state.start, state.n_iter + 1)
+                if candidate.objective < state.objective - self.tol:
+                    found = candidate._replace(lp=lp)
+                    break
+        finished = found is state or found.objective <= self.tol
+        if found is state:
+            found = self._or_constant(data, state)
+        measures = {
+            "objective": found.objective,
+            "mistakes": self._mistakes(data, found),
+            "lps": float(n_lps),
+        }
+        return solver.Step(found, found, None, measures, finished)
+
+    def _or_constant(self, data: Blocks, state: PCSLPState) -> PCSLPState:
+        """Put all rows on one side where that is as good as this state and mistakes fewer.
+
+        The error function weighs the classes alike, so where the rows tell nothing, w = 0, it
+        does not care which side that is.
+        """
+        assert state.problem is not None
+        best, fewest = state, self._mistakes(data, state)
+        K, d = state.planes.K, data.n_features
+        for bias in (1.0, -1.0):
+            planes = Planes.of(np.zeros((K, d)), np.full(K, bias))
+            other = _evaluated(planes, state.held, state.problem, state.start, state.n_iter + 1)
+            mistakes = self._mistakes(data, other)
+            if other.objective <= state.objective * (1 + _TIE) and mistakes < fewest:
+                # Not above the state's by rounding.
+                best = other._replace(objective=min(other.objective, state.objective))
+                fewest = mistakes
+        return best
+
+    def _solved(
+        self, lp: SeparationLP, responsible: Indices, state: PCSLPState, number: int
+    ) -> Planes:
+        which = f"start {state.start}, iteration {state.n_iter + 1}, tie choice {number + 1}"
+        try:
+            return Planes.of(*lp.solve(responsible, which))
+        except LPError as error:
+            limit = "" if self.time_limit is None else f" (time_limit={self.time_limit!r})"
+            raise LPError(f"{type(self).__name__}: {error}{limit}") from None
+
+    def _choices(self, state: PCSLPState) -> Iterator[Indices]:
+        """Who may be responsible: the least number for each row, then the other choices."""
+        least = state.scores.min(axis=1, keepdims=True)
+        slack = _TIE * np.maximum(1.0, np.abs(least))
+        tied = state.scores <= least + slack
+        first = np.asarray(tied.argmax(axis=1), np.intp)
+        yield first
+        rows = np.flatnonzero((tied.sum(axis=1) > 1) & (least >= -1 - slack)[:, 0])
+        options = [np.flatnonzero(tied[row]) for row in rows]
+        for other in _others(options, self.max_ties, seed=(state.start, state.n_iter)):
+            choice = first.copy()
+            choice[rows] = other
+            yield choice
+
+    def _mistakes(self, data: Blocks, state: PCSLPState) -> float:
+        return float(criterion.gradient(data, state.planes, 0.0).totals[1])
+
+    def _rank(self, data: Blocks, state: PCSLPState) -> solver.Rank:
+        # No start is better than one that ends at zero, but for rounding.
+        objective = state.objective if state.objective > self.tol else 0.0
+        return solver.Rank(self._mistakes(data, state), objective)
+
+    def _answer(self, state: PCSLPState) -> Planes:
+        return state.planes
+
+    def _keep(self, state: PCSLPState) -> None:
+        self.objective_ = state.objective
+
+    def _report(self, run: solver.Run[PCSLPState], deeper: int = 0) -> None:
+        self.n_lps_ = int(run.totals["lps"])
+        super()._report(run, deeper + 1)
+
+    def _pack_end(self, state: PCSLPState) -> Record:
+        # Only at its end: in the middle, programs depend on the bases of those before them.
+        W, b = state.planes.arrays()
+        return {"W": W, "b": b, "numbers": np.array([state.objective, state.start, state.n_iter])}
+
+    def _unpack_end(self, data: Blocks, record: Record) -> PCSLPState:
+        del data
+        objective, start, n_iter = record["numbers"].tolist()
+        planes = Planes.of(record["W"], record["b"])
+        return PCSLPState(
+            planes, objective, np.empty((0, 0)), None, None, None, int(start), int(n_iter)
+        )
+
+
+def _others(options: list[Indices], limit: int, seed: tuple[int, int]) -> Iterator[tuple[int, ...]]:
+    """One of each of the options, in all ways but the first.
+
+    With the first there are at most `limit`: if all are more, a sample of different ones.
+    """
+    if math.prod(map(len, options)) <= limit:
+        yield from itertools.islice(itertools.product(*options), 1, None)
+        return
+    rng = np.random.default_rng(seed)
+    seen = {tuple(int(of_row[0]) for of_row in options)}
+    while len(seen) < limit:
+        choice = tuple(int(rng.choice(of_row)) for of_row in options)
+        if choice not in seen:
+            seen.add(choice)
+            yield choice
+
+
+def _evaluated(
+    planes: Planes, held: Indices | None, problem: LPProblem, start: int, n_iter: int
+) -> PCSLPState:
+    W, b = planes.arrays()
+    scores = _scores(problem.rows.outside, W, b)
+    value = problem.rows.objective(_scores(problem.rows.inside, W, b), scores)
+    return PCSLPState(planes, value, scores, held, problem, None, start, n_iter)
+
+
+def _scores(rows: Any, W: Floats, b: Floats) -> Floats:
+    """w_k . x + b_k of every row and hyperplane, to the bit as in prediction."""
+    each = [decide(rows, W[k : k + 1], b[k : k + 1], 1)[0] for k in range(len(b))]
+    return np.column_stack(each)
+
+
+def _merged(data: ArrayBlocks, *factors: float) -> Classes:
+    """The rows of each class as CSR, sorted, equal ones merged.
+
+    So neither the order of rows nor their kind of storage matters, and a row of weight 2 is
+    two rows. The costs of a class add up to its factor, inside first.
+    """
+    X = _as_csr(data)
+    weight = data.weight if data.weight.size else np.ones(data.n_samples)
+    sides = []
+    for sign, factor in zip((1, -1), factors, strict=True):
+        numbers = np.flatnonzero(data.y == sign)
+        of_row: dict[Any, list[int]] = {}
+        for n in numbers.tolist():
+            place = slice(X.indptr[n], X.indptr[n + 1])
+            key = (tuple(X.indices[place].tolist()), tuple(X.data[place].tolist()))
+            of_row.setdefault(key, []).append(n)
+        groups = [of_row[key] for key in sorted(of_row)]
+        share = weight / weight[numbers].max()
+        cost = np.array([share[group].sum() for group in groups])
+        sides.append((X[[group[0] for group in groups]], factor * cost / cost.sum()))
+    (inside, inside_cost), (outside, outside_cost) = sides
+    return Classes(inside, outside, inside_cost, outside_cost)
+
+
+def _as_csr(data: ArrayBlocks) -> Any:
+    shape = (data.n_samples, data.n_features)
+    X = sparse.csr_matrix(data.X, shape=shape, dtype=np.float64, copy=True)
+    X.eliminate_zeros()
+    return X
+
+
+def _cluster(rows: Any, cost: Floats, K: int, rng: np.random.Generator) -> Floats:
+    """K centres of the rows by Lloyd's algorithm from k-means++ seeds."""
+    squares = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
+    C = np.empty((0, rows.shape[1]))
+    distance = np.ones(rows.shape[0])
+    for _ in range(K):
+        until = np.cumsum(cost * distance)
+        chosen = np.searchsorted(until, rng.random() * until[-1], side="right")
+        C = np.vstack([C, rows[min(chosen, rows.shape[0] - 1)].toarray()])
+        distance = np.maximum(squares + _scores(rows, *_nearest(C)).min(axis=1), 0.0)
+    sets = np.full(rows.shape[0], -1)
+    for _ in range(_LLOYD_STEPS):
+        before, sets = sets, _scores(rows, *_nearest(C)).argmin(axis=1)
+        if np.array_equal(sets, before):
+            break
+        members = sparse.csr_matrix((cost, (sets, np.arange(len(sets)))), (K, len(sets)))
+        totals = np.asarray(members.sum(axis=1))
+        C = np.where(totals > 0, (members @ rows).toarray() / np.maximum(totals, 1e-300), C)
+    return C
+
+
+def _nearest(C: Floats) -> tuple[Floats, Floats]:
+    """Hyperplanes of which the least is that of the nearest centre: |x - c|^2 - |x|^2."""
+    return -2.0 * C, (C * C).sum(axis=1)

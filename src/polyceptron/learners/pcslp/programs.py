@@ -1,0 +1,248 @@
+"""The linear programs of PC-SLP: one HiGHS model, changed in place from one to the next.
+
+With r(b) the hyperplane held responsible for the outside row b, the program is::
+
+    minimise   sum_A c_a u_a + sum_B c_b v_b            over w_1, ..., w_K, u >= 0, v >= 0
+    such that  u_a >= 1 - w_k . a   for every k,        v_b >= 1 + w_r(b) . b
+
+(rows have a constant 1 appended). It is solved through its dual::
+
+    maximise   sum p_ak + sum q_bk                      over 0 <= p_ak,  0 <= q_bk <= c_b [k = r(b)]
+    such that  sum_a p_ak a = sum_b q_bk b  for every k,    sum_k p_ak <= c_a  for every a
+
+whose multipliers are the hyperplanes. Another choice of r changes nothing there but upper
+bounds, so the last basis stays dual feasible and the dual simplex method goes on from it. The
+constraints of the last kind are needed only for rows inside that several hyperplanes cut off
+at once; they start as p_ak <= c_a, and the few that matter are added when they are violated.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from polyceptron.utils.types import Floats
+
+_SLACK = 1e-9
+"""A sum over the hyperplanes may be above its bound by this share of it."""
+_QUICK = {"presolve": "off", "simplex_scale_strategy": 0}
+"""From the basis of the program before, on rows that are scaled already: a fifth less work."""
+_CAREFUL = {"presolve": "on", "simplex_scale_strategy": 2}
+"""From the beginning, with all that HiGHS does against bad numbers."""
+_FAR = 100
+"""A column whose values are all so many times its range from zero is moved there."""
+_PIVOTS = 20
+"""Most pivots for each row and column. Usual is less than one; without a limit, columns that are
+nearly multiples of each other may keep HiGHS busy for ever."""
+
+
+class LPError(RuntimeError):
+    """A linear program that HiGHS did not solve: out of time, or for numerical reasons.
+
+    Examples
+    --------
+    >>> from polyceptron import PCSLP, LPError
+    >>> from polyceptron.datasets import make_dataset1
+    >>> X, y = make_dataset1(random_state=0, return_X_y=True)
+    >>> try:
+    ...     PCSLP(n_hyperplanes=3, time_limit=1e-9, random_state=0).fit(X, y)
+    ... except LPError:
+    ...     print("raise time_limit")
+    raise time_limit
+    """
+
+
+class SeparationLP:
+    """The program above for fixed rows and any choice of responsible hyperplanes.
+
+    Parameters
+    ----------
+    inside, outside : CSR matrices of float64
+        The rows of the two classes, varying about as much as standardised columns do.
+    inside_cost, outside_cost : arrays
+        c, positive.
+    n_hyperplanes : int
+    time_limit : float or None
+        Seconds for one program.
+    """
+
+    def __init__(
+        self,
+        inside: Any,
+        outside: Any,
+        inside_cost: Floats,
+        outside_cost: Floats,
+        n_hyperplanes: int,
+        time_limit: float | None = None,
+    ) -> None:
+        self._highspy = load_highspy()
+        self._K, self._d = n_hyperplanes, inside.shape[1]
+        self._n_inside, self._n_outside = inside.shape[0], outside.shape[0]
+        # Bounds near 1, whatever the number of rows: HiGHS has absolute tolerances.
+        self._unit = max(inside_cost.max(), outside_cost.max())
+        self._inside_cost, self._outside_cost = inside_cost / self._unit, outside_cost / self._unit
+        self._time_limit = time_limit
+        self._responsible = np.zeros(self._n_outside, np.int64)
+        self._bounded = np.zeros(self._n_inside, bool)
+        self._offset = _far_from_zero(inside, outside)
+        self._highs = self._model(inside, outside)
+        self.n_solved = 0
+        """Programs solved so far."""
+
+    def solve(self, responsible: NDArray[np.integer[Any]], which: str) -> tuple[Floats, Floats]:
+        """W and b of an optimum for these responsible hyperplanes, one for each outside row.
+
+        Raises an LPError if there is no such answer; ``which`` says in it which program it was.
+        """
+        self._hold(responsible)
+        if self._time_limit is not None:  # HiGHS counts from the first program on
+            self._set({"time_limit": self._highs.getRunTime() + self._time_limit})
+        while True:
+            self._run(which)
+            solution = self._highs.getSolution()
+            violated = self._violated(solution)
+            if not violated.size:
+                break
+            self._bound(violated)
+        self.n_solved += 1
+        theta = -np.array(solution.row_dual[: self._K * (self._d + 1)])
+        theta = theta.reshape(self._K, self._d + 1)
+        W = theta[:, :-1].copy()
+        return W, theta[:, -1] - W @ self._offset
+
+    # --- the model --------------------------------------------------------------------
+
+    def _model(self, inside: Any, outside: Any) -> Any:
+        """HiGHS with a column for each row and hyperplane: p by hyperplane, then q."""
+        highs = self._highs = self._highspy.Highs()
+        columns = (
+            _with_constant(_less(inside, self._offset)),
+            -_with_constant(_less(outside, self._offset)),
+        )
+        A = sparse.vstack(
+            [_in_block(rows, k, self._K) for rows in columns for k in range(self._K)], format="csr"
+        )
+        options = {"output_flag": False, "small_matrix_value": 1e-12}
+        options["simplex_iteration_limit"] = _PIVOTS * sum(A.shape)
+        self._set(options | _QUICK)
+        q_upper = np.zeros((self._K, self._n_outside))
+        q_upper[self._responsible, np.arange(self._n_outside)] = self._outside_cost
+        upper = np.concatenate([np.tile(self._inside_cost, self._K), q_upper.ravel()])
+        n, m = A.shape
+        zero, none, no = np.zeros(m), np.empty(0, np.int32), np.empty(0)
+        starts = np.zeros(m, np.int32)
+        self._done(highs.addRows(m, zero, zero, 0, starts, none, no), "addRows")
+        self._done(
+            highs.addCols(
+                n, -np.ones(n), np.zeros(n), upper, A.nnz,
+                A.indptr[:-1].astype(np.int32), A.indices.astype(np.int32), A.data,
+            ),
+            "addCols",
+        )  # fmt: skip
+        return highs
+
+    def _hold(self, responsible: NDArray[np.integer[Any]]) -> None:
+        """Open the columns of the hyperplanes now responsible, close those of before."""
+        rows = np.flatnonzero(responsible != self._responsible)
+        if not rows.size:
+            return
+        first = self._K * self._n_inside
+        close = first + self._responsible[rows] * self._n_outside + rows
+        open_ = first + responsible[rows] * self._n_outside + rows
+        columns = np.concatenate([close, open_]).astype(np.int32)
+        upper = np.concatenate([np.zeros(rows.size), self._outside_cost[rows]])
+        order = np.argsort(columns)
+        lower = np.zeros(columns.size)
+        self._done(
+            self._highs.changeColsBounds(columns.size, columns[order], lower, upper[order]),
+            "changeColsBounds",
+        )
+        self._responsible = np.array(responsible, np.int64)
+
+    def _violated(self, solution: Any) -> NDArray[np.intp]:
+        """Inside rows whose multipliers add up to more than they may."""
+        p = np.array(solution.col_value[: self._K * self._n_inside])
+        total = p.reshape(self._K, self._n_inside).sum(axis=0)
+        too_much = total > self._inside_cost * (1 + _SLACK) + _SLACK
+        return np.flatnonzero(too_much & ~self._bounded)
+
+    def _bound(self, rows: NDArray[np.intp]) -> None:
+        """Add sum_k p_ak <= c_a for these inside rows."""
+        n, K = rows.size, self._K
+        columns = rows[:, None] + self._n_inside * np.arange(K)
+        self._done(
+            self._highs.addRows(
+                n, np.full(n, -np.inf), self._inside_cost[rows], n * K,
+                np.arange(0, n * K, K, dtype=np.int32), columns.ravel().astype(np.int32),
+                np.ones(n * K),
+            ),
+            "addRows",
+        )  # fmt: skip
+        self._bounded[rows] = True
+
+    def _run(self, which: str) -> None:
+        self._highs.run()
+        status, statuses = self._highs.getModelStatus(), self._highspy.HighsModelStatus
+        if status not in (statuses.kOptimal, statuses.kTimeLimit):
+            self._highs.clearSolver()
+            self._set(_CAREFUL)
+            self._highs.run()
+            self._set(_QUICK)
+            status = self._highs.getModelStatus()
+        if status != statuses.kOptimal:
+            says = self._highs.modelStatusToString(status)
+            raise LPError(f"the linear program of {which} was not solved: HiGHS says {says!r}")
+
+    def _set(self, options: dict[str, Any]) -> None:
+        for name, value in options.items():
+            self._done(self._highs.setOptionValue(name, value), f"option {name}={value!r}")
+
+    def _done(self, status: Any, what: str) -> None:
+        if status == self._highspy.HighsStatus.kError:
+            raise LPError(f"HiGHS refused {what}")
+
+
+def load_highspy() -> Any:
+    """The module highspy, or an ImportError that says how to get it."""
+    try:
+        return import_module("highspy")
+    except ImportError as error:
+        raise ImportError(
+            "PCSLP needs HiGHS, which is not installed: pip install polyceptron[lp]"
+        ) from error
+
+
+def _far_from_zero(inside: Any, outside: Any) -> Floats:
+    """What to subtract of each column: one of its values if it varies little beside its size.
+
+    Such columns are nearly multiples of the constant 1. They have no zeros to be filled.
+    """
+    columns = sparse.vstack([inside, outside], format="csc")
+    low, high = (part.toarray().ravel() for part in (columns.min(axis=0), columns.max(axis=0)))
+    far = np.minimum(np.abs(low), np.abs(high)) > _FAR * (high - low)
+    return np.where(far, low, 0.0)
+
+
+def _less(rows: Any, offset: Floats) -> Any:
+    """These rows minus the offset, which has zeros for columns with any zero."""
+    if not offset.any():
+        return rows
+    return sparse.csr_matrix(
+        (rows.data - offset[rows.indices], rows.indices, rows.indptr), rows.shape
+    )
+
+
+def _with_constant(rows: Any) -> Any:
+    return sparse.hstack([rows, np.ones((rows.shape[0], 1))], format="csr")
+
+
+def _in_block(rows: Any, k: int, K: int) -> Any:
+    """These rows in the k-th of K blocks of columns."""
+    width = rows.shape[1]
+    return sparse.csr_matrix(
+        (rows.data, rows.indices + k * width, rows.indptr), (rows.shape[0], K * width)
+    )

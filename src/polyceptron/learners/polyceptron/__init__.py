@@ -1,0 +1,1 @@
+"""Polyceptron: the learner with nothing to tune, and its parts."""

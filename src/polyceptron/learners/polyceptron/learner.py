@@ -1,0 +1,473 @@
+"""Polyceptron: the polyhedral learner to reach for, with nothing to tune."""
+
+from __future__ import annotations
+
+import math
+import sys
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from polyceptron.data.blocks import ArrayBlocks, count_threads, kernel_rows
+from polyceptron.learners._base import Problem
+from polyceptron.learners._blocks import FitsBlocks, SourceProblem
+from polyceptron.learners._parameters import (
+    check_flag,
+    check_inside,
+    check_n_jobs,
+    check_real,
+    check_seed,
+    check_verbose,
+    check_weights,
+    check_whole,
+)
+from polyceptron.learners.polyceptron.hyperplanes import FIT, Rows, learn, needed, rows_of, trials
+from polyceptron.learners.polyceptron.large import Found, Large
+from polyceptron.learners.polyceptron.selection import LADDER, STRENGTHS, Setting, search
+from polyceptron.optim.checkpoint import Journal, as_checkpoint
+from polyceptron.optim.planes import Planes
+from polyceptron.polyhedron import Polyhedron
+from polyceptron.sources import Source
+from polyceptron.utils.types import Floats
+
+_FITTED = {
+    "estimators_",
+    "polyhedron_",
+    "coef_",
+    "intercept_",
+    "inside_",
+    "n_hyperplanes_",
+    "margin_",
+    "penalty_",
+    "sampled_",
+    "selection_",
+    "_calibration",
+    "_score_exponent",
+    "_inside",
+    "_exponent",
+    "_coordinates",
+}
+"""What one kind of fit sets and the other does not."""
+
+
+def _say(setting: Setting, inside: Any, share: float) -> None:
+    _, K, margin, penalty, sampled = setting
+    sys.stdout.write(
+        f"Polyceptron: inside={inside!r}, n_hyperplanes={K}, margin={margin:g}, "
+        f"penalty={penalty}{', sampled' * sampled}: {share:.2%} of held-out rows\n"
+    )
+
+
+def _joined(labels: list[Any], tables: list[dict[str, list[Any]]]) -> dict[str, list[Any]]:
+    """One table of several, with a column that says which class each line is of."""
+    parts = list(zip(labels, tables, strict=True))
+    joined = {"class": [label for label, table in parts for _ in table["chosen"]]}
+    for name in tables[0]:
+        if name != "inside":
+            joined[name] = [value for table in tables for value in table[name]]
+    return joined
+
+
+class Polyceptron(FitsBlocks):
+    """Learn a class as a polyhedron, with nothing to tune.
+
+    Several online runs with different starts and orders of the rows are matched, hyperplane by
+    hyperplane, and averaged: the centre of what they agree on. Where the labels are noisy or the
+    class is no polyhedron, the centre is where a penalised likelihood with a share of wrong
+    labels starts from; its maximum, or the mean of many likely hyperplanes, is the answer. The
+    number of hyperplanes, the class inside and the strength are chosen by cross-validation inside
+    the training rows, with the fewest hyperplanes within one standard error of the best. With
+    more than two classes, each class gets a polyhedron of its own.
+
+    Parameters
+    ----------
+    n_hyperplanes : int or "auto", default="auto"
+        K, the number of inequalities to begin with; those not needed are dropped.
+    margin : float or "auto", default="auto"
+        How far on their side rows must be for an online run to leave them alone, in updates
+        on standardised columns. 0 suits clean labels.
+    penalty : float, None or "auto", default="auto"
+        Penalty of the likelihood that refines the centre, per row:
+        ``penalty / 2 * sum_k |w_k|^2``. None leaves the centre as it is, which is also what
+        "auto" means where `margin` is a number.
+    sampled : bool or "auto", default="auto"
+        Refine to the mean of many likely hyperplanes, not to the likeliest ones: better where
+        labels are wrong, and slower. "auto" lets rows held out decide, where there are rows and
+        time enough. Without a penalty there is nothing to sample.
+    inside : label, None or "auto", default="auto"
+        The class inside; None is the greater label. "auto" takes the one whose polyhedron is
+        more accurate on rows held out, even where a label is called "auto". Not used with more
+        than two classes.
+    n_init : int, default=9
+        Online runs to average.
+    max_iter : int, default=1000
+        Most passes of an online run. Runs over many rows make fewer: a million visits
+        (with a margin 100,000), but at least ten passes.
+    standardize : bool, default=True
+        Learn on columns of zero mean and unit spread (sparse columns are only scaled).
+        The answer is in the units of X all the same.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, as in scikit-learn.
+    random_state : int, RandomState or None, default=None
+    n_jobs : int or None, default=None
+        Threads for the rows of large data (half a million or more); None is all cores. The
+        result does not depend on it.
+    verbose : int, default=0
+        Print what is tried.
+    checkpoint : path, Checkpoint or None, default=None
+        A file to write down now and then what is known so far, and to go on from if it is
+        there: see `Checkpoint`.
+
+    Attributes
+    ----------
+    polyhedron_ : Polyhedron
+        The learned set, in the units and with the column names of X. Only with two classes.
+    polyhedra_ : dict of label to Polyhedron
+        The polyhedron of each class that has one: the inside class, or all of more than two.
+    classes_ : ndarray of shape (n_classes,)
+    inside_ : label
+        The class inside. Only with two classes, as the next two.
+    coef_ : ndarray of shape (n_hyperplanes_, n_features)
+    intercept_ : ndarray of shape (n_hyperplanes_,)
+    n_hyperplanes_ : int
+        Those that are left. With more than two classes a dict from label to it, as the next three.
+    margin_ : float
+    penalty_ : float or None
+    sampled_ : bool
+    selection_ : dict of str to list
+        What was tried, a column each: "inside", "n_hyperplanes", "margin", "penalty",
+        whether hyperplanes were "sampled", "accuracy" on rows held out, and which was "chosen".
+        ``pandas.DataFrame(model.selection_)`` shows it. With more than two classes it says for
+        each "class" what was tried.
+    n_iter_ : int
+        Passes of the longest online run.
+    estimators_ : list of Polyceptron
+        One for each class, only with more than two.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+
+    See Also
+    --------
+    OnlinePolyceptron : A single run; also learns from a stream.
+
+    Examples
+    --------
+    >>> from polyceptron import Polyceptron
+    >>> from polyceptron.datasets import make_dataset1
+    >>> X, y = make_dataset1(random_state=0, return_X_y=True)
+    >>> model = Polyceptron(random_state=0).fit(X, y)
+    >>> model.n_hyperplanes_, model.score(X, y) > 0.97
+    (3, True)
+    """
+
+    def __init__(
+        self,
+        n_hyperplanes: int | str = "auto",
+        *,
+        margin: float | str = "auto",
+        penalty: float | str | None = "auto",
+        sampled: bool | str = "auto",
+        inside: Any = "auto",
+        n_init: int = 9,
+        max_iter: int = 1000,
+        standardize: bool = True,
+        class_weight: Any = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        checkpoint: Any = None,
+    ) -> None:
+        self.n_hyperplanes = n_hyperplanes  # type: ignore[assignment]
+        self.margin = margin
+        self.penalty = penalty
+        self.sampled = sampled
+        self.inside = inside
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.standardize = standardize
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.checkpoint = checkpoint
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = True
+        return tags
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn the polyhedron of the inside class, or of each of more than two classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, not negative. A row of weight 0 is no row.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator. If anything goes wrong it is left as it was.
+        """
+        self._check_parameters()
+        with self._all_or_nothing():
+            rows, labels = self._validated(X, y, reset=True)
+            check_classification_targets(labels)
+            classes = np.unique(labels)
+            if len(classes) > 2:
+                self._forget()
+                self._fit_each(rows, labels, classes, sample_weight)
+            else:
+                self._learn(self._problem(X, y, sample_weight))
+        return self
+
+    def fit_blocks(self, source: Source) -> Self:
+        """Learn from rows that need not be in memory.
+
+        What fits into memory, about 16 million numbers, is learned as `fit` does, to the last
+        bit. Of more rows a sample of that size decides on the number of hyperplanes, their
+        strength and where they are; then all rows refine them: by their likelihood where labels
+        are noisy, else by adding the rows that are on the wrong side to the sample.
+
+        Parameters
+        ----------
+        source : Source
+            Such as `polyceptron.open_blocks` gives, of two classes.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator. If anything goes wrong it is left as it was.
+        """
+        return super().fit_blocks(source)
+
+    def _forget(self) -> None:
+        """Forget the last fit: three classes leave other attributes than two."""
+        for name in set(vars(self)) & _FITTED:
+            delattr(self, name)
+
+    # --- two classes --------------------------------------------------------------------
+
+    def _learn(self, problem: Problem) -> None:
+        self._forget()
+        journal = self._journal(problem.data, self.inside, problem.coordinates)
+        large = None
+        if isinstance(problem, SourceProblem):
+            large = Large(problem, count_threads(self.n_jobs, problem.data.n_samples))
+            problem = large.in_memory()
+        self._fit_two(problem, journal, large)
+        journal.finish()
+
+    def _fit_two(self, problem: Problem, journal: Journal, large: Large | None = None) -> None:
+        """Learn from rows in memory; of a large source they are a part, and all refine it."""
+        rows, varied = rows_of(problem)
+        random = journal.random(check_seed(self.random_state))
+        seeds = [int(seed) for seed in random.randint(0, 2**31 - 1, size=self.n_init)]
+        effort = FIT._replace(max_iter=self.max_iter)
+        seed = int(random.randint(0, 2**31 - 1))
+
+        def say(setting: Setting, share: float) -> None:
+            if self.verbose:
+                _say(setting, problem.classes.tolist()[setting.inside], share)
+
+        selection = trials(rows, seed, seeds, effort, say, journal)
+        insides = [0, 1] if self._is_auto("inside") else [problem.inside]
+        numbers = list(LADDER) if self._is_auto("n_hyperplanes") else [self.n_hyperplanes]
+        numbers = [number for number in numbers if number <= len(rows.y)]
+        sampled = None if self._is_auto("sampled") else bool(self.sampled)
+        chosen = search(selection, insides, numbers, self._strengths(), sampled)
+        if self.verbose:
+            sys.stdout.write(f"Polyceptron: the best of these is fitted to {len(rows.y):,} rows\n")
+
+        def fitted(rows: Rows) -> tuple[NDArray[Any], ...]:
+            theta, n_iter = learn(rows, chosen, seeds, effort)
+            return theta, np.array(n_iter)
+
+        theta, n_iter = journal.memo("fit", lambda: fitted(rows))
+        self.n_iter_ = int(n_iter)
+        found = Found(rows, varied, theta)
+        if large is not None and not large.is_whole:
+            found = large.refined(found, chosen, fitted, journal)
+        theta = needed(found.rows, found.theta)
+        problem = replace(problem, inside=chosen.inside)
+        W = np.zeros((len(theta), problem.data.n_features))
+        W[:, found.varied] = theta[:, :-1]
+        self._publish(problem, Planes.of(W, theta[:, -1].copy()))
+        self.polyhedra_ = {problem.classes.tolist()[chosen.inside]: self.polyhedron_}
+        self.n_hyperplanes_ = len(theta)
+        self.margin_, self.penalty_, self.sampled_ = chosen[2:]
+        self.selection_ = selection.table(problem.classes, chosen)
+        self._calibration = selection.outcomes[chosen].calibration
+        # Calibrated are scores in the coordinates of learning, which leave its unit out.
+        unit = math.frexp(problem.coordinates.bias_unit)[1] - 1
+        self._score_exponent = self._exponent + 2 * unit
+
+    def _strengths(self) -> list[tuple[float, float | None]]:
+        auto_margin, auto_penalty = self._is_auto("margin"), self._is_auto("penalty")
+        if auto_margin and auto_penalty:
+            return list(STRENGTHS)
+        if auto_margin:
+            margins = [m for m, p in STRENGTHS if p is None] if self.penalty is None else [20.0]
+            return [(m, self.penalty) for m in margins]  # type: ignore[misc]
+        return [(float(self.margin), None if auto_penalty else self.penalty)]  # type: ignore[list-item]
+
+    def _is_auto(self, name: str) -> bool:
+        value = getattr(self, name)
+        return isinstance(value, str) and value == "auto"
+
+    def _choose_inside(self, classes: NDArray[Any]) -> int:
+        if self._is_auto("inside"):
+            return 1
+        try:
+            return check_inside(self.inside, classes)
+        except ValueError as error:
+            raise ValueError(f"{error}; or 'auto'") from None
+
+    def _rows_needed(self) -> int:
+        return 1 if self._is_auto("n_hyperplanes") else self.n_hyperplanes
+
+    # --- more classes -------------------------------------------------------------------
+
+    def _fit_each(self, X: Any, y: Any, classes: NDArray[Any], sample_weight: Any) -> None:
+        """A polyhedron for each class against the rest."""
+        weight = check_weights(sample_weight, self.class_weight, X, y, classes)
+        codes = np.searchsorted(classes, y).astype(np.int8)
+        journal = self._journal(ArrayBlocks(kernel_rows(X), codes, weight, X.shape[1]))
+        random = journal.random(check_seed(self.random_state))
+        self.estimators_ = []
+        for label in classes:
+            if self.verbose:
+                sys.stdout.write(f"Polyceptron: class {label!r} against the rest\n")
+            one = clone(self).set_params(
+                inside=True,
+                class_weight=None,
+                random_state=random.randint(0, 2**31 - 1),
+                checkpoint=None,
+            )
+            with one._all_or_nothing():
+                problem = one._problem(X, y == label, weight if weight.size else None)
+                one._fit_two(problem, journal.part(f"class {label!r}"))
+            self.estimators_.append(one)
+        self.classes_ = classes
+        self._describe_each()
+        journal.finish()
+
+    def _describe_each(self) -> None:
+        """Set the fitted attributes that follow from the estimators of the classes."""
+        labels, each = self.classes_.tolist(), self.estimators_
+        names = getattr(self, "feature_names_in_", None)
+        self.polyhedra_ = {
+            label: Polyhedron(one.coef_, one.intercept_, None if names is None else names.tolist())
+            for label, one in zip(labels, each, strict=True)
+        }
+        self.n_iter_ = max(one.n_iter_ for one in each)
+        for name in ("n_hyperplanes_", "margin_", "penalty_", "sampled_"):
+            values = [getattr(one, name) for one in each]
+            setattr(self, name, dict(zip(labels, values, strict=True)))
+        self.selection_ = _joined(labels, [one.selection_ for one in each])
+
+    # --- prediction ---------------------------------------------------------------------
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Probability of each class, calibrated on rows held out of the training rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Columns in the order of ``classes_``.
+        """
+        check_is_fitted(self)
+        if hasattr(self, "estimators_"):
+            each = self._each(X)
+            shares: Floats = each / each.sum(axis=1, keepdims=True)
+            return shares
+        inside = self._calibration.probability(np.ldexp(self._h(X), self._score_exponent))
+        columns = [1.0 - inside, inside] if self._inside == 1 else [inside, 1.0 - inside]
+        return np.column_stack(columns)
+
+    def _each(self, X: Any) -> Floats:
+        """The probability of every class by its own polyhedron."""
+        X = self._validated(X, reset=False)
+        return np.column_stack([one.predict_proba(X)[:, 1] for one in self.estimators_])
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Logarithm of `predict_proba`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Columns in the order of ``classes_``.
+        """
+        return np.log(self.predict_proba(X))
+
+    def decision_function(self, X: Any) -> Floats:
+        """Signed score of every row: h(x) with the sign that ``classes_[1]`` is positive.
+
+        With more than two classes, the log-odds of each by its own polyhedron.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+        """
+        check_is_fitted(self)
+        if not hasattr(self, "estimators_"):
+            return super().decision_function(X)
+        each = self._each(X)
+        odds: Floats = np.log(each) - np.log1p(-each)
+        return odds
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Label of every row: inside or outside, or the most probable of more than two.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        if not hasattr(self, "estimators_"):
+            return super().predict(X)
+        labels: NDArray[Any] = self.classes_[self.decision_function(X).argmax(axis=1)]
+        return labels
+
+    def _check_parameters(self) -> None:
+        self._check_or_auto("n_hyperplanes", check_whole, "'auto'")
+        self._check_or_auto("margin", check_real, "'auto'")
+        if self.penalty is not None:
+            self._check_or_auto("penalty", check_real, "None or 'auto'")
+        self._check_or_auto("sampled", check_flag, "'auto'")
+        check_whole("n_init", self.n_init)
+        check_whole("max_iter", self.max_iter)
+        check_n_jobs(self.n_jobs)
+        check_verbose(self.verbose)
+        check_flag("standardize", self.standardize)
+        as_checkpoint(self.checkpoint)
+
+    def _check_or_auto(self, name: str, check: Any, words: str) -> None:
+        if not self._is_auto(name):
+            try:
+                check(name, getattr(self, name))
+            except ValueError as error:
+                raise ValueError(f"{error}; or {words}") from None

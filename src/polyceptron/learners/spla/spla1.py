@@ -1,0 +1,329 @@
+"""SPLA1: a polyhedron by logistic likelihood, its number of hyperplanes given."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import expit
+
+from polyceptron.data.blocks import Blocks
+from polyceptron.data.scaling import Coordinates, Ends
+from polyceptron.learners._base import Problem
+from polyceptron.learners._blocks import FitsBlocks
+from polyceptron.learners._iterated import IteratedClassifier
+from polyceptron.learners._parameters import check_real, check_whole
+from polyceptron.learners.spla import likelihood
+from polyceptron.optim import solver
+from polyceptron.optim.checkpoint import Record
+from polyceptron.optim.criterion import Sets
+from polyceptron.optim.planes import Planes
+from polyceptron.utils.blas import ONE_BLAS_THREAD
+from polyceptron.utils.types import Floats
+
+_HALVINGS = 10
+"""How often a step that lowers the log-likelihood is halved before the run ends."""
+
+
+class LogisticState(NamedTuple):
+    """Hyperplanes in the coordinates of learning, and the log-likelihood there.
+
+    ``theta`` has the rows [w_k, b_k], ``value`` is the log-likelihood less
+    ``penalty / 2 * sum |w_k|^2``: what is maximised.
+    """
+
+    theta: Floats
+    penalty: float
+    value: float
+    log_likelihood: float
+    mistakes: float
+    sets: Sets
+
+    @property
+    def planes(self) -> Planes:
+        return _planes(self.theta)
+
+
+class LogisticClassifier(IteratedClassifier):
+    """What SPLA1 and SPLA2 share: P(y | x) = 1 / (1 + exp(-y h(x)))."""
+
+    C: float
+    inner_steps: int
+    tol: float
+
+    @property
+    def _advice(self) -> str:
+        return "Raise max_iter or tol, or lower C."
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Probability of each class for every row: 1 / (1 + exp(-h(x))) for the inside class.
+
+        It is at least 1/2 for the class that `predict` names.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
+            Columns in the order of ``classes_``.
+        """
+        score = self.decision_function(X)
+        return np.column_stack([expit(-score), expit(score)])
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Logarithm of `predict_proba`, exact where that has become 0.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
+            Columns in the order of ``classes_``.
+        """
+        score = self.decision_function(X)
+        return -np.logaddexp(0.0, np.column_stack([score, -score]))
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_real("C", self.C, positive=True)
+        check_whole("inner_steps", self.inner_steps)
+        check_real("tol", self.tol)
+
+    def _stopping(self) -> solver.Stopping:
+        return solver.Stopping(self.max_iter)
+
+    def _choose_coordinates(self, data: Blocks, ends: Ends, *, centred: bool) -> Coordinates:
+        # A logistic score is no mere sign: the constant feature stays 1 however large the rows.
+        return replace(super()._choose_coordinates(data, ends, centred=centred), bias_unit=1.0)
+
+    def _start(self, problem: Problem, seed: int) -> LogisticState:
+        W, b = self._first_planes(problem, seed).arrays()
+        return self._at(problem, np.column_stack([W, b]))
+
+    def _at(self, problem: Problem, theta: Floats) -> LogisticState:
+        """A start at these hyperplanes, which are in the coordinates of learning."""
+        # C is about standardised columns, or about those of the user: all have one scale then.
+        unit = 1.0 if self.standardize else float(problem.coordinates.scale[0])
+        return _evaluated(problem.data, theta, unit * unit / float(self.C))
+
+    def _step(self, data: Blocks, state: LogisticState) -> solver.Step[LogisticState]:
+        """Share the rows out, move each hyperplane for its own; back if the objective fell.
+
+        A row inside that changes hands has a lower score than its old hyperplane gives it, so
+        what rises for fixed sets can fall when they are renewed. Near where it started the step
+        rises all the same, as the gradients of both are equal there.
+        """
+        towards = _maximised(data, state, self.inner_steps)
+        following = state
+        for halving in range(_HALVINGS + 1):
+            share = 0.5**halving
+            theta = (1.0 - share) * state.theta + share * towards
+            candidate = _evaluated(data, theta, state.penalty)
+            if candidate.value > state.value:
+                following = candidate
+                break
+        gain = following.value - state.value
+        measures = {
+            "objective": following.value,
+            "log_likelihood": following.log_likelihood,
+            "mistakes": following.mistakes,
+        }
+        finished = not gain > self.tol * abs(following.value)
+        return solver.Step(following, following, None, measures, finished)
+
+    def _rank(self, data: Blocks, state: LogisticState) -> solver.Rank:  # noqa: ARG002
+        return solver.Rank(state.mistakes, -state.value)
+
+    def _pack(self, state: LogisticState) -> Record:
+        return {"theta": state.theta, "numbers": np.array(state[1:5])}
+
+    def _unpack(self, data: Blocks, record: Record) -> LogisticState:
+        theta = record["theta"]
+        penalty, value, plain, mistakes = record["numbers"].tolist()
+        sets = Sets(_planes(theta), data)
+        return LogisticState(theta, penalty, value, plain, mistakes, sets)
+
+    def _answer(self, state: LogisticState) -> Planes:
+        W, b = state.theta[:, :-1].copy(), state.theta[:, -1]
+        flat = ~W.any(axis=1)
+        W[flat, 0] = np.finfo(float).tiny  # a face needs a normal; the probability stays
+        return Planes.of(W, b)
+
+    def _keep(self, state: LogisticState) -> None:
+        self.objective_ = state.value
+        self.log_likelihood_ = state.log_likelihood
+
+
+def _planes(theta: Floats) -> Planes:
+    return Planes.of(theta[:, :-1], theta[:, -1])
+
+
+def _evaluated(data: Blocks, theta: Floats, penalty: float) -> LogisticState:
+    totals, sets = likelihood.share_out(data, _planes(theta))
+    W = theta[:, :-1]
+    plain = totals.log_likelihood
+    value = plain - 0.5 * penalty * float((W * W).sum())
+    return LogisticState(theta, penalty, value, plain, totals.mistakes, sets)
+
+
+def _maximised(data: Blocks, state: LogisticState, n_steps: int) -> Floats:
+    """Hyperplanes after L-BFGS steps for fixed sets, from this state.
+
+    Given the sets the hyperplanes do not depend on each other, so one run serves all.
+    """
+    shape, penalty = state.theta.shape, state.penalty
+    scale = max(abs(state.value), np.finfo(float).tiny)  # scipy's tolerances are about 1
+
+    def loss(flat: Floats) -> tuple[float, Floats]:
+        theta = flat.reshape(shape)
+        here = likelihood.in_sets(data, _planes(theta), state.sets)
+        W = theta[:, :-1]
+        value = here.log_likelihood - 0.5 * penalty * (W * W).sum()
+        slope = np.empty(shape)
+        slope[:, :-1] = here.G - penalty * W
+        slope[:, -1] = here.g
+        return -value / scale, slope.ravel() / -scale
+
+    options = {"maxiter": n_steps, "ftol": 1e-12, "gtol": 0.0}
+    with ONE_BLAS_THREAD:
+        found = minimize(loss, state.theta.ravel(), jac=True, method="L-BFGS-B", options=options)
+    moved: Floats = found.x.reshape(shape)
+    return moved
+
+
+class SPLA1(LogisticClassifier, FitsBlocks):
+    """Learn a polyhedron by the likelihood of a logistic model of h(x).
+
+    The probability of the inside class is ``1 / (1 + exp(-h(x)))`` with
+    h(x) = min_k (w_k . x + b_k). Every row belongs to the hyperplane that is least for it;
+    each hyperplane takes a few L-BFGS steps up the logistic likelihood of its own rows;
+    then the rows are shared out anew, until the likelihood stops rising (Manwani & Sastry,
+    *Learning Polyhedral Classifiers Using Logistic Function*, 2010). What rises is the
+    log-likelihood less a penalty; a step after which that would have fallen for all rows is
+    halved until it rises.
+
+    With ``n_hyperplanes=1`` this is logistic regression. The defaults were chosen by
+    cross-validation on the four sets of the Polyceptron paper; see docs/errata.md.
+
+    Parameters
+    ----------
+    n_hyperplanes : int, default=3
+        K, the number of inequalities.
+    C : float, default=5.0
+        Inverse strength of the penalty, as in scikit-learn: the likelihood is maximised
+        less ``sum_k |w_k|^2 / (2 C)``. With `standardize` the weights of standardised
+        columns are meant. Biases are free.
+    inner_steps : int, default=5
+        L-BFGS steps before the rows are shared out anew.
+    tol : float, default=1e-3
+        Stop when sharing out and stepping raised the objective by no more than this part
+        of it.
+    max_iter : int, default=200
+        Most times that the rows of one start are shared out. A run that gets there warns.
+    init : "random" or array-like of shape (n_hyperplanes, n_features + 1), default="random"
+        Where to start: Gaussian weights with zero biases (all zero for one hyperplane),
+        or rows [w_k, b_k] in the units of X.
+    n_init : int, default=5
+        Random starts. The one with the fewest mistakes on the training rows is kept, of
+        equals the one with the greatest objective.
+    standardize : bool, default=True
+        Learn on columns of zero mean and unit spread (sparse columns are only scaled).
+        The answer is in the units of X all the same.
+    inside : label, default=None
+        The class inside the polyhedron; the greater label if None.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, as in scikit-learn.
+    warm_start : bool, default=False
+        Start from the previous fit's hyperplanes.
+    random_state : int, RandomState or None, default=None
+    n_jobs : int or None, default=None
+        Threads for the many rows of large data; None is all cores. The result does not
+        depend on it.
+    verbose : int, default=0
+        Print progress.
+    checkpoint : path, Checkpoint or None, default=None
+        A file to write down now and then what is known so far, and to go on from if it is
+        there: see `Checkpoint`.
+
+    Attributes
+    ----------
+    polyhedron_ : Polyhedron
+        The learned set, in the units and with the column names of X.
+    coef_ : ndarray of shape (n_hyperplanes, n_features)
+    intercept_ : ndarray of shape (n_hyperplanes,)
+    classes_ : ndarray of shape (2,)
+    inside_ : label
+        The class inside.
+    objective_ : float
+        What was maximised: ``log_likelihood_`` less the penalty.
+    log_likelihood_ : float
+        The weighted log-likelihood of the training rows, without the penalty:
+        ``-log_loss(..., normalize=False)``.
+    n_iter_ : int
+        Iterations of the run that was kept.
+    converged_ : bool
+        Whether that run ended by its stopping rule, not by `max_iter`.
+    history_ : dict of str to ndarray of shape (n_iter_,)
+        "objective", which never falls, "log_likelihood", which may, where the penalty falls
+        by more, and "mistakes" after each iteration of that run.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+
+    See Also
+    --------
+    SPLA2 : Finds the number of hyperplanes itself.
+    BatchPolyceptron : The same rows and hyperplanes, by a perceptron's criterion.
+
+    Examples
+    --------
+    >>> from polyceptron import SPLA1
+    >>> from polyceptron.datasets import make_dataset1
+    >>> X, y = make_dataset1(random_state=0, return_X_y=True)
+    >>> model = SPLA1(n_hyperplanes=3, random_state=0).fit(X, y)
+    >>> model.score(X, y) > 0.97
+    True
+    >>> model.predict_proba(X[:2]).round(2)
+    array([[0.03, 0.97],
+           [0.02, 0.98]])
+    """
+
+    def __init__(
+        self,
+        n_hyperplanes: int = 3,
+        *,
+        C: float = 5.0,
+        inner_steps: int = 5,
+        tol: float = 1e-3,
+        max_iter: int = 200,
+        init: Any = "random",
+        n_init: int = 5,
+        standardize: bool = True,
+        inside: Any = None,
+        class_weight: Any = None,
+        warm_start: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        checkpoint: Any = None,
+    ) -> None:
+        self.n_hyperplanes = n_hyperplanes
+        self.C = C
+        self.inner_steps = inner_steps
+        self.tol = tol
+        self.max_iter = max_iter
+        self.init = init
+        self.n_init = n_init
+        self.standardize = standardize
+        self.inside = inside
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.checkpoint = checkpoint

@@ -1,0 +1,399 @@
+"""SPLA2: a polyhedron by logistic likelihood, as many hyperplanes as held-out rows ask for."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_expit
+from sklearn.exceptions import ConvergenceWarning
+
+from polyceptron import kernels
+from polyceptron.data.blocks import ArrayBlocks
+from polyceptron.learners._base import Problem
+from polyceptron.learners._parameters import check_real, check_seed, check_whole
+from polyceptron.learners.oc1 import growth
+from polyceptron.learners.spla import likelihood
+from polyceptron.learners.spla.spla1 import SPLA1, LogisticClassifier, LogisticState
+from polyceptron.optim import solver
+from polyceptron.optim.checkpoint import Journal
+from polyceptron.optim.planes import Planes
+from polyceptron.utils.types import Floats
+
+_SPREAD = 0.5
+"""How far the halves of a split hyperplane go apart, in its own length."""
+
+
+class Search(NamedTuple):
+    """What the search for the number of hyperplanes found."""
+
+    scores: list[float]
+    """Mean log-likelihood of the held-out rows with 1, 2, ... hyperplanes."""
+    theta: Floats
+    """The hyperplanes chosen."""
+    unconverged: list[int]
+    """The numbers of hyperplanes whose run was ended by `max_iter`."""
+
+
+class SPLA2(LogisticClassifier):
+    """Learn a polyhedron by logistic likelihood, and how many hyperplanes it has.
+
+    Some rows are held out. SPLA1 learns from the others with one hyperplane, with two, and
+    so on, until the likelihood of the held-out rows has not risen for a while. The least
+    number that is within one standard error of the best is taken, and all rows are learned
+    with it. Besides random starts it has one from the hyperplanes
+    of before, of which the one with the least likely rows is split in two (after Manwani &
+    Sastry, *Learning Polyhedral Classifiers Using Logistic Function*, 2010; see
+    docs/errata.md for what is ours).
+
+    Parameters
+    ----------
+    max_hyperplanes : int, default=10
+        The most hyperplanes to try. Where they are taken, more may be better still, and `fit`
+        warns.
+    n_hyperplanes_no_change : int, default=3
+        How many numbers of hyperplanes in a row may be no better than the best so far before
+        the search ends: a polyhedron of many faces is often no likelier with two or three of
+        them than with one.
+    validation_fraction : float, default=0.2
+        Share of each class to hold out, by weight: at least one row, never all of them. Equal
+        rows are held out together.
+    C : float, default=3.0
+        Inverse strength of the penalty, as for :class:`SPLA1`. It is less than there:
+        hyperplanes that are too sure of themselves make the likelihood of held-out rows a
+        poor guide.
+    inner_steps : int, default=5
+        L-BFGS steps before the rows are shared out anew.
+    tol : float, default=1e-3
+        Stop when sharing out and stepping raised the objective by no more than this part
+        of it.
+    max_iter : int, default=200
+        Most times that the rows of one start are shared out. A run that gets there warns,
+        those of the search together once.
+    n_init : int, default=5
+        Random starts for each number of hyperplanes.
+    standardize : bool, default=True
+        Learn on columns of zero mean and unit spread (sparse columns are only scaled).
+        The answer is in the units of X all the same.
+    inside : label, default=None
+        The class inside the polyhedron; the greater label if None.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, as in scikit-learn.
+    random_state : int, RandomState or None, default=None
+        Chooses the rows that are held out, and the starts.
+    n_jobs : int or None, default=None
+        Threads for the many rows of large data; None is all cores. The result does not
+        depend on it.
+    verbose : int, default=0
+        Print progress.
+    checkpoint : path, Checkpoint or None, default=None
+        A file to write down now and then what is known so far, and to go on from if it is
+        there: see `Checkpoint`.
+
+    Attributes
+    ----------
+    n_hyperplanes_ : int
+        How many hyperplanes were taken.
+    validation_scores_ : ndarray
+        Mean log-likelihood of the held-out rows with 1, 2, ... hyperplanes. That of
+        ``n_hyperplanes_`` is the first that is within a standard error of the greatest.
+    polyhedron_ : Polyhedron
+        The learned set, in the units and with the column names of X.
+    coef_ : ndarray of shape (n_hyperplanes_, n_features)
+    intercept_ : ndarray of shape (n_hyperplanes_,)
+    classes_ : ndarray of shape (2,)
+    inside_ : label
+        The class inside.
+    objective_ : float
+        What was maximised at last: ``log_likelihood_`` less the penalty.
+    log_likelihood_ : float
+        The weighted log-likelihood of all rows, without the penalty:
+        ``-log_loss(..., normalize=False)``.
+    n_iter_ : int
+        Iterations of the run on all rows that was kept.
+    converged_ : bool
+        Whether that run ended by its stopping rule, not by `max_iter`.
+    history_ : dict of str to ndarray of shape (n_iter_,)
+        "objective", which never falls, "log_likelihood", which may, where the penalty falls
+        by more, and "mistakes" after each iteration of that run.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+
+    See Also
+    --------
+    SPLA1 : For a number of hyperplanes that you know.
+
+    Examples
+    --------
+    >>> from polyceptron import SPLA2
+    >>> from polyceptron.datasets import make_dataset2
+    >>> X, y = make_dataset2(random_state=0, return_X_y=True)
+    >>> model = SPLA2(random_state=0).fit(X, y)
+    >>> model.n_hyperplanes_
+    4
+    >>> model.score(X, y) > 0.9
+    True
+    """
+
+    # What the base asks for at the door, and no parameters here: one hyperplane is the least,
+    # and starts are made for each number of them.
+    n_hyperplanes = 1
+    init = "random"
+    warm_start = False
+
+    def __init__(
+        self,
+        max_hyperplanes: int = 10,
+        *,
+        n_hyperplanes_no_change: int = 3,
+        validation_fraction: float = 0.2,
+        C: float = 3.0,
+        inner_steps: int = 5,
+        tol: float = 1e-3,
+        max_iter: int = 200,
+        n_init: int = 5,
+        standardize: bool = True,
+        inside: Any = None,
+        class_weight: Any = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        checkpoint: Any = None,
+    ) -> None:
+        self.max_hyperplanes = max_hyperplanes
+        self.n_hyperplanes_no_change = n_hyperplanes_no_change
+        self.validation_fraction = validation_fraction
+        self.C = C
+        self.inner_steps = inner_steps
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.standardize = standardize
+        self.inside = inside
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.checkpoint = checkpoint
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn the polyhedron of the inside class.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Two labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, not negative. A row of weight 0 is no row.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator. If anything goes wrong it is left as it was.
+        """
+        self._check_parameters()
+        with self._all_or_nothing():
+            problem = self._problem(X, y, sample_weight)
+            label = problem.classes.tolist()[problem.inside]
+            journal = self._journal(problem.data, label, problem.coordinates)
+            random = journal.random(check_seed(self.random_state))
+            search = self._search(problem, random, journal)
+            run = self._run(problem, search.theta, len(search.theta), random, "all rows", journal)
+            self._publish(problem, self._answer(run.state))
+            self._keep(run.state)
+            self.n_hyperplanes_ = len(search.theta)
+            self.validation_scores_ = np.array(search.scores)
+            self._report(run, deeper=-1)
+            self._report_search(search)
+            journal.finish()
+        return self
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_whole("max_hyperplanes", self.max_hyperplanes)
+        check_whole("n_hyperplanes_no_change", self.n_hyperplanes_no_change)
+        if check_real("validation_fraction", self.validation_fraction, positive=True) >= 1:
+            raise ValueError(
+                f"validation_fraction must be less than 1, got {self.validation_fraction!r}"
+            )
+
+    def _search(self, problem: Problem, random: np.random.RandomState, journal: Journal) -> Search:
+        """Add hyperplanes until the held-out rows have not gained for a while."""
+        data = problem.arrays
+        groups = _groups(data)
+        held = self._held_out(data, groups, random)
+        learned, jury = _weighted(problem, ~held), _Jury.of(data, groups, held)
+        most = min(self.max_hyperplanes, int((~held).sum()))
+        found: list[tuple[Floats, Floats]] = []
+        scores: list[float] = []
+        unconverged: list[int] = []
+        start: Floats | None = None
+        for K in range(1, most + 1):
+            run = self._run(learned, start, K, random, "search", journal)
+            found.append((run.state.theta, jury.log_likelihoods(run.state.planes)))
+            scores.append(jury.mean(found[-1][1]))
+            self._say(K, scores[-1])
+            if not run.converged:
+                unconverged.append(K)
+            if K - 1 - int(np.argmax(scores)) == self.n_hyperplanes_no_change:
+                break
+            start = _split(learned, run.state, random)
+        best = found[int(np.argmax(scores))][1]
+        chosen = next(theta for theta, values in found if jury.as_good(values, best))
+        return Search(scores, chosen, unconverged)
+
+    def _run(
+        self,
+        problem: Problem,
+        start: Floats | None,
+        K: int,
+        random: np.random.RandomState,
+        what: str,
+        journal: Journal,
+    ) -> solver.Run[LogisticState]:
+        """SPLA1 with K hyperplanes, from this start and from random ones."""
+        learner = SPLA1(
+            K,
+            C=self.C,
+            inner_steps=self.inner_steps,
+            tol=self.tol,
+            n_init=self.n_init,
+            standardize=self.standardize,
+        )
+        seeds = learner._seeds(random)
+
+        def starts() -> Iterator[LogisticState]:
+            if start is not None:
+                yield learner._at(problem, start)
+            for seed in seeds:
+                yield learner._start(problem, seed)
+
+        progress = solver.Progress(self.verbose, f"{type(self).__name__}, {what}, {_counted(K)}")
+        return solver.run(
+            learner, problem.data, starts(), self._stopping(), progress, journal, f"{what}, {K}"
+        )
+
+    def _say(self, K: int, score: float) -> None:
+        if self.verbose:
+            name = f"{type(self).__name__}, search, {_counted(K)}"
+            print(f"{name}: held-out log-likelihood {score:.6g} a row", flush=True)  # noqa: T201
+
+    def _report_search(self, search: Search) -> None:
+        """Warn where the search may have ended too early, or on runs cut short."""
+        if 1 < self.max_hyperplanes == len(search.theta):
+            warnings.warn(
+                f"{type(self).__name__} found max_hyperplanes={self.max_hyperplanes} best; more "
+                "may be better still. Raise max_hyperplanes.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        if self.converged_ and search.unconverged:
+            warnings.warn(
+                f"{type(self).__name__} searched with runs that did not converge in "
+                f"max_iter={self.max_iter} iterations (n_hyperplanes "
+                f"{', '.join(map(str, search.unconverged))}). {self._advice}",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def _held_out(
+        self, data: ArrayBlocks, groups: NDArray[np.intp], random: np.random.RandomState
+    ) -> NDArray[np.bool_]:
+        """Which rows are held out: the same share of both classes, equal rows together."""
+        weight, counts = _group_weights(data, groups), np.bincount(groups)
+        y = np.empty(len(counts), np.int64)
+        y[groups] = data.y
+        sample = growth.Sample(np.empty((len(y), 0)), y, weight, counts)
+        rng = np.random.default_rng(random.randint(2**31 - 1))
+        held = growth.hold_out(sample, float(self.validation_fraction), rng)
+        for sign in (-1, 1):
+            of_class = rng.permutation(np.flatnonzero(y == sign))
+            if len(of_class) > 1 and not held[of_class].any():
+                held[of_class[weight[of_class].argmin()]] = True
+        if not held.any():
+            raise ValueError(
+                f"validation_fraction={self.validation_fraction!r} needs two rows of a class "
+                f"to hold one out, got n_samples={data.n_samples}"
+            )
+        return np.asarray(held[groups])
+
+
+def _counted(K: int) -> str:
+    return f"{K} hyperplane{'s' if K > 1 else ''}"
+
+
+def _groups(data: ArrayBlocks) -> NDArray[np.intp]:
+    """The number of each row's group: equal rows of a class share one.
+
+    Rows are told apart by a score in a fixed direction, which is the same for dense and sparse
+    rows to the last bit. Where no class has different rows, each row is a group.
+    """
+    w = np.random.default_rng(0).standard_normal(data.n_features)
+    planes, marks = Planes.of(w[None, :], np.zeros(1)), np.empty(data.n_samples)
+    kernels.decide(data.X, planes.panel, planes.bias, marks)
+    order = np.lexsort((marks, data.y))
+    is_new = np.ones(data.n_samples, bool)
+    is_new[1:] = (np.diff(marks[order]) != 0) | (np.diff(data.y[order]) != 0)
+    if is_new.sum() == 2:
+        is_new[:] = True
+    groups = np.empty(data.n_samples, np.intp)
+    groups[order] = np.cumsum(is_new) - 1
+    return groups
+
+
+def _group_weights(data: ArrayBlocks, groups: NDArray[np.intp]) -> Floats:
+    """Weight of each group, but for a common factor."""
+    weight = data.weight if data.weight.size else np.ones(data.n_samples)
+    return np.bincount(groups, weight / weight.max()).astype(float)
+
+
+class _Jury(NamedTuple):
+    """The held-out rows, one of each group, and the weights of the groups."""
+
+    data: ArrayBlocks
+    rows: NDArray[np.intp]
+    weight: Floats
+
+    @classmethod
+    def of(cls, data: ArrayBlocks, groups: NDArray[np.intp], held: NDArray[np.bool_]) -> _Jury:
+        which, first = np.unique(groups[held], return_index=True)
+        return cls(data, np.flatnonzero(held)[first], _group_weights(data, groups)[which])
+
+    def log_likelihoods(self, planes: Planes) -> Floats:
+        h = np.empty(self.data.n_samples)
+        kernels.decide(self.data.X, planes.panel, planes.bias, h)
+        return np.asarray(log_expit(self.data.y[self.rows] * h[self.rows]))
+
+    def mean(self, values: Floats) -> float:
+        return float(self.weight @ values / self.weight.sum())
+
+    def as_good(self, values: Floats, best: Floats) -> bool:
+        """Whether the means differ by no more than the standard error of their difference."""
+        with np.errstate(invalid="ignore"):  # infinities, of rows far away
+            gain = best - values
+            error = np.linalg.norm(self.weight * (gain - self.mean(gain))) / self.weight.sum()
+            return bool(values is best or self.mean(gain) <= error)
+
+
+def _weighted(problem: Problem, rows: NDArray[np.bool_]) -> Problem:
+    """The problem with these rows only: the others weigh nothing."""
+    data = problem.arrays
+    weight = data.weight if data.weight.size else np.ones(data.n_samples)
+    part = ArrayBlocks(data.X, data.y, weight * rows, data.n_features, n_threads=data.n_threads)
+    return replace(problem, data=part)
+
+
+def _split(problem: Problem, state: LogisticState, random: np.random.RandomState) -> Floats:
+    """One hyperplane more: that of the least likely set goes two ways, in a random direction."""
+    totals, _ = likelihood.share_out(problem.data, state.planes)
+    worst = int(totals.by_set[:, 0].argmin())
+    half = state.theta[worst]
+    apart = random.standard_normal(half.shape) * (_SPREAD * float(np.linalg.norm(half)))
+    theta = np.vstack([state.theta, half - apart])
+    theta[worst] = half + apart
+    return theta

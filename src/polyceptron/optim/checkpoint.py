@@ -1,0 +1,345 @@
+"""What is known so far of a fit, on disk: a fit that was killed goes on from there.
+
+The file is an ``.npz`` of plain arrays; reading it executes nothing. It is written in one step,
+so there is a whole one at any time, and it names the learner, its parameters and its data: it is
+refused for others.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import time
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyceptron import kernels
+from polyceptron.data.blocks import Block, Blocks
+from polyceptron.utils.atomic import write_bytes
+from polyceptron.utils.checks import as_count
+
+Record: TypeAlias = dict[str, NDArray[Any]]
+"""Arrays by name."""
+
+_FORMAT = 1
+_HEAD = "checkpoint"
+_BETWEEN = "/"
+_RANDOM = "random"
+
+
+class CheckpointError(ValueError):
+    """A checkpoint that cannot be gone on from: spoilt, or of another fit.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from polyceptron import BatchPolyceptron
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "fit.checkpoint"
+    ...     _ = path.write_bytes(b"no checkpoint")
+    ...     try:
+    ...         BatchPolyceptron(1, checkpoint=path).fit([[0.0], [1.0]], [0, 1])
+    ...     except CheckpointError as error:
+    ...         print("begin anew" in str(error))
+    True
+    """
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Where and how often a fit writes down what it knows.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file. If it is there, `fit` goes on from it, to the very model that an
+        uninterrupted fit gives; a file of other data or parameters is refused. When the fit
+        ends, the file is removed.
+    seconds : float, default=30.0
+        Write after so many seconds.
+    iterations : int, optional
+        Write after so many iterations, if that is sooner.
+    keep : bool, default=False
+        Leave the file there when the fit ends, for whoever has to write the model first: a fit
+        again would end at once. Whoever says so removes it.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from polyceptron import BatchPolyceptron, Checkpoint
+    >>> from polyceptron.datasets import make_dataset1
+    >>> X, y = make_dataset1(random_state=0, return_X_y=True)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     often = Checkpoint(pathlib.Path(folder) / "fit.checkpoint", iterations=10)
+    ...     model = BatchPolyceptron(random_state=0, checkpoint=often).fit(X, y)
+    >>> model.score(X, y) > 0.97
+    True
+    """
+
+    path: str | os.PathLike[str]
+    seconds: float = 30.0
+    iterations: int | None = None
+    keep: bool = False
+
+    def __post_init__(self) -> None:
+        path: Any = self.path
+        if not isinstance(path, str | os.PathLike) or not str(path):
+            raise ValueError(f"path must be that of a file, got {path!r}")
+        seconds: Any = self.seconds
+        if not isinstance(seconds, int | float) or not seconds >= 0:
+            raise ValueError(f"seconds must be at least 0, got {seconds!r}")
+        if self.iterations is not None:
+            as_count(self.iterations, "iterations", 1)
+
+
+def as_checkpoint(value: Any) -> Checkpoint | None:
+    """Take what the parameter `checkpoint` may be: None, a path, or a `Checkpoint`."""
+    if value is None or isinstance(value, Checkpoint):
+        return value
+    if isinstance(value, str | os.PathLike):
+        return Checkpoint(value)
+    raise ValueError(f"checkpoint must be None, a path or a Checkpoint, got {value!r}")
+
+
+class Journal:
+    """Named records of one fit, in memory and now and then on disk.
+
+    Parameters
+    ----------
+    checkpoint : Checkpoint or None
+        None keeps nothing: every question is answered with None.
+    identity : mapping of str to str
+        What the fit depends on.
+    """
+
+    def __init__(self, checkpoint: Checkpoint | None, identity: Mapping[str, str]) -> None:
+        self._checkpoint = checkpoint
+        self._identity = dict(identity)
+        self._records: dict[str, Record] = {}
+        self._begun = self._written = time.monotonic()
+        self._steps = 0
+        if checkpoint is not None:
+            self._path = Path(checkpoint.path)
+            if not self._path.parent.is_dir():
+                raise CheckpointError(f"checkpoint: there is no folder {str(self._path.parent)!r}")
+            if self._path.is_dir():
+                raise CheckpointError(f"{self._path}: a folder; a checkpoint is a file")
+            if self._path.exists():
+                self._records = self._read()
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether there is a file at all."""
+        return self._checkpoint is not None
+
+    def get(self, name: str) -> Record | None:
+        """A record of before, if there is one."""
+        return self._records.get(name)
+
+    def put(self, name: str, record: Mapping[str, Any]) -> None:
+        """Keep a record; it is written when it is time to."""
+        if self._checkpoint is not None:
+            self._records[name] = {key: np.asarray(value) for key, value in record.items()}
+            if self._is_time():
+                self.write()
+
+    def drop(self, name: str) -> None:
+        """Forget a record."""
+        self._records.pop(name, None)
+
+    def step(self) -> bool:
+        """Count an iteration; whether it is time to write."""
+        self._steps += 1
+        return self._is_time()
+
+    def _is_time(self) -> bool:
+        if self._checkpoint is None:
+            return False
+        every = self._checkpoint.iterations
+        enough = every is not None and self._steps >= every
+        return enough or time.monotonic() - self._written >= self._checkpoint.seconds
+
+    def write(self) -> None:
+        """Write all records in one step."""
+        arrays = {
+            f"{name}{_BETWEEN}{key}": value
+            for name, record in self._records.items()
+            for key, value in record.items()
+        }
+        head = json.dumps({"format": _FORMAT, "identity": self._identity})
+        file = io.BytesIO()
+        np.savez(file, **{_HEAD: np.frombuffer(head.encode(), np.uint8)}, **arrays)  # type: ignore[arg-type]
+        write_bytes(self._path, file.getvalue())
+        self._written, self._steps = time.monotonic(), 0
+
+    def finish(self) -> None:
+        """Remove the file: the fit has ended; or have all of it there, if it is to be kept."""
+        if self._checkpoint is None:
+            return
+        if not self._checkpoint.keep:
+            self._path.unlink(missing_ok=True)
+        elif self._path.exists() or time.monotonic() - self._begun >= self._checkpoint.seconds:
+            self.write()  # a fit that was short is soon done again
+
+    def memo(
+        self, name: str, compute: Callable[[], tuple[NDArray[Any], ...]]
+    ) -> tuple[NDArray[Any], ...]:
+        """Arrays that were computed before, or are now."""
+        record = self.get(name)
+        if record is not None:
+            return tuple(record[str(place)] for place in range(len(record)))
+        arrays = compute()
+        self.put(name, {str(place): array for place, array in enumerate(arrays)})
+        return arrays
+
+    def part(self, name: str) -> Journal:
+        """The journal of a part of the fit: the same file, names of its own."""
+        return _Part(self, name)
+
+    @contextmanager
+    def at_a_stop(self, name: str, record: Callable[[], Record | None]) -> Iterator[None]:
+        """Write down a last record if what is done here is stopped: by Ctrl-C, or by an error."""
+        try:
+            yield
+        except BaseException:
+            last = record() if self._checkpoint is not None else None
+            if last is not None:
+                with suppress(OSError):  # the error itself says more
+                    self.put(name, last)
+                    self.write()
+            raise
+
+    def random(self, fresh: np.random.RandomState) -> np.random.RandomState:
+        """A source of random numbers, in the state in which the fit first had it."""
+        if self._checkpoint is None:
+            return fresh
+        record = self.get(_RANDOM)
+        if record is None:
+            _, keys, place, has_gauss, gauss = fresh.get_state(legacy=True)
+            record = {"keys": keys, "rest": np.array([place, has_gauss, gauss])}  # type: ignore[dict-item]
+            self.put(_RANDOM, record)
+        again = np.random.RandomState()
+        place, has_gauss, gauss = record["rest"].tolist()
+        again.set_state(("MT19937", record["keys"], int(place), int(has_gauss), gauss))
+        return again
+
+    # --- the file -----------------------------------------------------------------------
+
+    def _read(self) -> dict[str, Record]:
+        try:
+            with np.load(io.BytesIO(self._path.read_bytes()), allow_pickle=False) as file:
+                head = json.loads(file[_HEAD].tobytes())
+                arrays = {name: file[name] for name in file.files if name != _HEAD}
+            found, known = head["identity"], head["format"]
+        except OSError as error:
+            raise CheckpointError(f"{self._path}: {error.strerror or error}") from error
+        except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile):
+            raise CheckpointError(
+                f"{self._path}: not a whole checkpoint; remove it to begin anew"
+            ) from None
+        if known != _FORMAT:
+            raise CheckpointError(
+                f"{self._path}: a checkpoint of format {known!r}; this version writes {_FORMAT}"
+            )
+        for name in dict.fromkeys([*self._identity, *found]):
+            now, then = self._identity.get(name), found.get(name)
+            if now != then:
+                raise CheckpointError(
+                    f"{self._path}: a checkpoint of another fit: {name} was {then}, is {now}; "
+                    "remove it to begin anew"
+                )
+        records: dict[str, Record] = {}
+        for name, array in arrays.items():
+            record, _, key = name.rpartition(_BETWEEN)
+            records.setdefault(record, {})[key] = array
+        return records
+
+
+NO_JOURNAL = Journal(None, {})
+"""Keeps nothing."""
+
+
+class _Part(Journal):
+    """Records of a journal whose names begin alike."""
+
+    def __init__(self, whole: Journal, name: str) -> None:
+        self._whole, self._start = whole, f"{name}: "
+        self._checkpoint = whole._checkpoint
+
+    def get(self, name: str) -> Record | None:
+        return self._whole.get(self._start + name)
+
+    def put(self, name: str, record: Mapping[str, Any]) -> None:
+        self._whole.put(self._start + name, record)
+
+    def drop(self, name: str) -> None:
+        self._whole.drop(self._start + name)
+
+    def step(self) -> bool:
+        return self._whole.step()
+
+    def write(self) -> None:
+        self._whole.write()
+
+    def finish(self) -> None:
+        pass  # the whole is not finished
+
+
+def described(value: Any) -> str:
+    """A parameter in a few words that tell it from others: an array by a digest."""
+    if isinstance(value, np.ndarray | list | tuple) and np.size(value) > 10:
+        array = np.asarray(value)
+        return f"array {array.shape} {digest_of(array)}"
+    return repr(value.tolist() if isinstance(value, np.ndarray) else value)
+
+
+def digest_of(array: NDArray[Any]) -> str:
+    """A number in hex that tells arrays apart."""
+    return f"{int(kernels.digest(_words(array), np.uint64(0))):016x}"
+
+
+# --- what data is told apart by ----------------------------------------------------------
+
+
+class Digest(int):
+    """A number that tells blocks apart; digests add up in any order."""
+
+    def __add__(self, other: int) -> Digest:
+        return Digest((int(self) + int(other)) % 2**64)
+
+
+@dataclass(frozen=True, slots=True)
+class DigestOf:
+    """The digest of a block: its rows, labels, weights, and its number."""
+
+    def __call__(self, block: Block) -> Digest:
+        parts = block.X if isinstance(block.X, tuple) else (block.X,)
+        if isinstance(block.X, tuple):
+            data, indices, indptr = block.X
+            rows = slice(int(indptr[0]), int(indptr[-1]))
+            parts = data[rows], indices[rows], indptr - indptr[0]
+        state = np.uint64(block.number)
+        for part in (*parts, block.y, block.weight):
+            state = kernels.digest(_words(part), state ^ np.uint64(part.size))
+        return Digest(int(state))
+
+
+def _words(array: NDArray[Any]) -> NDArray[np.uint64]:
+    flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    whole = len(flat) - len(flat) % 8
+    if whole < len(flat):
+        flat = np.concatenate([flat, np.zeros(8 - len(flat) % 8, np.uint8)])
+    return flat.view(np.uint64)
+
+
+def fingerprint(data: Blocks) -> str:
+    """A number in hex that tells rows apart, the same wherever they are."""
+    return f"{int(data.reduce(DigestOf())):016x}"

@@ -1,0 +1,278 @@
+"""One run of the study: a separable set on a binary grid, and passes in exact arithmetic.
+
+Rows and starts are multiples of 2**-digits and the step is 1, so weights and scores are
+multiples of 2**-digits and 4**-digits. As long as they need no more than 53 bits, float64
+computes with them without rounding, and weights that come back have come back exactly.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyceptron import kernels
+from polyceptron.datasets import make_polyhedron
+from polyceptron.optim.planes import Planes
+from polyceptron.polyhedron import Polyhedron
+from polyceptron.utils.types import Floats
+
+ORDERS = ("fixed", "shuffled")
+
+# How many weights a search for a way out may come to.
+_MOST_WEIGHTS = 5000
+_NO_WEIGHT = np.empty(0)
+_NO_MEAN = np.empty((0, 0)), np.empty(0)
+
+
+@dataclass(frozen=True, order=True)
+class Cell:
+    """What the sets of a cell have in common.
+
+    d features, K hyperplanes, both of the truth and of the learner, N rows at a distance of at
+    least ``margin`` from the truth's boundary, and ``digits`` binary digits after the point.
+    """
+
+    d: int
+    K: int
+    margin: float
+    N: int
+    digits: int
+
+
+@dataclass(frozen=True)
+class Key:
+    """A run: the ``run``-th set of a cell, in one of the two orders."""
+
+    cell: Cell
+    run: int
+    order: str
+
+    def fields(self) -> dict[str, Any]:
+        """What stands at the beginning of its record."""
+        return {**asdict(self.cell), "run": self.run, "order": self.order}
+
+    @classmethod
+    def of(cls, record: dict[str, Any]) -> Key:
+        """The run that a record is of."""
+        cell = Cell(*(record[name] for name in Cell.__dataclass_fields__))
+        return cls(cell, record["run"], record["order"])
+
+
+@dataclass(frozen=True)
+class Instance:
+    """Rows, where to start, the polyhedron that separates them, and a seed for orders."""
+
+    X: Floats
+    y: NDArray[np.int8]
+    start: Planes
+    truth: Polyhedron
+    seed: int
+    digits: int
+
+
+def draw(cell: Cell, run: int, seed: int) -> Instance:
+    """Draw a set and a start: the same for both orders.
+
+    The start is the learner's own, Gaussian weights without biases. All is rounded to the grid,
+    and only rows that keep their margin are taken.
+    """
+    key = [cell.d, cell.K, round(cell.margin * 10**6), cell.N, cell.digits]
+    rng = np.random.default_rng([seed, run, *key])
+    # Rounding costs some rows their margin, so more are drawn than are needed.
+    X, y, truth = make_polyhedron(4 * cell.N, cell.d, cell.K, margin=cell.margin, random_state=rng)
+    X = _on_grid(X, cell.digits)
+    kept = np.flatnonzero(y * truth.decision(X) >= cell.margin)[: cell.N]
+    if len(kept) < cell.N or abs(y[kept].sum()) == cell.N:
+        raise ValueError(f"{cell}: too few rows of a class keep their margin on so coarse a grid")
+    W = _on_grid(rng.standard_normal((cell.K, cell.d)), cell.digits)
+    return Instance(
+        np.ascontiguousarray(X[kept]),
+        y[kept].astype(np.int8),
+        Planes.of(W, np.zeros(cell.K)),
+        truth,
+        int(rng.integers(2**31)),
+        cell.digits,
+    )
+
+
+def _on_grid(values: Floats, digits: int) -> Floats:
+    # + 0.0: a negative zero would not be the same bits as a zero.
+    rounded: Floats = np.round(values * 2.0**digits) / 2.0**digits + 0.0
+    return rounded
+
+
+def check_exact(instance: Instance, limit: int) -> None:
+    """Raise unless so many passes can be computed without rounding.
+
+    An update with y h <= 0 adds at most R**2 = max |[x, 1]|**2 to the sum of all squared weights,
+    which bounds every weight, score and partial sum.
+    """
+    W, b = instance.start.arrays()
+    R2 = 1.0 + float((instance.X**2).sum(axis=1).max())
+    updates = limit * len(instance.y) + _MOST_WEIGHTS
+    most = math.sqrt((W**2).sum() + (b**2).sum() + R2 * updates) * math.sqrt(R2)
+    if most * 4.0**instance.digits >= 2.0**53:
+        raise ValueError(
+            f"limit={limit} passes over {len(instance.y)} rows of {instance.digits} binary digits "
+            "may need more than 53 bits; take fewer"
+        )
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended.
+
+    ``converged`` after ``passes`` passes, the last of them without an update; else ``mistakes``
+    rows are wrong at the end. ``cycle`` is its length in passes, and ``reached`` the passes
+    before it, where weights came back: then it is proved that the run never converges.
+    ``trap`` is the number of weights that any sequence of rows can still lead to, where none of
+    them has all rows right: then no order ever converges. ``moving`` hyperplanes still move:
+    within the cycle, or the second half of the passes.
+    """
+
+    passes: int
+    converged: bool
+    updates: int
+    mistakes: int
+    cycle: int | None = None
+    reached: int | None = None
+    trap: int | None = None
+    moving: int | None = None
+
+
+class _Passes:
+    """Hyperplanes that go through the rows pass by pass."""
+
+    def __init__(self, instance: Instance, shuffled: bool) -> None:
+        self._rows = instance
+        self._order = np.empty(len(instance.y) if shuffled else 0, np.int64)
+        self.planes = instance.start.copy()
+        self.n = 0
+
+    def step(self) -> int:
+        """One pass; the number of updates."""
+        rows, planes = self._rows, self.planes
+        if len(self._order):
+            kernels.shuffle(self._order, np.uint64((rows.seed << 32) + self.n))
+        _, updates = kernels.online_pass(
+            rows.X, rows.y, _NO_WEIGHT, self._order, planes.panel, planes.bias, planes.K,
+            1.0, 1.0, 0.0, *_NO_MEAN, 0,
+        )  # fmt: skip
+        self.n += 1
+        return int(updates)
+
+    def mistakes(self) -> int:
+        h = np.empty(len(self._rows.y))
+        kernels.decide(self._rows.X, self.planes.panel, self.planes.bias, h)
+        return int(((h >= 0) != (self._rows.y > 0)).sum())
+
+
+def same(a: Planes, b: Planes) -> bool:
+    """Are these the same weights, to the last bit?"""
+    return bool((a.panel == b.panel).all() and (a.bias == b.bias).all())
+
+
+def go(instance: Instance, order: str, limit: int) -> Outcome:
+    """Take passes until one has no update, weights come back or `limit` is reached.
+
+    In the fixed order cycles are looked for by Brent's algorithm: the weights after each pass
+    are compared with those after the last power of two. In the shuffled order the weights at
+    the end are examined for a way out.
+    """
+    check_exact(instance, limit)
+    state = _Passes(instance, order == "shuffled")
+    mark, power, length = state.planes.copy(), 1, 0
+    half, moved = state.planes, np.zeros(instance.start.K, bool)
+    updates = 0
+    for n in range(1, limit + 1):
+        new = state.step()
+        updates += new
+        if new == 0:
+            return Outcome(n, True, updates, 0)
+        length += 1
+        if order == "fixed" and same(mark, state.planes):
+            return _cycle(instance, state, updates, length)
+        if length == power:
+            mark, power, length = state.planes.copy(), 2 * power, 0
+        if n == limit // 2:
+            half = state.planes.copy()
+        elif n > limit // 2:
+            moved |= _changed(half, state.planes)
+    trap = find_trap(instance, state.planes) if order == "shuffled" else None
+    mistakes = state.mistakes()
+    return Outcome(limit, False, updates, mistakes, trap=trap, moving=int(moved.sum()))
+
+
+def _changed(a: Planes, b: Planes) -> NDArray[np.bool_]:
+    (W, w), (V, v) = a.arrays(), b.arrays()
+    changed: NDArray[np.bool_] = (W != V).any(axis=1) | (w != v)
+    return changed
+
+
+def _cycle(instance: Instance, state: _Passes, updates: int, length: int) -> Outcome:
+    """Where the cycle begins, and what moves in it: one walker is a cycle ahead of another."""
+    passes, mistakes = state.n, state.mistakes()
+    slow, fast = _Passes(instance, False), _Passes(instance, False)
+    for _ in range(length):
+        fast.step()
+    while not same(slow.planes, fast.planes):
+        slow.step()
+        fast.step()
+    moved = touched(instance, slow.planes)
+    for _ in range(length):
+        fast.step()
+        moved |= _changed(slow.planes, fast.planes)
+    return Outcome(
+        passes, False, updates, mistakes, cycle=length, reached=slow.n, moving=int(moved.sum())
+    )
+
+
+def touched(instance: Instance, planes: Planes) -> NDArray[np.bool_]:
+    """Which hyperplanes a pass in the given order updates, back where they were or not."""
+    W, b = (part.copy() for part in planes.arrays())
+    hit = np.zeros(planes.K, bool)
+    for x, y in zip(instance.X, instance.y.tolist(), strict=True):
+        scores = W @ x + b  # exact, so in any order of summation
+        r = int(scores.argmin())
+        if y * scores[r] <= 0:
+            W[r] += y * x
+            b[r] += y
+            hit[r] = True
+    return hit
+
+
+def find_trap(instance: Instance, planes: Planes, most: int = _MOST_WEIGHTS) -> int | None:
+    """Count the weights that any sequence of rows leads to, if it converges at none of them.
+
+    None if it does at one, or if there are more than `most`.
+    """
+    W, b = planes.arrays()
+    rows = np.column_stack([instance.X, np.ones(len(instance.y))])
+    steps = rows * instance.y[:, None]
+    first = np.column_stack([W, b])
+    seen, open_ = {first.tobytes()}, [first]
+    while open_ and len(seen) <= most:
+        weights = open_.pop()
+        scores = rows @ weights.T  # exact, so in any order of summation
+        least = scores.argmin(axis=1)
+        wrong = np.flatnonzero(instance.y * scores.min(axis=1) <= 0)
+        if not len(wrong):
+            return None
+        for i in wrong:
+            after = weights.copy()
+            after[least[i]] += steps[i]
+            key = after.tobytes()
+            if key not in seen:
+                seen.add(key)
+                open_.append(after)
+    return None if open_ else len(seen)
+
+
+def work(key: Key, seed: int, limit: int) -> dict[str, Any]:
+    """Do one run: its record."""
+    instance = draw(key.cell, key.run, seed)
+    return {**key.fields(), **asdict(go(instance, key.order, limit))}

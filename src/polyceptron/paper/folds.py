@@ -1,0 +1,119 @@
+"""One fold of one method on one set: what is run, and what it gave."""
+
+from __future__ import annotations
+
+import time
+import warnings
+import zlib
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.pipeline import Pipeline
+from threadpoolctl import threadpool_limits
+
+from polyceptron.paper.protocol import Protocol, load_protocol
+
+
+class Task(NamedTuple):
+    """One fit to measure."""
+
+    dataset: str
+    method: str
+    repetition: int
+    fold: int
+
+
+def plan(protocol: Protocol, datasets: list[str], methods: list[str], n: int) -> list[Task]:
+    """All tasks of n repetitions: whole repetitions first, and all methods on one fold."""
+    return [
+        Task(dataset, method, repetition, fold)
+        for repetition in range(n)
+        for fold in range(protocol.folds)
+        for dataset in datasets
+        for method in methods
+    ]
+
+
+def task_of(record: dict[str, Any]) -> Task:
+    """The task that a record is the result of."""
+    return Task(*(record[name] for name in Task._fields))
+
+
+def seed_of(seed: int, *names: str | int) -> int:
+    """A seed of its own for each name, the same on every machine."""
+    parts = [zlib.crc32(name.encode()) if isinstance(name, str) else name for name in names]
+    return int(np.random.SeedSequence([seed, *parts]).generate_state(1)[0] >> 1)
+
+
+@lru_cache(maxsize=8)
+def repetition_of(seed: int, dataset: str, repetition: int) -> tuple[Any, list[Any]]:
+    """The set as drawn for one repetition, and its folds as (training, test) places."""
+    protocol = load_protocol()
+    bunch = protocol.datasets[dataset].load(seed_of(seed, dataset, repetition, "draw"))
+    shuffled = seed_of(seed, dataset, repetition, "folds")
+    splitter = StratifiedKFold(protocol.folds, shuffle=True, random_state=shuffled)
+    return bunch, list(splitter.split(bunch.data, bunch.target))
+
+
+_warm: set[tuple[str, str]] = set()
+
+
+def measure(task: Task, seed: int) -> dict[str, Any]:
+    """Tune on the training rows where there is a grid, fit on them, and count on the test rows."""
+    protocol = load_protocol()
+    method, dataset = protocol.methods[task.method], protocol.datasets[task.dataset]
+    bunch, folds = repetition_of(seed, task.dataset, task.repetition)
+    train, test = folds[task.fold]
+    X, y = bunch.data, bunch.target
+    own = seed_of(seed, *task)
+    model = method.build(dataset, own)
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        if (task.method, task.dataset) not in _warm:  # no compilation in the times
+            clone(model).fit(X[train], y[train])
+            _warm.add((task.method, task.dataset))
+        started = time.perf_counter()
+        chosen: dict[str, Any] = {}
+        if method.grid:
+            inner = StratifiedKFold(protocol.tuning_folds, shuffle=True, random_state=own)
+            search = GridSearchCV(model, method.search_grid(), cv=inner, refit=False)
+            chosen = search.fit(X[train], y[train]).best_params_
+            model.set_params(**chosen)
+        tuned = time.perf_counter()
+        model.fit(X[train], y[train])
+        fitted = time.perf_counter()
+        right = int((model.predict(X[test]) == y[test]).sum())
+    return {
+        **task._asdict(),
+        "seed": own,
+        "right": right,
+        "rows": len(test),
+        "seconds": fitted - tuned,
+        "tuning_seconds": tuned - started,
+        "hyperplanes": hyperplanes_of(model),
+        "at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "parameters": {
+            **method.given(dataset),
+            **{name.rpartition("__")[2]: value for name, value in chosen.items()},
+        },
+    }
+
+
+def hyperplanes_of(model: Any) -> int | None:
+    """How many hyperplanes decide; None where that has no meaning, as for a kernel."""
+    if isinstance(model, Pipeline):
+        model = model[-1]
+    if hasattr(model, "n_hyperplanes_"):
+        return int(model.n_hyperplanes_)
+    if hasattr(model, "polyhedron_"):
+        return int(model.polyhedron_.n_faces)
+    if hasattr(model, "tree_"):
+        return int(model.tree_.node_count - model.get_n_leaves())
+    if hasattr(model, "coef_"):
+        return int(np.atleast_2d(model.coef_).shape[0])
+    return None

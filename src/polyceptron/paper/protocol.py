@@ -1,0 +1,167 @@
+"""What is measured: the sets, methods, grids and printed figures of paper.toml."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import import_module
+from importlib.resources import files
+from typing import Any
+
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from polyceptron import datasets
+
+_DRAWN = {"dataset1": datasets.make_dataset1, "dataset2": datasets.make_dataset2}
+_STORED = {
+    "ionosphere": datasets.load_ionosphere,
+    "breast-cancer": datasets.load_breast_cancer,
+}
+
+
+@dataclass(frozen=True)
+class Printed:
+    """One cell of the paper's table: accuracy and its spread in %, seconds, hyperplanes."""
+
+    accuracy: float
+    spread: float
+    seconds: float
+    hyperplanes: float
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A set of the paper, and what the paper prints for it by method."""
+
+    key: str
+    title: str
+    K: int
+    passes: int
+    printed: Mapping[str, Printed]
+
+    def load(self, seed: int) -> Any:
+        """The Bunch; synthetic sets are drawn with this seed, real ones have one draw."""
+        if self.key in _DRAWN:
+            return _DRAWN[self.key](random_state=seed)
+        return _STORED[self.key]()
+
+
+@dataclass(frozen=True)
+class Method:
+    """An estimator with its parameters; ``printed`` names its row in the paper's table."""
+
+    key: str
+    title: str
+    short: str
+    estimator: str
+    parameters: Mapping[str, Any]
+    grid: Mapping[str, list[Any]]
+    printed: str | None = None
+    scale: bool = False
+
+    def build(self, dataset: Dataset, seed: int) -> Any:
+        """A new estimator for this set, one thread."""
+        module, _, name = self.estimator.rpartition(".")
+        make = getattr(import_module(module), name)
+        given = self.given(dataset)
+        known = make().get_params()
+        always = {"random_state": seed} | ({"n_jobs": 1} if module == "polyceptron" else {})
+        given |= {name: value for name, value in always.items() if name in known}
+        model = make(**given)
+        return make_pipeline(StandardScaler(), model) if self.scale else model
+
+    def given(self, dataset: Dataset) -> dict[str, Any]:
+        """The parameters with the K and the passes of this set."""
+        of_set = {"K": dataset.K, "passes": dataset.passes}
+        return {
+            name: of_set[value] if isinstance(value, str) and value in of_set else value
+            for name, value in self.parameters.items()
+        }
+
+    def search_grid(self) -> dict[str, list[Any]]:
+        """The grid with the names that `build`'s estimator knows them by."""
+        prefix = self.estimator.rpartition(".")[2].lower() + "__" if self.scale else ""
+        return {prefix + name: list(values) for name, values in self.grid.items()}
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """The whole experiment. ``digest`` changes with whatever decides a number."""
+
+    folds: int
+    repetitions: int
+    quick_repetitions: int
+    tuning_folds: int
+    baseline: str
+    datasets: Mapping[str, Dataset]
+    methods: Mapping[str, Method]
+    reasons: Mapping[str, Mapping[str, str]]
+    digest: str
+
+    def reason(self, method: str, dataset: str) -> str | None:
+        """Why ours may be below the printed figure, where we think we know."""
+        return self.reasons.get(method, {}).get(dataset)
+
+    def choose(self, what: str, keys: Iterable[str] | None) -> list[str]:
+        """The keys of ``datasets`` or ``methods`` asked for, in the order of the file."""
+        known = list(getattr(self, what))
+        wanted = known if keys is None else list(keys)
+        for key in wanted:
+            if key not in known:
+                raise ValueError(f"{what}: {key!r} is not one of {', '.join(known)}")
+        return [key for key in known if key in wanted]
+
+
+@lru_cache(maxsize=1)
+def load_protocol() -> Protocol:
+    """The experiment of paper.toml."""
+    raw = tomllib.loads(files("polyceptron.paper").joinpath("paper.toml").read_text("utf-8"))
+    digest = _digest(raw)
+    sets, methods = {}, {}
+    for key, given in raw.pop("datasets").items():
+        printed = {name: Printed(**cell) for name, cell in given.pop("printed").items()}
+        sets[key] = Dataset(key=key, printed=printed, **given)
+    for key, given in raw.pop("methods").items():
+        methods[key] = Method(key=key, **{"parameters": {}, "grid": {}, **given})
+    return Protocol(datasets=sets, methods=methods, digest=digest, **raw)
+
+
+_SAYS_NOTHING_OF_NUMBERS = {
+    "reasons", "printed", "title", "short", "repetitions", "quick_repetitions", "baseline",
+}  # fmt: skip
+
+
+def _digest(raw: Any) -> str:
+    """Of what decides a number: neither words nor how many repetitions there are."""
+
+    def deciding(value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        kept = {key: one for key, one in value.items() if key not in _SAYS_NOTHING_OF_NUMBERS}
+        return {key: deciding(one) for key, one in kept.items()}
+
+    return hashlib.sha256(json.dumps(deciding(raw), sort_keys=True).encode()).hexdigest()
+
+
+@lru_cache(maxsize=1)
+def source_digest() -> str:
+    """Of the code that results come from: all of the package but what only shows them."""
+    package = files("polyceptron")
+    digest = hashlib.sha256()
+    for name, content in sorted(_sources(package)):
+        digest.update(f"{name}\n".encode() + content)
+    return digest.hexdigest()
+
+
+def _sources(folder: Any, prefix: str = "") -> Iterator[tuple[str, bytes]]:
+    for entry in folder.iterdir():
+        name = f"{prefix}{entry.name}"
+        if entry.is_dir() and name not in ("cli", "plots", "experiments", "__pycache__"):
+            yield from _sources(entry, f"{name}/")
+        elif entry.name.endswith(".py"):
+            yield name, entry.read_bytes()

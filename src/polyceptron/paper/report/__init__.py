@@ -1,0 +1,44 @@
+"""The report: all that a folder of results has, as one HTML file that needs nothing else."""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+from pathlib import Path
+
+from polyceptron.utils.atomic import write_text
+
+REPORT = "report.html"
+
+
+def write_report(out: str | os.PathLike[str]) -> Path:
+    """Write ``report.html`` from the results in a folder.
+
+    Results of `polyceptron reproduce` (``folds.jsonl``) and `polyceptron study convergence`
+    (``convergence.jsonl``) may be there or not, and may be unfinished: the page has what there
+    is, and says how to make the rest. The same results give the same page.
+
+    Parameters
+    ----------
+    out : path-like
+        The folder.
+
+    Returns
+    -------
+    Path
+        Of the page.
+    """
+    folder = Path(out)
+    if not folder.is_dir():
+        raise FileNotFoundError(f"{folder}: no such folder of results")
+    for package in ("matplotlib", "jinja2"):
+        try:
+            import_module(package)
+        except ImportError:
+            raise ImportError(
+                f'the report needs {package}: pip install "polyceptron[report]"'
+            ) from None
+    from polyceptron.paper.report.page import render
+
+    write_text(folder / REPORT, render(folder))
+    return folder / REPORT

@@ -1,0 +1,148 @@
+"""From rows to scores: the caller's rows as numbers, and one arithmetic for w . x + b."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from polyceptron.utils.checks import as_floats
+from polyceptron.utils.types import Floats
+
+_ROWS_TO_DECIDE = 65_536
+
+
+def as_rows(X: Any, n_features: int, feature_names: Sequence[str] | None = None) -> Any:
+    """Return `X` as dense float64 rows, or as a canonical CSR matrix where it is sparse.
+
+    Values are not checked here: what is not finite shows in the scores, at no extra pass.
+    """
+    if feature_names is not None:
+        _check_column_names(X, feature_names)
+    rows = _as_csr(X) if _is_sparse(X) else as_floats(X, "X")
+    if rows.ndim != 2:
+        raise ValueError(
+            f"X must be 2-D, one row a sample; got shape {rows.shape}. Use X.reshape(1, -1) for "
+            "one sample or X.reshape(-1, 1) for one feature"
+        )
+    if rows.shape[1] != n_features:
+        raise ValueError(
+            f"X has {rows.shape[1]} columns, but the polyhedron has {n_features} features"
+        )
+    return rows
+
+
+def check_finite_rows(rows: Any) -> None:
+    """Raise a ValueError that names the first entry of `rows` that is NaN or infinite."""
+    if _is_sparse(rows):
+        entries = rows.tocsr().tocoo()
+        found = np.flatnonzero(~np.isfinite(entries.data))
+        if found.size == 0:
+            return
+        row, column, value = (a[found[0]] for a in (entries.row, entries.col, entries.data))
+    else:
+        bad = ~np.isfinite(rows)
+        if not bad.any():
+            return
+        row, column = np.unravel_index(int(bad.argmax()), bad.shape)
+        value = rows[row, column]
+    raise ValueError(f"X must be finite; row {row}, column {column} is {value}")
+
+
+def _is_sparse(X: Any) -> bool:
+    if isinstance(X, np.ndarray):
+        return False
+    from scipy.sparse import issparse
+
+    return bool(issparse(X))
+
+
+def _as_csr(X: Any) -> Any:
+    if X.dtype.kind not in "biuf":
+        raise ValueError(f"X must hold real numbers (found {X.dtype})")
+    return canonical(X.tocsr().astype(np.float64))
+
+
+def canonical(X: Any) -> Any:
+    """CSR rows with sorted columns and no duplicates; the caller's matrix stays as it is."""
+    rows = type(X)((X.data, X.indices, X.indptr), X.shape)  # a view, with flags of its own
+    if not rows.has_canonical_format:
+        rows = rows.copy()
+        rows.sum_duplicates()
+    return rows
+
+
+def _check_column_names(X: Any, feature_names: Sequence[str]) -> None:
+    """Refuse a frame in which a known feature stands at another feature's place.
+
+    Columns count by position, so a frame with names of its own passes; one that has our names in
+    another order would give wrong answers without a word.
+    """
+    columns: Iterable[Any] | None = getattr(X, "columns", None)
+    if columns is None:
+        return
+    place = {name: j for j, name in enumerate(feature_names)}
+    for j, column in enumerate(columns):
+        if place.get(column, j) != j:
+            expected = repr(feature_names[j]) if j < len(feature_names) else "nothing"
+            raise ValueError(
+                f"the columns of X are in another order than feature_names: column {j} is "
+                f"{column!r}, expected {expected}"
+            )
+
+
+def scores(rows: Any, W: Floats, b: Floats) -> Floats:
+    """Return the margins of `rows`.
+
+    Not by BLAS, whose order of summation, and so the last bit, depends on the number of rows,
+    but by the kernel that the learners use.
+    """
+    from polyceptron import kernels  # here, since it loads Numba
+    from polyceptron.data.blocks import kernel_rows
+
+    panel, bias = kernels.to_panels(W, b)
+    lanes = np.empty((rows.shape[0], len(bias)))
+    kernels.margins(kernel_rows(rows), panel, bias, lanes)
+    out: Floats = np.ascontiguousarray(lanes[:, : len(b)])
+    if not np.isfinite(out).all():
+        check_finite_rows(rows)
+        _mend_overflow(out, rows, W, b)
+    return out
+
+
+def _mend_overflow(out: Floats, rows: Any, W: Floats, b: Floats) -> None:
+    """Sum again, at a smaller scale, where finite terms overflowed; the sign comes out right."""
+    for i in np.flatnonzero(~np.isfinite(out).all(axis=1)):
+        x = rows[i] if isinstance(rows, np.ndarray) else rows[[i]].toarray()[0]
+        for k in np.flatnonzero(~np.isfinite(out[i])):
+            out[i, k] = _score_at_scale(x, W[k], float(b[k]))
+
+
+def _score_at_scale(x: Floats, w: Floats, b: float) -> float:
+    _, (ex, ew) = np.frexp([np.abs(x).max(), np.abs(w).max()])
+    _, eb = np.frexp(b)
+    # Every term and the offset below 1 / (d + 1): no partial sum can overflow.
+    shift = max(int(ex) + int(ew), int(eb)) + len(w).bit_length() + 1
+    with np.errstate(over="ignore", under="ignore"):
+        terms = np.ldexp(np.ldexp(x, -int(ex)) * np.ldexp(w, -int(ew)), int(ex) + int(ew) - shift)
+        total = float(np.ldexp(b, -shift))
+        for term in terms:
+            total += float(term)
+        return float(np.ldexp(total, shift))
+
+
+def decide(X: Any, W: Floats, b: Floats, n_jobs: int | None = None) -> tuple[Floats, bool]:
+    """h(x) of every row of a C-ordered array or CSR matrix, and whether no score overflowed."""
+    from polyceptron import kernels  # here, since it loads Numba
+    from polyceptron.data.blocks import count_threads, kernel_rows, map_in_order, part
+
+    panel, bias = kernels.to_panels(W, b)
+    rows = kernel_rows(X)
+    h = np.empty(X.shape[0])
+
+    def fill(start: int) -> bool:
+        stop = min(start + _ROWS_TO_DECIDE, len(h))
+        return bool(kernels.decide(part(rows, start, stop), panel, bias, h[start:stop]))
+
+    starts = range(0, len(h), _ROWS_TO_DECIDE)
+    finite = map_in_order(fill, starts, count_threads(n_jobs, len(h)))
+    return h, all(finite)

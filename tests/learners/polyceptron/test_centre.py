@@ -1,0 +1,130 @@
+"""The centre of online runs: hyperplanes matched, then averaged."""
+
+import itertools
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import naive
+from common import small_blocks, square
+from polyceptron.data.blocks import ArrayBlocks, frozen, kernel_rows
+from polyceptron.datasets import make_dataset1
+from polyceptron.learners.polyceptron.centre import centre, matched_mean, online_run
+from polyceptron.scoring import decide
+
+KINDS = {
+    "float64": lambda X: X,
+    "float32": lambda X: X.astype(np.float32),
+    "csr": sp.csr_matrix,
+    "csr of float32": lambda X: sp.csr_matrix(X.astype(np.float32)),
+}
+
+
+def blocks(X, y, **options):
+    signs = np.where(np.asarray(y) > 0, 1, -1).astype(np.int8)
+    return ArrayBlocks(kernel_rows(X), signs, frozen(np.empty(0)), X.shape[1], **options)
+
+
+class TestMatchedMean:
+    def test_one_run_is_itself(self):
+        run = np.random.default_rng(0).standard_normal((3, 4))
+        np.testing.assert_array_equal(matched_mean([run]), run)
+
+    @pytest.mark.parametrize("K", [1, 2, 3, 5])
+    def test_the_order_of_hyperplanes_does_not_matter(self, K):
+        rng = np.random.default_rng(K)
+        middle = rng.standard_normal((K, 4))
+        runs = [middle + 0.3 * rng.standard_normal((K, 4)) for _ in range(7)]
+        expected = np.sort(matched_mean(runs), axis=0)
+        for _ in range(5):
+            turned = [rng.permutation(run) for run in runs]
+            np.testing.assert_allclose(np.sort(matched_mean(turned), axis=0), expected)
+
+    def test_matches_what_fits_best(self):
+        """By all permutations of two runs."""
+        rng = np.random.default_rng(3)
+        one, other = rng.standard_normal((2, 4, 3))
+        best = max(
+            (other[list(order)] for order in itertools.permutations(range(4))),
+            key=lambda turned: (one * turned).sum(),
+        )
+        np.testing.assert_allclose(matched_mean([one, other]), (one + best) / 2)
+
+    def test_runs_are_not_changed(self):
+        runs = list(np.random.default_rng(0).standard_normal((3, 2, 3)))
+        copies = [run.copy() for run in runs]
+        matched_mean(runs)
+        for run, copy in zip(runs, copies, strict=True):
+            np.testing.assert_array_equal(run, copy)
+
+
+class TestCentre:
+    def test_a_run_that_converges_separates(self):
+        X, y = make_dataset1(random_state=0, return_X_y=True)
+        X, y = X[:300], y[:300]
+        theta, n_passes, converged = online_run(blocks(X, y), 3, 0.0, 5, 2000)
+        assert n_passes < 2000
+        assert converged
+        h = decide(X, theta[:, :-1].copy(), theta[:, -1].copy())[0]
+        np.testing.assert_array_equal(h >= 0, y > 0)
+
+    def test_a_run_against_plain_loops(self):
+        """The mean of hyperplanes after each row, over the passes from the first quarter on."""
+        X, y = square(40)
+        y = np.where(np.arange(40) % 7 == 0, -1, 2 * y - 1)
+        seed, n_passes = 11, 8
+        W, b = np.random.default_rng(seed).standard_normal((2, 2)), np.zeros(2)
+        means = []
+        for number in range(n_passes):
+            order = naive.shuffle(40, (seed << 32) + number)
+            arguments = X, y, np.ones(40), order, W, b, 1.0, 1.0, 3.0
+            means.append(naive.online_pass(*arguments, average=True)[:2])
+            W, b, _, updates = naive.online_pass(*arguments)
+            assert updates
+        late = means[n_passes // 4 :]
+        expected = np.column_stack([np.mean([one[part] for one in late], 0) for part in (0, 1)])
+        found, passes, converged = online_run(blocks(X, y), 2, 3.0, seed, n_passes)
+        assert passes == n_passes
+        assert not converged
+        np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_threads_do_not_show(self, kind, monkeypatch):
+        small_blocks(monkeypatch, 37)
+        X, y = square(200)
+        X = X.astype(np.float32).astype(float)
+        seeds = [3, 1, 4, 1, 5, 9, 2]
+        expected = centre(blocks(X, y), 3, 5.0, seeds, 20)
+        for n_threads in (1, 2, 5):
+            found = centre(blocks(KINDS[kind](X), y, n_threads=n_threads), 3, 5.0, seeds, 20)
+            np.testing.assert_array_equal(found.theta, expected.theta)
+            assert found[1:] == expected[1:]
+
+    def test_one_seed_is_one_run_of_norm_one(self):
+        data = blocks(*square(100))
+        theta, n_passes, converged = online_run(data, 2, 5.0, 7, 20)
+        found = centre(data, 2, 5.0, [7], 20)
+        np.testing.assert_array_equal(found.theta, theta / np.linalg.norm(theta))
+        assert found.n_passes == n_passes
+        assert found.n_converged == converged
+
+    @pytest.mark.parametrize("n_passes", [1, 2, 3, 4])
+    def test_few_passes(self, n_passes):
+        theta, passes, _ = centre(blocks(*square(50)), 3, 20.0, [0, 1], n_passes)
+        assert np.isfinite(theta).all()
+        assert theta[:, :-1].any(axis=1).all()
+        assert passes == n_passes
+
+    def test_counts_the_runs_that_converge(self):
+        X, y = make_dataset1(random_state=0, return_X_y=True)
+        data, seeds = blocks(X[:100], y[:100]), [2, 7, 1, 8, 4]
+        runs = [online_run(data, 3, 0.0, seed, 30) for seed in seeds]
+        found = centre(data, 3, 0.0, seeds, 30)
+        assert 0 < found.n_converged < 5
+        assert found.n_converged == sum(converged for _, _, converged in runs)
+        assert found.n_passes == max(passes for _, passes, _ in runs)
+
+    def test_no_run_converges_on_labels_that_contradict_each_other(self):
+        X, y = np.repeat(np.arange(10.0), 2)[:, None], np.tile([0, 1], 10)
+        assert centre(blocks(X, y), 2, 0.0, [0, 1, 2], 50)[1:] == (50, 0)

@@ -1,0 +1,394 @@
+"""Checkpoints: a fit that was killed ends with the model of one that was left alone."""
+
+import json
+import os
+import subprocess
+import sys
+import warnings
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+
+from common import fit as fit_quietly
+from polyceptron import (
+    PCSLP,
+    SPLA1,
+    SPLA2,
+    BatchPolyceptron,
+    Checkpoint,
+    CheckpointError,
+    OnlinePolyceptron,
+    Polyceptron,
+    open_blocks,
+)
+from polyceptron.data.blocks import ArrayBlocks, kernel_rows
+from polyceptron.datasets import make_dataset1
+from polyceptron.optim import checkpoint
+from polyceptron.optim.checkpoint import NO_JOURNAL, Journal, as_checkpoint, described, fingerprint
+from polyceptron.sources import SourceError
+
+X, Y = make_dataset1(random_state=0, return_X_y=True)
+OFTEN = {"seconds": 0.0, "iterations": 1}
+LEARNERS = {
+    "batch": BatchPolyceptron(3, max_iter=60, random_state=0),
+    "online": OnlinePolyceptron(3, max_iter=10, average=True, random_state=0),
+    "spla1": SPLA1(3, n_init=2, random_state=0),
+    "spla2": SPLA2(max_hyperplanes=3, n_init=1, random_state=0),
+    "pcslp": PCSLP(2, random_state=0),
+    "polyceptron": Polyceptron(2, max_iter=20, n_init=2, random_state=0),
+}
+
+
+class Killed(BaseException):
+    """Stands for a kill in tests that only want to stop half way."""
+
+
+def fit(model, **arguments):
+    return fit_quietly(model, arguments.pop("X", X), arguments.pop("y", Y), **arguments)
+
+
+def copy(name, path=None, **parameters):
+    model = LEARNERS[name].__class__(**LEARNERS[name].get_params())
+    return model.set_params(
+        checkpoint=None if path is None else Checkpoint(path, **OFTEN), **parameters
+    )
+
+
+def interrupted(name, path, monkeypatch, after=7, **parameters):
+    """Fit until a checkpoint has been written so many times."""
+    write, count = Journal.write, iter(range(10**9))
+
+    def write_and_stop(journal):
+        write(journal)
+        if next(count) == after:
+            raise Killed
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Journal, "write", write_and_stop)
+        with pytest.raises(Killed):
+            fit(copy(name, path, **parameters))
+    assert path.exists()
+
+
+def assert_same(one, other):
+    np.testing.assert_array_equal(one.coef_, other.coef_)
+    np.testing.assert_array_equal(one.intercept_, other.intercept_)
+    assert one.n_iter_ == other.n_iter_
+    for name, values in getattr(one, "history_", {}).items():
+        np.testing.assert_array_equal(values, other.history_[name])
+
+
+@pytest.mark.parametrize(
+    ("learner", "where"),
+    [
+        (learner, where)
+        for learner in (*LEARNERS, "three classes")
+        for where in ("memory", "files")
+        if where == "memory" or learner not in ("spla2", "pcslp", "three classes")
+    ]
+    + [("batch", "dask")],
+)
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")
+def test_killed_twenty_times(learner, where, tmp_path):
+    if where == "dask":
+        pytest.importorskip("distributed")
+    command = [
+        sys.executable,
+        Path(__file__).parents[1] / "killed_fits.py",
+        learner,
+        where,
+        tmp_path,
+    ]
+    done = subprocess.run(
+        [*map(str, command), "1", "20"], capture_output=True, text=True, check=False, timeout=500
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["killed"] >= 20
+    assert found["resumed"] > 0
+    assert found["equal"]
+    assert not found["left"]
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+class TestGoingOn:
+    @pytest.mark.parametrize("after", [0, 3])
+    def test_it_is_the_model_of_an_uninterrupted_fit(self, name, after, tmp_path, monkeypatch):
+        path = tmp_path / "c"
+        interrupted(name, path, monkeypatch, after)
+        assert_same(fit(copy(name, path)), fit(copy(name)))
+        assert not path.exists()
+
+    def test_work_is_not_done_again(self, name, tmp_path, monkeypatch):
+        whole = self.steps(copy(name, tmp_path / "whole"), monkeypatch)
+        path = tmp_path / "c"
+        interrupted(name, path, monkeypatch, after=3)
+        assert self.steps(copy(name, path), monkeypatch) < whole
+
+    def steps(self, model, monkeypatch):
+        write, count = Journal.write, []
+        with monkeypatch.context() as patched:
+            patched.setattr(Journal, "write", lambda journal: (count.append(0), write(journal)))
+            fit(model)
+        return len(count)
+
+    def test_without_a_seed_the_first_draw_counts(self, name, tmp_path, monkeypatch):
+        path = tmp_path / "c"
+        interrupted(name, path, monkeypatch, 2, random_state=np.random.RandomState(5))
+        found = fit(copy(name, path, random_state=None))
+        assert_same(found, fit(copy(name, random_state=np.random.RandomState(5))))
+
+    def test_other_data_is_refused_and_the_file_stays(self, name, tmp_path, monkeypatch):
+        path = tmp_path / "c"
+        interrupted(name, path, monkeypatch, 2)
+        before, other = path.read_bytes(), X.copy()
+        other[17, 1] += 1e-12
+        for arguments in ({"X": other}, {"y": np.r_[-Y[:1], Y[1:]]}, {"X": X[::-1]}):
+            with pytest.raises(CheckpointError, match="another fit"):
+                fit(copy(name, path), **arguments)
+        with pytest.raises(CheckpointError, match="data was"):
+            fit(copy(name, path), sample_weight=np.r_[2.0, np.ones(len(Y) - 1)])
+        assert path.read_bytes() == before
+
+    def test_other_units_are_refused(self, name, tmp_path, monkeypatch):
+        """Standardised, twice the rows are the rows; what begins in user units is another fit."""
+        path = tmp_path / "c"
+        interrupted(name, path, monkeypatch, 2)
+        with pytest.raises(CheckpointError, match="data was"):
+            fit(copy(name, path), X=2 * X)
+
+    def test_other_parameters_are_refused(self, name, tmp_path, monkeypatch):
+        path = tmp_path / "c"
+        interrupted(name, path, monkeypatch, 2)
+        n = LEARNERS[name].max_iter
+        with pytest.raises(CheckpointError, match=f"max_iter was {n}, is {n + 1}"):
+            fit(copy(name, path, max_iter=n + 1))
+        with pytest.raises(CheckpointError, match="random_state was 0, is 1"):
+            fit(copy(name, path, random_state=1))
+        with pytest.raises(CheckpointError, match="standardize was"):
+            fit(copy(name, path, standardize=not LEARNERS[name].standardize))
+
+    def test_parameters_that_change_nothing_may_change(self, name, tmp_path, monkeypatch):
+        path = tmp_path / "c"
+        interrupted(name, path, monkeypatch, 2)
+        assert_same(fit(copy(name, path, n_jobs=1)), fit(copy(name)))
+
+    def test_a_checkpoint_changes_nothing(self, name, tmp_path):
+        assert_same(fit(copy(name, tmp_path / "c")), fit(copy(name)))
+
+
+class TestFiles:
+    def test_another_learner_is_refused(self, tmp_path, monkeypatch):
+        interrupted("batch", tmp_path / "c", monkeypatch)
+        with pytest.raises(CheckpointError, match="learner was BatchPolyceptron, is SPLA1"):
+            fit(copy("spla1", tmp_path / "c"))
+
+    @pytest.mark.parametrize("spoil", ["cut", "flip", "empty", "text", "zip", "format"])
+    def test_spoilt(self, spoil, tmp_path, monkeypatch):
+        path = tmp_path / "c"
+        interrupted("batch", path, monkeypatch)
+        data = bytearray(path.read_bytes())
+        if spoil == "cut":
+            data = data[: len(data) // 2]
+        elif spoil == "flip":
+            data[300] ^= 255
+        elif spoil == "zip":
+            with zipfile.ZipFile(path, "w") as file:
+                file.writestr("checkpoint.npy", b"\x93NUMPY")
+            data = path.read_bytes()
+        elif spoil == "format":
+            with monkeypatch.context() as patched:
+                patched.setattr(checkpoint, "_FORMAT", 2)
+                Journal(Checkpoint(tmp_path / "d"), {}).write()
+            data = (tmp_path / "d").read_bytes()
+        else:
+            data = b"" if spoil == "empty" else b"hello"
+        path.write_bytes(data)
+        with pytest.raises(CheckpointError, match="c: "):
+            fit(copy("batch", path))
+        assert path.read_bytes() == bytes(data)
+
+    def test_a_full_disk_leaves_the_last_one(self, tmp_path, monkeypatch):
+        path = tmp_path / "c"
+        interrupted("batch", path, monkeypatch)
+        before = path.read_bytes()
+
+        def full(*_):
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr(checkpoint, "write_bytes", full)
+        with pytest.raises(OSError, match="No space"):
+            fit(copy("batch", path))
+        assert path.read_bytes() == before
+        assert [file.name for file in tmp_path.iterdir()] == ["c"]
+
+    @pytest.mark.parametrize("name", ["batch", "online", "spla1"])
+    @pytest.mark.parametrize("after", [1, 5])
+    def test_ctrl_c_writes_once_more(self, name, after, tmp_path, monkeypatch):
+        learner, count = type(LEARNERS[name]), iter(range(10**9))
+
+        def step_or_stop(model, data, state, step=learner._step):
+            if next(count) == after:
+                raise KeyboardInterrupt
+            return step(model, data, state)
+
+        never = Checkpoint(tmp_path / "c", 1e9)
+        with monkeypatch.context() as patched:
+            patched.setattr(learner, "_step", step_or_stop)
+            with pytest.raises(KeyboardInterrupt):
+                fit(copy(name).set_params(checkpoint=never))
+        assert (tmp_path / "c").exists()
+        n = []
+        with monkeypatch.context() as patched:
+            patched.setattr(
+                learner, "_step", lambda *a, step=learner._step: (n.append(0), step(*a))[1]
+            )
+            found = fit(copy(name).set_params(checkpoint=never))
+        assert_same(found, fit(copy(name)))
+        with monkeypatch.context() as patched:
+            whole = []
+            patched.setattr(
+                learner, "_step", lambda *a, step=learner._step: (whole.append(0), step(*a))[1]
+            )
+            fit(copy(name))
+        assert len(n) == len(whole) - after
+
+    def test_it_may_be_kept(self, tmp_path, monkeypatch):
+        kept = Checkpoint(tmp_path / "c", seconds=0, keep=True)
+        found = fit(copy("batch").set_params(checkpoint=kept))
+        assert (tmp_path / "c").exists()
+        monkeypatch.setattr(BatchPolyceptron, "_step", lambda *_: 1 / 0)
+        assert_same(fit(copy("batch").set_params(checkpoint=kept)), found)
+
+    def test_a_folder(self, tmp_path):
+        with pytest.raises(CheckpointError, match="a folder; a checkpoint is a file"):
+            fit(copy("batch", tmp_path))
+
+    def test_an_error_leaves_it(self, tmp_path, monkeypatch):
+        interrupted("batch", tmp_path / "c", monkeypatch)
+        monkeypatch.setattr(BatchPolyceptron, "_conclude", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            fit(copy("batch", tmp_path / "c"))
+        assert (tmp_path / "c").exists()
+
+    def test_a_file_that_shrinks_leaves_checkpoint_and_cache(self, tmp_path):
+        np.save(tmp_path / "X.npy", X)
+        np.save(tmp_path / "y.npy", Y)
+        whole, path = (tmp_path / "X.npy").read_bytes(), tmp_path / "c"
+        source = open_blocks(tmp_path / "X.npy", tmp_path / "y.npy")
+        before = {file: file.read_bytes() for file in tmp_path.rglob("codes.npy")}
+
+        class Shrinks(BatchPolyceptron):
+            def _step(self, data, state):
+                if len(state.tail) == 3:
+                    (tmp_path / "X.npy").write_bytes(whole[:-1000])
+                return super()._step(data, state)
+
+        model = Shrinks(3, max_iter=60, random_state=0, checkpoint=Checkpoint(path, **OFTEN))
+        with pytest.raises(SourceError, match=r"X\.npy: ends in row \d+, and had 1000 rows"):
+            model.fit_blocks(source)
+        assert path.exists()
+        assert {file: file.read_bytes() for file in tmp_path.rglob("codes.npy")} == before
+        (tmp_path / "X.npy").write_bytes(whole)
+        Shrinks._step = BatchPolyceptron._step
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.fit_blocks(open_blocks(tmp_path / "X.npy", tmp_path / "y.npy"))
+        assert_same(model, fit(copy("batch")))
+
+    def test_no_folder(self, tmp_path):
+        with pytest.raises(CheckpointError, match="there is no folder"):
+            fit(copy("batch", tmp_path / "none" / "c"))
+
+    def test_nothing_is_executed(self, tmp_path):
+        (tmp_path / "c").write_bytes(b"")
+        np.savez(tmp_path / "c.npz", checkpoint=np.array([print], dtype=object))
+        (tmp_path / "c.npz").rename(tmp_path / "c")
+        with pytest.raises(CheckpointError, match="not a whole checkpoint"):
+            fit(copy("batch", tmp_path / "c"))
+
+
+class TestParameter:
+    def test_a_path_will_do(self, tmp_path):
+        for path in (tmp_path / "c", str(tmp_path / "c")):
+            assert as_checkpoint(path) == Checkpoint(path)
+            fit(copy("batch").set_params(checkpoint=path))
+            assert not (tmp_path / "c").exists()
+
+    @pytest.mark.parametrize("name", LEARNERS)
+    def test_something_else_is_refused(self, name):
+        with pytest.raises(ValueError, match="checkpoint must be None, a path or a Checkpoint"):
+            fit(copy(name).set_params(checkpoint=3))
+
+    @pytest.mark.parametrize(
+        "wrong", [{"seconds": -1}, {"seconds": float("nan")}, {"seconds": "a"}]
+    )
+    def test_seconds(self, wrong):
+        with pytest.raises(ValueError, match="seconds must be"):
+            Checkpoint("c", **wrong)
+
+    @pytest.mark.parametrize("path", [None, 3, ""])
+    def test_path(self, path):
+        with pytest.raises(ValueError, match="path must be that of a file"):
+            Checkpoint(path)
+
+    def test_iterations(self):
+        with pytest.raises(ValueError, match="iterations"):
+            Checkpoint("c", iterations=0)
+
+    def test_every_so_many_iterations(self, tmp_path, monkeypatch):
+        count = []
+        monkeypatch.setattr(Journal, "write", lambda journal: journal.__dict__.update(_steps=0))
+        step = Journal.step
+        monkeypatch.setattr(Journal, "step", lambda journal: count.append(step(journal)))
+        fit(copy("batch").set_params(checkpoint=Checkpoint(tmp_path / "c", 1e9, 10), n_init=1))
+        assert count[:20] == ([False] * 9 + [True]) + [True] * 10  # nothing was written
+
+    def test_short_fits_write_nothing(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(Journal, "write", lambda _: 1 / 0)
+        fit(copy("batch").set_params(checkpoint=tmp_path / "c"))
+
+
+class TestFingerprint:
+    def blocks(self, rows, y=Y, weight=None, **options):
+        signs = np.asarray(y, np.int8)
+        weight = np.empty(0) if weight is None else weight
+        return ArrayBlocks(kernel_rows(rows), signs, weight, rows.shape[1], **options)
+
+    def test_threads_do_not_matter(self):
+        found = {
+            fingerprint(self.blocks(X, n_threads=threads, block_rows=64)) for threads in (1, 2)
+        }
+        assert len(found) == 1
+
+    @pytest.mark.parametrize("make", [np.asarray, np.float32, sp.csr_matrix])
+    def test_every_value_matters(self, make):
+        rows = make(X)
+        found = {fingerprint(self.blocks(rows))}
+        other = rows.copy()
+        if sp.issparse(other):
+            other.data[3] += 1
+        else:
+            other[3, 1] += 1
+        found.add(fingerprint(self.blocks(other)))
+        found.add(fingerprint(self.blocks(rows, np.r_[-Y[:1], Y[1:]])))
+        found.add(fingerprint(self.blocks(rows, weight=np.ones(len(Y)))))
+        found.add(fingerprint(self.blocks(rows[::-1].copy(), Y[::-1].copy())))
+        assert len(found) == 5
+
+    def test_parameters_are_told_apart(self):
+        values = [1, 1.0, "1", None, X, X + 1, X.tolist(), [1, 2], np.array([1.0, 2.0])]
+        found = [described(value) for value in values]
+        assert len(set(found)) == len(found) - 1  # X, as an array or as lists
+        assert all(len(text) < 80 for text in found)
+
+    def test_no_journal(self):
+        assert NO_JOURNAL.get("a") is None
+        NO_JOURNAL.put("a", {})
+        assert NO_JOURNAL.get("a") is None
+        assert not NO_JOURNAL.step()
+        NO_JOURNAL.finish()

@@ -1,0 +1,148 @@
+"""The report in a real browser: desktop and phone, light and dark."""
+
+import os
+import shutil
+
+import pytest
+
+from polyceptron.paper.report import write_report
+from report_folders import fill_folds, fill_study
+
+_NEEDED = os.environ.get("POLYCEPTRON_NEEDS_BROWSER") == "1"
+_CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+_ARGUMENTS = [
+    "--no-sandbox", "--disable-gpu", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync", "--no-first-run",
+]  # fmt: skip
+
+
+def _without(reason):
+    if _NEEDED:
+        pytest.fail(f"POLYCEPTRON_NEEDS_BROWSER is 1, but {reason}")
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    out = tmp_path_factory.mktemp("report")
+    fill_folds(out)
+    fill_study(out)
+    return write_report(out)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        _without("playwright is not installed")
+    if _CHROMIUM is None:
+        _without("there is no chromium")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=_CHROMIUM, args=_ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def visit(browser, path):
+    """Open the page; at the end there must have been no error and no other request."""
+    contexts, trouble, requests = [], [], []
+
+    def go(width=1280, scheme="light"):
+        context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: trouble.append(message.text))
+        page.on("pageerror", lambda error: trouble.append(str(error)))
+        page.on("request", lambda request: requests.append(request.url))
+        page.goto(path.as_uri())
+        return page
+
+    yield go
+    for context in contexts:
+        context.close()
+    assert trouble == []
+    assert set(requests) == {path.as_uri()}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 360])
+def test_table_and_figures_are_there(visit, width, scheme):
+    page = visit(width, scheme)
+    assert page.locator("#table1 tbody tr").count() == 6
+    figures = page.locator("figure.chart")
+    assert figures.count() == 8
+    for i in range(figures.count()):
+        box = figures.nth(i).locator("svg").bounding_box()
+        assert box["width"] > 250
+        assert box["height"] > 150
+    wide = page.evaluate("document.documentElement.scrollWidth")
+    assert wide <= width
+    assert _ink(page) == _ink(page, "figure svg text")
+    assert (_ink(page) > 128) == (scheme == "dark")
+
+
+def _ink(page, selector="body"):
+    """The lightness of text, 0 to 255."""
+    name = "fill" if "text" in selector else "color"
+    script = f"getComputedStyle(document.querySelector({selector!r})).{name}"
+    return int(page.evaluate(script).split("(")[1].split(",")[0])
+
+
+def _accuracies(page):
+    cells = page.locator("#table1 tbody tr:visible td:nth-child(3)")
+    return [float(cell.split()[0]) for cell in cells.all_inner_texts()]
+
+
+def test_sorting_by_click(visit):
+    page = visit()
+    head = page.locator("#table1 thead th", has_text="Accuracy")
+    before = _accuracies(page)
+    head.get_by_role("button").click()
+    assert head.get_attribute("aria-sort") == "descending"
+    assert _accuracies(page) == sorted(before, reverse=True)
+    head.get_by_role("button").click()
+    assert head.get_attribute("aria-sort") == "ascending"
+    assert _accuracies(page) == sorted(before)
+
+
+def test_sorting_by_keyboard(visit):
+    page = visit()
+    head = page.locator("#table1 thead th", has_text="Method")
+    head.get_by_role("button").focus()
+    page.keyboard.press("Enter")
+    assert head.get_attribute("aria-sort") == "ascending"
+    names = page.locator("#table1 tbody th").evaluate_all("all => all.map(e => e.dataset.text)")
+    assert names == sorted(names, key=str.casefold)
+    page.keyboard.press("Tab")
+    page.keyboard.press("Space")
+    assert head.get_attribute("aria-sort") == "none"
+    order = page.locator("#table1 tbody tr").evaluate_all("all => all.map(e => e.dataset.set)")
+    assert order == ["dataset1"] * 3 + ["breast-cancer"] * 3
+
+
+def test_rows_without_a_figure_of_the_paper_sort_last(visit):
+    page = visit()
+    button = page.locator("#table1 thead th", has_text="Difference").get_by_role("button")
+    for _ in range(2):
+        button.click()
+        cells = page.locator("#table1 tbody td:nth-child(5)").all_inner_texts()
+        assert [len(cell) == 1 for cell in cells] == [False] * 4 + [True] * 2
+
+
+def test_filter(visit):
+    page = visit()
+    page.get_by_role("radio", name="Breast-Cancer").check()
+    assert page.locator("#table1 tbody tr:visible").count() == 3
+    page.get_by_role("radio", name="all sets").check()
+    assert page.locator("#table1 tbody tr:visible").count() == 6
+
+
+def test_table_scrolls_in_its_box_on_a_phone(visit):
+    page = visit(360)
+    box = page.locator(".scroll", has=page.locator("#table1"))
+    assert box.evaluate("e => e.scrollWidth > e.clientWidth")
+    box.evaluate("e => { e.scrollLeft = 200; }")
+    first = page.locator("#table1 tbody th").first.bounding_box()
+    assert abs(first["x"] - box.bounding_box()["x"]) <= 1
