@@ -101,12 +101,13 @@ def _least_distance(A: Floats, c: Floats, scale: float) -> Shortest:
         dual = np.vstack([A.T, c / scale])
         u, residual = nnls(dual, target, maxiter=30 * max(dual.shape) + 100)
         support = np.flatnonzero(u > 0)
-        if residual < _NO_RESIDUAL:
+        room = 1.0 - (c / scale) @ u  # the square of the residual, but for rounding
+        if residual < _NO_RESIDUAL or room <= 0.0:
             if attempt == 0:  # perhaps a solution that is far away at this scale
                 scale *= 1e4
                 continue
             return Shortest(None, support)
-        z = A[support].T @ u[support] / (1.0 - (c / scale) @ u)
+        z = A[support].T @ u[support] / room
         if _norm(z) <= 100:
             break
         scale *= _norm(z)
