@@ -55,7 +55,7 @@ def test_read_only_install(tmp_path):
     package = tmp_path / "polyceptron"
     source = Path(polyceptron.__file__).parent
     shutil.copytree(source, package, ignore=shutil.ignore_patterns("__pycache__"))
-    (package / "__pycache__").write_text("no directory")
+    (package / "kernels" / "__pycache__").write_text("no directory")
     for path in [*package.rglob("*"), package]:
         path.chmod(0o555 if path.is_dir() else 0o444)
     try:
