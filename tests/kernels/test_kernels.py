@@ -11,6 +11,7 @@ import scipy.sparse as sp
 import naive
 from polyceptron import kernels
 from polyceptron.data.blocks import frozen, kernel_rows
+from polyceptron.kernels.scores import plane
 
 KS = [1, 2, 4, 5, 9]
 DS = [1, 3, 20, 130]
@@ -352,7 +353,7 @@ def test_panels_round_trip(K, d):
     np.testing.assert_array_equal(V, W)
     np.testing.assert_array_equal(c, b)
     for k in range(K):
-        np.testing.assert_array_equal(kernels.plane(panel, k), W[k])
+        np.testing.assert_array_equal(plane(panel, k), W[k])
     for copy in (panel, bias, V, c):  # nothing is shared
         copy[:] = 7
     assert not (W == 7).any()

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from polyceptron.kernels import compiled
+from polyceptron.kernels.jit import compiled
 
 DIGITS = 9
 WIDEST = 24

@@ -2,50 +2,25 @@
 
 Every kernel is written once and serves dense rows (a C-ordered float32 or float64 array) and CSR
 rows (a tuple ``(data, indices, indptr)``). Three primitives hide the difference: ``score_rows``,
-``add_row`` and ``row_norm`` of :mod:`~polyceptron.kernels.scores`. All sums are taken in float64.
+``add_row`` and ``row_values`` of :mod:`~polyceptron.kernels.scores`. All sums are taken in float64.
 """
 
-from polyceptron.kernels.columns import column_ends, column_moments, digest, map_columns
-from polyceptron.kernels.jit import compiled
-from polyceptron.kernels.likelihood import likelihood_block, logistic_block, product_block
-from polyceptron.kernels.perceptron import (
-    batch_block,
-    descend,
-    frozen_block,
-    gradient_norms,
-    online_pass,
-    shuffle,
-)
-from polyceptron.kernels.scores import (
-    assign_block,
-    decide,
-    from_panels,
-    inverse_norms,
-    margins,
-    plane,
-    to_panels,
-)
-
-__all__ = [
-    "assign_block",
-    "batch_block",
-    "column_ends",
-    "column_moments",
-    "compiled",
-    "decide",
-    "descend",
-    "digest",
-    "from_panels",
-    "frozen_block",
-    "gradient_norms",
-    "inverse_norms",
-    "likelihood_block",
-    "logistic_block",
-    "map_columns",
-    "margins",
-    "online_pass",
-    "plane",
-    "product_block",
-    "shuffle",
-    "to_panels",
-]
+from polyceptron.kernels.columns import column_ends as column_ends
+from polyceptron.kernels.columns import column_moments as column_moments
+from polyceptron.kernels.columns import digest as digest
+from polyceptron.kernels.columns import map_columns as map_columns
+from polyceptron.kernels.likelihood import likelihood_block as likelihood_block
+from polyceptron.kernels.likelihood import logistic_block as logistic_block
+from polyceptron.kernels.likelihood import product_block as product_block
+from polyceptron.kernels.perceptron import batch_block as batch_block
+from polyceptron.kernels.perceptron import descend as descend
+from polyceptron.kernels.perceptron import frozen_block as frozen_block
+from polyceptron.kernels.perceptron import gradient_norms as gradient_norms
+from polyceptron.kernels.perceptron import online_pass as online_pass
+from polyceptron.kernels.perceptron import shuffle as shuffle
+from polyceptron.kernels.scores import assign_block as assign_block
+from polyceptron.kernels.scores import decide as decide
+from polyceptron.kernels.scores import from_panels as from_panels
+from polyceptron.kernels.scores import inverse_norms as inverse_norms
+from polyceptron.kernels.scores import margins as margins
+from polyceptron.kernels.scores import to_panels as to_panels

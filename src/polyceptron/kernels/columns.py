@@ -1,7 +1,5 @@
 """Columns of dense rows: their ends, their moments, a map of them; and a digest of arrays."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from polyceptron.kernels.jit import compiled

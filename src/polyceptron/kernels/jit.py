@@ -25,7 +25,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 def compiled(function: _F) -> _F:
     """Compile on first use and cache on disk where some place is writable."""
     kernel = njit(nogil=True, error_model="numpy")(function)
-    if kernel is not function:  # as it is under NUMBA_DISABLE_JIT=1
+    if kernel is not function:  # under NUMBA_DISABLE_JIT=1 it is
         with suppress(OSError, RuntimeError):  # no writable directory: compile in every process
             kernel._cache = _Cache(function)
     return kernel  # type: ignore[no-any-return]
@@ -55,37 +55,32 @@ class _Cache(FunctionCache):
     _impl_class = _Files
 
 
-def _is_ours(event: Any) -> bool:
-    return str(event.data["dispatcher"].py_func.__module__).startswith("polyceptron.")
+@cache  # once
+def _announce() -> None:
+    if not os.environ.get("POLYCEPTRON_QUIET"):
+        message = "polyceptron: compiling kernels for this machine (once; the result is cached)"
+        print(message, file=sys.stderr, flush=True)
 
 
-class _Announce(numba_event.Listener):
-    """Say once on stderr that kernels are being compiled, if it takes over a second."""
-
-    said = False
+class _Listener(numba_event.Listener):
+    """Announces a compilation of ours that takes over a second."""
 
     def __init__(self) -> None:
         self._timers: list[threading.Timer] = []
 
     def on_start(self, event: Any) -> None:
-        if _is_ours(event):
-            timer = threading.Timer(1.0, self._say)
+        if self._is_ours(event):
+            timer = threading.Timer(1.0, _announce)
             timer.daemon = True
             self._timers.append(timer)
             timer.start()
 
     def on_end(self, event: Any) -> None:
-        if _is_ours(event):
+        if self._is_ours(event):
             self._timers.pop().cancel()
 
-    def _say(self) -> None:
-        if not self.said and not os.environ.get("POLYCEPTRON_QUIET"):
-            _Announce.said = True
-            print(
-                "polyceptron: compiling kernels for this machine (once; the result is cached)",
-                file=sys.stderr,
-                flush=True,
-            )
+    def _is_ours(self, event: Any) -> bool:
+        return str(event.data["dispatcher"].py_func.__module__).startswith("polyceptron.")
 
 
-numba_event.register("numba:compile", _Announce())
+numba_event.register("numba:compile", _Listener())

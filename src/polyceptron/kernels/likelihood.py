@@ -4,12 +4,10 @@ SPLA's is logistic: ``P(y | x) = 1 / (1 + exp(-y h(x)))``. That of Polyceptron's
 noisy product: ``P(inside | x) = noise + (1 - 2 noise) prod_k 1 / (1 + exp(-score_k))``.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from polyceptron.kernels.jit import compiled
-from polyceptron.kernels.scores import add_row, first_equal, score_rows
+from polyceptron.kernels.scores import add_row, first_equal, score_four
 
 
 @compiled
@@ -19,13 +17,10 @@ def likelihood_block(X, y, weight, panel, bias, K, assigned, totals):
     ``assigned[i]`` is the hyperplane least for row i; ``totals[k]`` gains the weighted
     log-likelihood and mistakes of the rows of S_k.
     """
-    S = np.empty((4, bias.shape[0]))
-    h = np.empty(4)
+    S, h = np.empty((4, bias.shape[0])), np.empty(4)
     n = assigned.shape[0]
-    z = n - 1
     for i in range(0, n, 4):
-        score_rows(X, (i, min(i + 1, z), min(i + 2, z), min(i + 3, z)), panel, bias, S, h, 0)
-        for t in range(min(4, n - i)):
+        for t in range(score_four(X, i, n, panel, bias, S, h)):
             r = first_equal(S, t, h[t], K)
             w = weight[i + t] if weight.shape[0] > 0 else 1.0
             room = y[i + t] * h[t]
@@ -37,14 +32,11 @@ def likelihood_block(X, y, weight, panel, bias, K, assigned, totals):
 @compiled
 def logistic_block(X, y, weight, panel, bias, assigned, G, g):
     """Log-likelihood of a block with the sets S_k held fixed; its gradient is added to G and g."""
-    S = np.empty((4, bias.shape[0]))
-    h = np.empty(4)
+    S, h = np.empty((4, bias.shape[0])), np.empty(4)
     n = assigned.shape[0]
-    z = n - 1
     total = 0.0
     for i in range(0, n, 4):
-        score_rows(X, (i, min(i + 1, z), min(i + 2, z), min(i + 3, z)), panel, bias, S, h, 0)
-        for t in range(min(4, n - i)):
+        for t in range(score_four(X, i, n, panel, bias, S, h)):
             r = assigned[i + t]
             w = weight[i + t] if weight.shape[0] > 0 else 1.0
             room = y[i + t] * S[t, r]
@@ -59,16 +51,13 @@ def logistic_block(X, y, weight, panel, bias, assigned, G, g):
 @compiled
 def product_block(X, y, weight, panel, bias, K, noise, G, g):
     """Log-likelihood of a block, and its slope in `noise`; that in [w_k, b_k] is added to G, g."""
-    S = np.empty((4, bias.shape[0]))
-    h = np.empty(4)
+    S, h = np.empty((4, bias.shape[0])), np.empty(4)
     tail = np.empty(K)
     n = y.shape[0]
-    z = n - 1
     total = 0.0
     of_noise = 0.0
     for i in range(0, n, 4):
-        score_rows(X, (i, min(i + 1, z), min(i + 2, z), min(i + 3, z)), panel, bias, S, h, 0)
-        for t in range(min(4, n - i)):
+        for t in range(score_four(X, i, n, panel, bias, S, h)):
             log_q = 0.0
             for k in range(K):
                 small = np.exp(-abs(S[t, k]))  # never overflows

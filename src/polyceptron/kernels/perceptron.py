@@ -1,13 +1,11 @@
 """The steps of the paper: batch gradients with and without pruning, and the online pass."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba import types
 from numba.extending import overload
 
 from polyceptron.kernels.jit import compiled
-from polyceptron.kernels.scores import add_row, first_equal, plane, score_rows
+from polyceptron.kernels.scores import add_row, first_equal, plane, score_four, score_rows
 
 CHUNK = 64
 """Rows scored before their mistakes are collected."""
@@ -108,13 +106,10 @@ def _score_listed(X, listed, start, stop, first, panel, bias, S, h):
 @compiled
 def frozen_block(X, y, weight, panel, bias, margin, assigned, G, g):
     """Gradient over a block of rows with the sets S_k held fixed."""
-    S = np.empty((4, bias.shape[0]))
-    h = np.empty(4)
+    S, h = np.empty((4, bias.shape[0])), np.empty(4)
     n = assigned.shape[0]
-    z = n - 1
     for i in range(0, n, 4):
-        score_rows(X, (i, min(i + 1, z), min(i + 2, z), min(i + 3, z)), panel, bias, S, h, 0)
-        for t in range(min(4, n - i)):
+        for t in range(score_four(X, i, n, panel, bias, S, h)):
             r = assigned[i + t]
             w = weight[i + t] if weight.shape[0] > 0 else 1.0
             if y[i + t] * S[t, r] <= margin:

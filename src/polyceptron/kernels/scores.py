@@ -13,8 +13,6 @@ A single hyperplane is the two-dimensional ``panel[0, j]``: the number of
 dimensions tells the compiler how wide its vectors are.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import types
 from numba.extending import overload
@@ -42,8 +40,7 @@ def from_panels(panel: Floats, bias: Floats, K: int) -> tuple[Floats, Floats]:
     """Undo :func:`to_panels`; a copy."""
     if K == 1:
         return panel.copy(), bias.copy()
-    d = panel.shape[1]
-    W = panel.transpose(0, 2, 1).reshape(-1, d)[:K]
+    W = panel.transpose(0, 2, 1).reshape(-1, panel.shape[1])[:K]
     return np.array(W, order="C"), bias[:K].copy()
 
 
@@ -54,16 +51,9 @@ def plane(panel, k):
 
 @overload(plane, inline="always")
 def _plane(panel, k):
-    def single(panel, k):
-        return panel[k]
-
-    def lane(panel, k):
-        return panel[k // LANES, :, k % LANES]
-
-    return single if panel.ndim == 2 else lane
-
-
-# --- primitives: plain bodies, and what is compiled in their place -------------------------
+    if panel.ndim == 2:
+        return lambda panel, k: panel[k]
+    return lambda panel, k: panel[k // LANES, :, k % LANES]
 
 
 def score_rows(X, rows, panel, bias, S, h, at):
@@ -104,6 +94,14 @@ def _score_rows(X, rows, panel, bias, S, h, at):
     return sparse if isinstance(X, types.BaseTuple) else dense
 
 
+@compiled
+def score_four(X, i, n, panel, bias, S, h):
+    """Score the next four rows, or those that n leaves, into S and h; how many they are."""
+    z = n - 1
+    score_rows(X, (i, min(i + 1, z), min(i + 2, z), min(i + 3, z)), panel, bias, S, h, 0)
+    return min(4, n - i)
+
+
 def add_row(X, i, factor, out):
     """out += factor * x_i."""
     if isinstance(X, tuple):
@@ -128,28 +126,16 @@ def _add_row(X, i, factor, out):
     return sparse if isinstance(X, types.BaseTuple) else dense
 
 
-def row_norm(X, i):
-    """Euclidean norm of [x_i, 1]."""
-    x = X[0][X[2][i] : X[2][i + 1]] if isinstance(X, tuple) else X[i]
-    return np.sqrt(1.0 + (x.astype(np.float64) ** 2).sum())
+def row_values(X, i):
+    """What is stored of row i: a view."""
+    return X[0][X[2][i] : X[2][i + 1]] if isinstance(X, tuple) else X[i]
 
 
-@overload(row_norm, inline="always")
-def _row_norm(X, i):
-    def dense(X, i):
-        total = 1.0
-        for j in range(X.shape[1]):
-            total += np.float64(X[i, j]) * X[i, j]
-        return np.sqrt(total)
-
-    def sparse(X, i):
-        data, _, indptr = X
-        total = 1.0
-        for j in range(indptr[i], indptr[i + 1]):
-            total += np.float64(data[j]) * data[j]
-        return np.sqrt(total)
-
-    return sparse if isinstance(X, types.BaseTuple) else dense
+@overload(row_values, inline="always")
+def _row_values(X, i):
+    if isinstance(X, types.BaseTuple):
+        return lambda X, i: X[0][X[2][i] : X[2][i + 1]]
+    return lambda X, i: X[i]
 
 
 @compiled
@@ -159,9 +145,6 @@ def first_equal(S, t, least, K):
     while k < K - 1 and S[t, k] != least:
         k += 1
     return k
-
-
-# --- kernels --------------------------------------------------------------------------
 
 
 @compiled
@@ -178,10 +161,8 @@ def decide(X, panel, bias, h):
         for t in range(8):
             h[i + t] = least[t]
         probe += _probe(S)
-    z = n - 1
     for i in range(whole, n, 4):
-        score_rows(X, (i, min(i + 1, z), min(i + 2, z), min(i + 3, z)), panel, bias, S, least, 0)
-        for t in range(min(4, n - i)):
+        for t in range(score_four(X, i, n, panel, bias, S, least)):
             h[i + t] = least[t]
         probe += _probe(S)
     return probe == 0.0
@@ -200,13 +181,10 @@ def _probe(S):
 @compiled
 def margins(X, panel, bias, scores):
     """scores[i, k] of every row; as many columns as the panels have lanes."""
-    S = np.empty((4, bias.shape[0]))
-    least = np.empty(4)
+    S, h = np.empty((4, bias.shape[0])), np.empty(4)
     n = scores.shape[0]
-    z = n - 1
     for i in range(0, n, 4):
-        score_rows(X, (i, min(i + 1, z), min(i + 2, z), min(i + 3, z)), panel, bias, S, least, 0)
-        for t in range(min(4, n - i)):
+        for t in range(score_four(X, i, n, panel, bias, S, h)):
             for k in range(S.shape[1]):
                 scores[i + t, k] = S[t, k]
 
@@ -215,18 +193,18 @@ def margins(X, panel, bias, scores):
 def inverse_norms(X, out):
     """out[i] <= 1 / |[x_i, 1]| in float32, rounded towards zero."""
     for i in range(out.shape[0]):
-        inverse = (1.0 - 2e-7) / row_norm(X, i)
+        square = 1.0
+        for x in row_values(X, i):
+            square += np.float64(x) * x
+        inverse = (1.0 - 2e-7) / np.sqrt(square)
         out[i] = np.float32(inverse) if inverse > 2e-38 else np.float32(0.0)
 
 
 @compiled
 def assign_block(X, panel, bias, K, assigned):
     """assigned[i] = argmin_k of row i: the sets S_k."""
-    S = np.empty((4, bias.shape[0]))
-    h = np.empty(4)
+    S, h = np.empty((4, bias.shape[0])), np.empty(4)
     n = assigned.shape[0]
-    z = n - 1
     for i in range(0, n, 4):
-        score_rows(X, (i, min(i + 1, z), min(i + 2, z), min(i + 3, z)), panel, bias, S, h, 0)
-        for t in range(min(4, n - i)):
+        for t in range(score_four(X, i, n, panel, bias, S, h)):
             assigned[i + t] = first_equal(S, t, h[t], K)

@@ -4,8 +4,6 @@ Numba does not vectorise straight-line code, so the scores of a few rows against
 hyperplanes are emitted here: a lane for each hyperplane, the rows side by side, nothing transposed.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from llvmlite import ir
@@ -21,15 +19,12 @@ _I32 = ir.IntType(32)
 _I64 = ir.IntType(64)
 
 
-def _i64(value: int) -> ir.Constant:
-    return ir.Constant(_I64, value)
-
-
 class _Emit:
     """Writes vector code: ``lanes`` float64 to a vector, a plain float64 for one lane."""
 
-    def __init__(self, context: Any, builder: Any, signature: Any, args: Any, lanes: int) -> None:
-        self.context, self.builder, self.lanes = context, builder, lanes
+    def __init__(self, context: Any, builder: Any, signature: Any, args: Any, panel: Any) -> None:
+        self.context, self.builder = context, builder
+        self.lanes = lanes = 1 if panel.ndim == 2 else LANES
         self._types, self._args = signature.args, args
         self.vector = _F64 if lanes == 1 else ir.VectorType(_F64, lanes)
         name = "llvm.fma.f64" if lanes == 1 else f"llvm.fma.v{lanes}f64"
@@ -45,13 +40,14 @@ class _Emit:
     def shape(self, index: int) -> Any:
         return cgutils.unpack_tuple(self.builder, self.array(index).shape)
 
-    def load(self, pointer: Any) -> Any:
-        value = self.builder.load(self.builder.bitcast(pointer, self.vector.as_pointer()))
+    def load(self, pointer: Any, kind: Any = None) -> Any:
+        kind = kind or self.vector
+        value = self.builder.load(self.builder.bitcast(pointer, kind.as_pointer()))
         value.align = 8
         return value
 
     def store(self, value: Any, pointer: Any) -> None:
-        pointer = self.builder.bitcast(pointer, self.vector.as_pointer())
+        pointer = self.builder.bitcast(pointer, value.type.as_pointer())
         self.builder.store(value, pointer).align = 8
 
     def splat(self, value: Any) -> Any:
@@ -61,7 +57,7 @@ class _Emit:
         if self.lanes == 1:
             return value
         undefined = ir.Constant(self.vector, ir.Undefined)
-        first = self.builder.insert_element(undefined, value, ir.Constant(_I32, 0))
+        first = self.builder.insert_element(undefined, value, _I32(0))
         return self.shuffle(first, undefined, [0] * self.lanes)
 
     def shuffle(self, a: Any, b: Any, lanes: list[int]) -> Any:
@@ -83,25 +79,12 @@ class _Emit:
     def loop(self, start: Any, stop: Any, carried: list[Any], body: Any) -> list[Any]:
         """``for j in range(start, stop)``, with vectors that ``body(j, vectors)`` renews."""
         builder = self.builder
-        before = builder.block
-        head = builder.append_basic_block("loop.head")
-        inside = builder.append_basic_block("loop.body")
-        after = builder.append_basic_block("loop.after")
-        builder.branch(head)
-        builder.position_at_end(head)
-        j = builder.phi(_I64)
-        vectors = [builder.phi(self.vector) for _ in carried]
-        j.add_incoming(start, before)
-        for phi, value in zip(vectors, carried, strict=True):
-            phi.add_incoming(value, before)
-        builder.cbranch(builder.icmp_signed("<", j, stop), inside, after)
-        builder.position_at_end(inside)
-        for phi, value in zip(vectors, body(j, vectors), strict=True):
-            phi.add_incoming(value, builder.block)
-        j.add_incoming(builder.add(j, _i64(1)), builder.block)
-        builder.branch(head)
-        builder.position_at_end(after)
-        return vectors
+        cells = [cgutils.alloca_once_value(builder, value) for value in carried]
+        with cgutils.for_range(builder, stop, start=start) as loop:
+            renewed = body(loop.index, [builder.load(cell) for cell in cells])
+            for cell, value in zip(cells, renewed, strict=True):
+                builder.store(value, cell)
+        return [builder.load(cell) for cell in cells]
 
     def store_scores(self, sums: list[Any], S: int, h: int, at: Any, lane: Any) -> None:
         """Scores into S[at:, lane:]; the least of each row and what h[at:] had into h[at:]."""
@@ -109,7 +92,7 @@ class _Emit:
         width = self.shape(S)[1]
         out = builder.gep(self.array(S).data, [builder.add(builder.mul(at, width), lane)])
         for t, s in enumerate(sums):
-            self.store(s, builder.gep(out, [builder.mul(width, _i64(t))]))
+            self.store(s, builder.gep(out, [builder.mul(width, _I64(t))]))
         minima = builder.gep(self.array(h).data, [at])
         if self.lanes > 1 and len(sums) % self.lanes == 0:
             for t in range(0, len(sums), self.lanes):
@@ -120,20 +103,14 @@ class _Emit:
 
     def _lower(self, value: Any, minima: Any, t: int) -> None:
         """minima[t:] = min(value, minima[t:])."""
-        pointer = self.builder.bitcast(self.builder.gep(minima, [_i64(t)]), value.type.as_pointer())
-        before = self.builder.load(pointer)
-        before.align = 8
-        self.builder.store(self.minimum(value, before), pointer).align = 8
+        pointer = self.builder.gep(minima, [_I64(t)])
+        self.store(self.minimum(value, self.load(pointer, value.type)), pointer)
 
     def _least_lane(self, vector: Any) -> Any:
         if self.lanes == 1:
             return vector
-        values = [self.builder.extract_element(vector, ir.Constant(_I32, t)) for t in range(4)]
+        values = [self.builder.extract_element(vector, _I32(t)) for t in range(4)]
         return self.minimum(self.minimum(*values[:2]), self.minimum(*values[2:]))
-
-
-def _lanes(panel: Any) -> int:
-    return 1 if panel.ndim == 2 else LANES
 
 
 @intrinsic
@@ -142,22 +119,22 @@ def dense_tile(typingctx, X, rows, panel, p, bias, S, h, at):
     signature = types.void(X, rows, panel, types.intp, bias, S, h, types.intp)
 
     def codegen(context, builder, signature, args):
-        emit = _Emit(context, builder, signature, args, _lanes(panel))
+        emit = _Emit(context, builder, signature, args, panel)
         d = emit.shape(0)[1]
         pointers = [
             builder.gep(emit.array(0).data, [builder.mul(i, d)])
             for i in cgutils.unpack_tuple(builder, args[1])
         ]
-        lane = builder.mul(args[3], _i64(emit.lanes))
+        lane = builder.mul(args[3], _I64(emit.lanes))
         weights = builder.gep(emit.array(2).data, [builder.mul(lane, d)])
 
         def body(j, sums):
-            w = emit.load(builder.gep(weights, [builder.mul(j, _i64(emit.lanes))]))
+            w = emit.load(builder.gep(weights, [builder.mul(j, _I64(emit.lanes))]))
             splats = [emit.splat(builder.load(builder.gep(x, [j]))) for x in pointers]
             return [emit.fma(x, w, s) for x, s in zip(splats, sums, strict=True)]
 
         first = emit.load(builder.gep(emit.array(4).data, [lane]))
-        sums = emit.loop(_i64(0), d, [first] * len(pointers), body)
+        sums = emit.loop(_I64(0), d, [first] * len(pointers), body)
         emit.store_scores(sums, 5, 6, args[7], lane)
         return context.get_dummy_value()
 
@@ -166,14 +143,14 @@ def dense_tile(typingctx, X, rows, panel, p, bias, S, h, at):
 
 @intrinsic
 def sparse_tile(typingctx, data, indices, starts, stops, panel, p, bias, S, h, at):
-    """As :func:`dense_tile`, for the rows ``data[starts[t]:stops[t]]``."""
+    """As :func:`dense_tile`, for the two rows ``data[starts[t]:stops[t]]``."""
     signature = types.void(data, indices, starts, stops, panel, types.intp, bias, S, h, types.intp)
 
     def codegen(context, builder, signature, args):
-        emit = _Emit(context, builder, signature, args, _lanes(panel))
+        emit = _Emit(context, builder, signature, args, panel)
         starts = cgutils.unpack_tuple(builder, args[2])
         stops = cgutils.unpack_tuple(builder, args[3])
-        lane = builder.mul(args[5], _i64(emit.lanes))
+        lane = builder.mul(args[5], _I64(emit.lanes))
         weights = builder.gep(emit.array(4).data, [builder.mul(lane, emit.shape(4)[1])])
         values, columns = emit.array(0).data, emit.array(1).data
 
@@ -181,15 +158,12 @@ def sparse_tile(typingctx, data, indices, starts, stops, panel, p, bias, S, h, a
             column = builder.load(builder.gep(columns, [j]))
             if column.type != _I64:
                 column = builder.zext(column, _I64)
-            w = emit.load(builder.gep(weights, [builder.mul(column, _i64(emit.lanes))]))
+            w = emit.load(builder.gep(weights, [builder.mul(column, _I64(emit.lanes))]))
             return emit.fma(emit.splat(builder.load(builder.gep(values, [j]))), w, s)
 
-        # The rows go side by side as far as the shortest, then each to its own end.
-        shortest = builder.sub(stops[0], starts[0])
-        for a, b in zip(starts[1:], stops[1:], strict=True):
-            length = builder.sub(b, a)
-            shorter = builder.icmp_signed("<", length, shortest)
-            shortest = builder.select(shorter, length, shortest)
+        # The two rows go side by side as far as the shorter, then each to its own end.
+        one, other = (builder.sub(b, a) for a, b in zip(starts, stops, strict=True))
+        shorter = builder.select(builder.icmp_signed("<", one, other), one, other)
 
         def together(j, sums):
             return [term(builder.add(a, j), s) for a, s in zip(starts, sums, strict=True)]
@@ -198,9 +172,9 @@ def sparse_tile(typingctx, data, indices, starts, stops, panel, p, bias, S, h, a
             return [term(j, sums[0])]
 
         first = emit.load(builder.gep(emit.array(6).data, [lane]))
-        sums = emit.loop(_i64(0), shortest, [first] * len(starts), together)
+        sums = emit.loop(_I64(0), shorter, [first] * len(starts), together)
         for t, (a, b) in enumerate(zip(starts, stops, strict=True)):
-            (sums[t],) = emit.loop(builder.add(a, shortest), b, [sums[t]], alone)
+            (sums[t],) = emit.loop(builder.add(a, shorter), b, [sums[t]], alone)
         emit.store_scores(sums, 7, 8, args[9], lane)
         return context.get_dummy_value()
 

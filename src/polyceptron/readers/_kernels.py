@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyceptron.kernels import compiled
+from polyceptron.kernels.jit import compiled
 from polyceptron.readers._table import MISSING
 
 _QUOTE, _NEWLINE, _RETURN, _BLANK, _TAB = map(np.uint8, b'"\n\r \t')

@@ -15,11 +15,10 @@ the order of the rows nor on the way in which they were reached.
 Nothing compiled elsewhere is called (see :mod:`polyceptron.kernels.jit`).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from polyceptron.kernels.jit import compiled
@@ -72,13 +71,15 @@ class Work(NamedTuple):
     """Of shape (n + 2,): where the buckets of the sort end."""
     above: Floats
     """Of shape (K,): weight above the plane."""
+    state: Floats
+    """The quality of the plane that climbs, and the probability of a move that is no better."""
 
 
 def workspace(n_rows: int, n_classes: int) -> Work:
     """Arrays for a node of this size."""
     s, d, t, k = (np.empty(n_rows) for _ in range(4))
     i, j, e = (np.empty(n, np.int64) for n in (n_rows, n_rows, n_rows + 2))
-    return Work(s, d, t, i, k, j, e, np.empty(n_classes))
+    return Work(s, d, t, i, k, j, e, np.empty(n_classes), np.ones(2))
 
 
 # --- how good a split is --------------------------------------------------------------
@@ -320,20 +321,13 @@ def _move(rows: Rows, work: Work, how: Climb, alpha: float, least: float) -> flo
 
 
 @compiled
-def _perturb(
-    rows: Rows,
-    work: Work,
-    how: Climb,
-    plane: Floats,
-    j: int,
-    state: Floats,
-    rng: np.random.Generator,
-) -> None:
-    """Change coefficient j for the better, or with probability state[1] for an equal.
+def _perturb(rows: Rows, work: Work, how: Climb, plane: Floats, j: int, rng: Generator) -> None:
+    """Change coefficient j for the better, or with probability work.state[1] for an equal.
 
     This is the paper's Perturb: that probability falls by a tenth with every move that is no
     better, and is 1 again after one that is.
     """
+    state = work.state
     alpha, promised = _probe(rows, work, how, j)
     better = promised > state[0] + TOLERANCE
     if promised < state[0] - TOLERANCE or not (better or rng.random() < state[1]):
@@ -356,24 +350,22 @@ def _best_coefficient(rows: Rows, work: Work, how: Climb) -> int:
 
 
 @compiled
-def _round(
-    rows: Rows, work: Work, how: Climb, plane: Floats, state: Floats, rng: np.random.Generator
-) -> None:
+def _round(rows: Rows, work: Work, how: Climb, plane: Floats, rng: Generator) -> None:
     """Visit coefficients once, in the order asked for."""
     p = plane.shape[0]
     if how.order == BEST:
-        _perturb(rows, work, how, plane, _best_coefficient(rows, work, how), state, rng)
+        _perturb(rows, work, how, plane, _best_coefficient(rows, work, how), rng)
     elif how.order == RANDOM:
         for _ in range(RANDOM_VISITS):
-            _perturb(rows, work, how, plane, int(rng.random() * p), state, rng)
+            _perturb(rows, work, how, plane, int(rng.random() * p), rng)
     else:
         for j in range(p):
-            _perturb(rows, work, how, plane, j, state, rng)
-    _refresh(rows, work, how, plane, state)
+            _perturb(rows, work, how, plane, j, rng)
+    _refresh(rows, work, how, plane)
 
 
 @compiled
-def _refresh(rows: Rows, work: Work, how: Climb, plane: Floats, state: Floats) -> None:
+def _refresh(rows: Rows, work: Work, how: Climb, plane: Floats) -> None:
     """Scale the plane to a largest coefficient of 1, and leave rounding behind."""
     largest = 0.0
     for j in range(plane.shape[0]):
@@ -381,15 +373,13 @@ def _refresh(rows: Rows, work: Work, how: Climb, plane: Floats, state: Floats) -
     for j in range(plane.shape[0]):
         plane[j] /= largest if largest > 0.0 else 1.0
     set_scores(rows, plane, work.scores)
-    state[0] = plane_quality(rows, work, how.criterion)
+    work.state[0] = plane_quality(rows, work, how.criterion)
 
 
 @compiled
-def _jump(
-    rows: Rows, work: Work, how: Climb, plane: Floats, state: Floats, rng: np.random.Generator
-) -> bool:
+def _jump(rows: Rows, work: Work, how: Climb, plane: Floats, rng: Generator) -> bool:
     """Go along random directions until one is better; at most `n_jumps`."""
-    direction = np.empty(plane.shape[0])
+    direction, state = np.empty(plane.shape[0]), work.state
     for _ in range(how.n_jumps):
         for j in range(plane.shape[0]):
             direction[j] = rng.standard_normal()
@@ -406,19 +396,20 @@ def _jump(
 
 
 @compiled
-def climb(rows: Rows, work: Work, how: Climb, plane: Floats, rng: np.random.Generator) -> float:
+def climb(rows: Rows, work: Work, how: Climb, plane: Floats, rng: Generator) -> float:
     """Improve the plane in place until neither coefficients nor jumps help."""
-    state = np.ones(2)  # the quality now, and the probability of a move that is no better
-    _refresh(rows, work, how, plane, state)
+    state = work.state
+    state[1] = 1.0
+    _refresh(rows, work, how, plane)
     reached = -1.0
     while True:
         before = -1.0
         while state[0] > before + TOLERANCE:
             before = state[0]
-            _round(rows, work, how, plane, state, rng)
+            _round(rows, work, how, plane, rng)
         top = float(state[0])
         # Rounding may take back all that the last jump gave.
-        if top <= reached + TOLERANCE or not _jump(rows, work, how, plane, state, rng):
+        if top <= reached + TOLERANCE or not _jump(rows, work, how, plane, rng):
             return top
         reached = top
 
@@ -442,7 +433,7 @@ def best_axis_split(rows: Rows, work: Work, how: Climb, plane: Floats) -> float:
 
 @compiled
 def best_split(
-    rows: Rows, work: Work, how: Climb, axis: Floats, plane: Floats, rng: np.random.Generator
+    rows: Rows, work: Work, how: Climb, axis: Floats, plane: Floats, rng: Generator
 ) -> tuple[float, float]:
     """Fill in the best axis-parallel plane and the best plane, and return their qualities.
 
