@@ -15,7 +15,7 @@ dimensions tells the compiler how wide its vectors are.
 
 import numpy as np
 from numba import types
-from numba.extending import overload
+from numba.extending import overload, register_jitable
 
 from polyceptron.kernels.jit import compiled
 from polyceptron.kernels.vector import LANES, dense_tile, sparse_tile
@@ -94,7 +94,7 @@ def _score_rows(X, rows, panel, bias, S, h, at):
     return sparse if isinstance(X, types.BaseTuple) else dense
 
 
-@compiled
+@register_jitable(inline="always")
 def score_four(X, i, n, panel, bias, S, h):
     """Score the next four rows, or those that n leaves, into S and h; how many they are."""
     z = n - 1
