@@ -66,7 +66,7 @@ def assert_equal_models(one, other):
     assert one.n_iter_ == other.n_iter_
     if isinstance(one, Polyceptron):  # a table of what was tried in the place of a history
         assert one.selection_ == other.selection_
-        assert one._calibration == other._calibration
+        assert one.rule_ == other.rule_
         return
     assert one.history_.keys() == other.history_.keys()
     for name, values in one.history_.items():

@@ -31,6 +31,18 @@ def as_rows(X: Any, n_features: int, feature_names: Sequence[str] | None = None)
     return rows
 
 
+def is_kernel_ready(X: Any) -> bool:
+    """Whether the kernels take these rows as they are: C-ordered floats, or canonical CSR."""
+    if isinstance(X, np.ndarray):
+        return X.ndim == 2 and X.dtype in (np.float64, np.float32) and X.flags.c_contiguous
+    return (
+        _is_sparse(X)
+        and X.format == "csr"
+        and X.dtype in (np.float64, np.float32)
+        and bool(X.has_canonical_format)
+    )
+
+
 def check_finite_rows(rows: Any) -> None:
     """Raise a ValueError that names the first entry of `rows` that is NaN or infinite."""
     if _is_sparse(rows):

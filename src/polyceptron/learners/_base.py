@@ -14,6 +14,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from polyceptron.calibration import Link
 from polyceptron.data.blocks import ArrayBlocks, Blocks, count_threads, kernel_rows
 from polyceptron.data.scaling import Coordinates, Ends, EndsOf, standardized, within_range
 from polyceptron.learners._parameters import (
@@ -32,7 +33,8 @@ from polyceptron.optim.checkpoint import (
 )
 from polyceptron.optim.planes import Planes
 from polyceptron.polyhedron import Polyhedron
-from polyceptron.scoring import canonical, decide
+from polyceptron.rule import Rule
+from polyceptron.scoring import canonical
 from polyceptron.utils.checks import refuse_text
 from polyceptron.utils.types import Floats
 
@@ -184,12 +186,20 @@ class PolyhedralClassifier(ClassifierMixin, BaseEstimator):
         W, b, self._exponent = problem.coordinates.to_user(W, b)
         W, b = _real_faces(W, b)
         names = getattr(self, "feature_names_in_", None)
-        self.polyhedron_ = Polyhedron(W, b, None if names is None else names.tolist())
-        self.coef_, self.intercept_ = self.polyhedron_.W, self.polyhedron_.b
-        self.classes_ = problem.classes
-        self._inside = problem.inside
-        self.inside_ = problem.classes[problem.inside]
+        polyhedron = Polyhedron(W, b, None if names is None else names.tolist())
         self._coordinates = problem.coordinates
+        self.classes_ = problem.classes
+        self._set_rule(polyhedron, problem.inside)
+
+    _link: Link | None = None
+    """How scores become probabilities, where that is the same for all fits."""
+
+    def _set_rule(self, polyhedron: Polyhedron, inside: int, link: Link | None = None) -> None:
+        """Set the fitted attributes that follow from the polyhedron and the class inside."""
+        self._inside, self.inside_ = inside, self.classes_[inside]
+        self.polyhedron_ = polyhedron
+        self.coef_, self.intercept_ = polyhedron.W, polyhedron.b
+        self.rule_ = Rule.inside(self.classes_, inside, polyhedron, link=link or self._link)
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
@@ -219,8 +229,8 @@ class PolyhedralClassifier(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples,)
         """
-        h = self._h(X)
-        return h if self._inside == 1 else -h
+        check_is_fitted(self)
+        return self.rule_.decision_function(self._validated(X, reset=False), self.n_jobs)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Label of every row: the inside class where every inequality holds.
@@ -233,15 +243,48 @@ class PolyhedralClassifier(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples,)
         """
-        is_inside = self._h(X) >= 0
-        labels: NDArray[Any] = self.classes_[np.where(is_inside, self._inside, 1 - self._inside)]
-        return labels
-
-    def _h(self, X: Any) -> Floats:
         check_is_fitted(self)
-        X = self._validated(X, reset=False)
-        h, finite = decide(X, self.polyhedron_.W, self.polyhedron_.b, self.n_jobs)
-        return h if finite else self.polyhedron_.decision(X)  # which mends overflow
+        return self.rule_.predict(self._validated(X, reset=False), self.n_jobs)
+
+
+class ProbabilityMixin:
+    """`predict_proba` and its logarithm, of learners whose rule has probabilities."""
+
+    rule_: Rule
+    n_jobs: int | None
+
+    def _validated(self, *arrays: Any, reset: bool) -> Any:
+        raise NotImplementedError
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Probability of each class for every row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Columns in the order of ``classes_``.
+        """
+        check_is_fitted(self)
+        return self.rule_.predict_proba(self._validated(X, reset=False), self.n_jobs)
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Logarithm of `predict_proba`, exact where that has become 0.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Columns in the order of ``classes_``.
+        """
+        check_is_fitted(self)
+        return self.rule_.predict_log_proba(self._validated(X, reset=False), self.n_jobs)
 
 
 def _real_faces(W: Floats, b: Floats) -> tuple[Floats, Floats]:

@@ -22,8 +22,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import naive_oc1 as naive
 from polyceptron.datasets import load_breast_cancer, make_dataset1
-from polyceptron.learners.oc1 import growth, tree
+from polyceptron.learners.oc1 import growth
 from polyceptron.learners.oc1 import kernels as oc1_kernels
+from polyceptron.learners.oc1 import tree as oc1_tree
 from polyceptron.learners.oc1.learner import OC1
 
 CRITERIA = {"twoing": 0, "gini": 1, "entropy": 2}
@@ -276,7 +277,7 @@ def random_tree(rng, n_inner, n_classes=3):
     n, inner = len(yes), np.array(yes) != -1
     W = np.where(inner[:, None], rng.normal(size=(n, 2)), 0.0)
     b = np.where(inner, rng.normal(size=n), 0.0)
-    return tree.Tree(W, b, np.array(yes), np.array(no), np.array(counts, float))
+    return oc1_tree.Tree(W, b, np.array(yes), np.array(no), np.array(counts, float))
 
 
 def leaves_of(tree, collapsed):
@@ -297,7 +298,7 @@ class TestPruning:
         """Breiman et al.: from alpha_k up to alpha_k+1 tree k is the smallest of the cheapest."""
         rng = np.random.default_rng(seed)
         tree = random_tree(rng, int(rng.integers(0, 8)))
-        steps = tree.pruning_sequence(tree, np.zeros_like(tree.counts))
+        steps = oc1_tree.pruning_sequence(tree, np.zeros_like(tree.counts))
         assert not steps[0].collapsed.any()
         alphas = [step.alpha for step in steps] + [steps[-1].alpha + 2]
         for step, (alpha, following) in zip(steps, pairwise(alphas), strict=True):
@@ -313,13 +314,13 @@ class TestPruning:
         tree = random_tree(rng, int(rng.integers(0, 8)))
         X, y, weight = rng.normal(size=(50, 2)), rng.integers(0, 3, 50), rng.integers(1, 4, 50)
         held_out = tree.weigh(X, y, weight.astype(float))
-        steps = tree.pruning_sequence(tree, held_out)
+        steps = oc1_tree.pruning_sequence(tree, held_out)
         for step in steps:
             pruned = tree.without(step.collapsed)
             mistakes = weight[pruned.labels[pruned.apply(X)] != y].sum()
             assert step.held_out == mistakes
             assert pruned.is_leaf.sum() == step.n_leaves
-        chosen = tree.prune(tree, held_out)
+        chosen = oc1_tree.prune(tree, held_out)
         least = min(step.held_out for step in steps)
         size = min(step.n_leaves for step in steps if step.held_out == least)
         assert chosen.is_leaf.sum() == size

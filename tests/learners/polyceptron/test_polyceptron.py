@@ -589,7 +589,7 @@ class TestEstimator:
             assert_same(model.fit(X, labels), given().fit(X, labels))
         assert not hasattr(model, "estimators_")
         model.fit(X, y)
-        for name in ("polyhedron_", "inside_", "coef_", "intercept_", "_calibration"):
+        for name in ("polyhedron_", "inside_", "coef_", "intercept_"):
             assert not hasattr(model, name)
         for name in ("n_hyperplanes_", "margin_", "penalty_", "sampled_"):
             assert isinstance(getattr(model, name), dict)

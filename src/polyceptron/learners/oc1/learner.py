@@ -26,6 +26,7 @@ from polyceptron.learners.oc1 import growth
 from polyceptron.learners.oc1 import kernels as oc1_kernels
 from polyceptron.learners.oc1.tree import LEAF, Tree, prune
 from polyceptron.polyhedron import Polyhedron
+from polyceptron.rule import Piece, Rule
 from polyceptron.utils.checks import as_count, refuse_text
 from polyceptron.utils.text import inequality, quoted
 from polyceptron.utils.types import Floats
@@ -220,6 +221,19 @@ class OC1(ClassifierMixin, BaseEstimator):
         self.n_leaves_ = int(tree.is_leaf.sum())
         self.n_hyperplanes_ = self.n_leaves_ - 1
         self.depth_ = int(tree.depths().max())
+        leaves = tree.faces()
+        if len(leaves) == 1:  # no test at all; tiny * x is above -4 for every number x
+            leaves[0] = np.eye(1, self.n_features_in_) * np.finfo(float).tiny, np.array([4.0])
+        names = getattr(self, "feature_names_in_", None)
+        names = None if names is None else names.tolist()
+        shares = tree.counts / tree.counts.sum(axis=1, keepdims=True)
+        self.rule_ = Rule(
+            self.classes_,
+            tuple(
+                Piece(Polyhedron(W, b, names), int(tree.labels[leaf]), tuple(shares[leaf].tolist()))
+                for leaf, (W, b) in leaves.items()
+            ),
+        )
 
     def _validated(self, *arrays: Any, reset: bool) -> Any:
         refuse_text(arrays[0], "X")
@@ -239,9 +253,8 @@ class OC1(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples,)
         """
-        leaves = self.apply(X)
-        labels: NDArray[Any] = self.classes_[self.tree_.labels[leaves]]
-        return labels
+        check_is_fitted(self)
+        return self.rule_.predict(self._validated(X, reset=False))
 
     def predict_proba(self, X: Any) -> Floats:
         """Share of each class in the training weight of every row's leaf.
@@ -254,9 +267,8 @@ class OC1(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples, n_classes)
         """
-        leaves = self.apply(X)
-        counts = self.tree_.counts[leaves]
-        return np.asarray(counts / counts.sum(axis=1, keepdims=True))
+        check_is_fitted(self)
+        return self.rule_.predict_proba(self._validated(X, reset=False))
 
     def apply(self, X: Any) -> NDArray[np.int64]:
         """Leaf of every row, as a node of ``tree_``.
@@ -321,15 +333,7 @@ class OC1(ClassifierMixin, BaseEstimator):
             raise ValueError(
                 f"label must be one of the labels {self.classes_.tolist()!r}, got {label!r}"
             )
-        names = getattr(self, "feature_names_in_", None)
-        leaves = self.tree_.faces()
-        if len(leaves) == 1:  # no test at all; tiny * x is above -4 for every number x
-            leaves[0] = np.eye(1, self.n_features_in_) * np.finfo(float).tiny, np.array([4.0])
-        return [
-            Polyhedron(W, b, None if names is None else names.tolist())
-            for leaf, (W, b) in leaves.items()
-            if self.tree_.labels[leaf] == known[0]
-        ]
+        return [piece.polyhedron for piece in self.rule_.pieces if piece.place == known[0]]
 
     def to_text(self, digits: int = 3) -> str:
         """Return the tree as nested tests, rounded to `digits` significant digits.

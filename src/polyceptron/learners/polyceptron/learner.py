@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted
 
 from polyceptron.data.blocks import ArrayBlocks, count_threads, kernel_rows
-from polyceptron.learners._base import Problem
+from polyceptron.learners._base import ProbabilityMixin, Problem
 from polyceptron.learners._blocks import FitsBlocks, SourceProblem
 from polyceptron.learners._parameters import (
     check_flag,
@@ -32,8 +31,8 @@ from polyceptron.learners.polyceptron.selection import LADDER, STRENGTHS, Settin
 from polyceptron.optim.checkpoint import Journal, as_checkpoint
 from polyceptron.optim.planes import Planes
 from polyceptron.polyhedron import Polyhedron
+from polyceptron.rule import Piece, Rule
 from polyceptron.sources import Source
-from polyceptron.utils.types import Floats
 
 _FITTED = {
     "estimators_",
@@ -46,8 +45,7 @@ _FITTED = {
     "penalty_",
     "sampled_",
     "selection_",
-    "_calibration",
-    "_score_exponent",
+    "rule_",
     "_inside",
     "_exponent",
     "_coordinates",
@@ -73,7 +71,7 @@ def _joined(labels: list[Any], tables: list[dict[str, list[Any]]]) -> dict[str, 
     return joined
 
 
-class Polyceptron(FitsBlocks):
+class Polyceptron(ProbabilityMixin, FitsBlocks):
     """Learn a class as a polyhedron, with nothing to tune.
 
     Several online runs with different starts and orders of the rows are matched, hyperplane by
@@ -304,10 +302,10 @@ class Polyceptron(FitsBlocks):
         self.n_hyperplanes_ = len(theta)
         self.margin_, self.penalty_, self.sampled_ = chosen[2:]
         self.selection_ = selection.table(problem.classes, chosen)
-        self._calibration = selection.outcomes[chosen].calibration
         # Calibrated are scores in the coordinates of learning, which leave its unit out.
         unit = math.frexp(problem.coordinates.bias_unit)[1] - 1
-        self._score_exponent = self._exponent + 2 * unit
+        link = selection.outcomes[chosen].calibration._replace(exponent=self._exponent + 2 * unit)
+        self._set_rule(self.polyhedron_, chosen.inside, link)
 
     def _strengths(self) -> list[tuple[float, float | None]]:
         auto_margin, auto_penalty = self._is_auto("margin"), self._is_auto("penalty")
@@ -367,90 +365,14 @@ class Polyceptron(FitsBlocks):
             label: Polyhedron(one.coef_, one.intercept_, None if names is None else names.tolist())
             for label, one in zip(labels, each, strict=True)
         }
+        pieces = [Piece(part, place) for place, part in enumerate(self.polyhedra_.values())]
+        links = [one.rule_.links[1] for one in each]
+        self.rule_ = Rule(self.classes_, tuple(pieces), links=tuple(links))
         self.n_iter_ = max(one.n_iter_ for one in each)
         for name in ("n_hyperplanes_", "margin_", "penalty_", "sampled_"):
             values = [getattr(one, name) for one in each]
             setattr(self, name, dict(zip(labels, values, strict=True)))
         self.selection_ = _joined(labels, [one.selection_ for one in each])
-
-    # --- prediction ---------------------------------------------------------------------
-
-    def predict_proba(self, X: Any) -> Floats:
-        """Probability of each class, calibrated on rows held out of the training rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Columns in the order of ``classes_``.
-        """
-        check_is_fitted(self)
-        if hasattr(self, "estimators_"):
-            each = self._each(X)
-            shares: Floats = each / each.sum(axis=1, keepdims=True)
-            return shares
-        inside = self._calibration.probability(np.ldexp(self._h(X), self._score_exponent))
-        columns = [1.0 - inside, inside] if self._inside == 1 else [inside, 1.0 - inside]
-        return np.column_stack(columns)
-
-    def _each(self, X: Any) -> Floats:
-        """The probability of every class by its own polyhedron."""
-        X = self._validated(X, reset=False)
-        return np.column_stack([one.predict_proba(X)[:, 1] for one in self.estimators_])
-
-    def predict_log_proba(self, X: Any) -> Floats:
-        """Logarithm of `predict_proba`.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Columns in the order of ``classes_``.
-        """
-        return np.log(self.predict_proba(X))
-
-    def decision_function(self, X: Any) -> Floats:
-        """Signed score of every row: h(x) with the sign that ``classes_[1]`` is positive.
-
-        With more than two classes, the log-odds of each by its own polyhedron.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_classes)
-        """
-        check_is_fitted(self)
-        if not hasattr(self, "estimators_"):
-            return super().decision_function(X)
-        each = self._each(X)
-        odds: Floats = np.log(each) - np.log1p(-each)
-        return odds
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Label of every row: inside or outside, or the most probable of more than two.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        check_is_fitted(self)
-        if not hasattr(self, "estimators_"):
-            return super().predict(X)
-        labels: NDArray[Any] = self.classes_[self.decision_function(X).argmax(axis=1)]
-        return labels
 
     def _check_parameters(self) -> None:
         self._check_or_auto("n_hyperplanes", check_whole, "'auto'")

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import expit
 
+from polyceptron.calibration import Logistic
 from polyceptron.data.blocks import Blocks
 from polyceptron.data.scaling import Coordinates, Ends
-from polyceptron.learners._base import Problem
+from polyceptron.learners._base import ProbabilityMixin, Problem
 from polyceptron.learners._blocks import FitsBlocks
 from polyceptron.learners._iterated import IteratedClassifier
 from polyceptron.learners._parameters import check_real, check_whole
@@ -46,48 +46,18 @@ class LogisticState(NamedTuple):
         return _planes(self.theta)
 
 
-class LogisticClassifier(IteratedClassifier):
+class LogisticClassifier(ProbabilityMixin, IteratedClassifier):
     """What SPLA1 and SPLA2 share: P(y | x) = 1 / (1 + exp(-y h(x)))."""
 
     C: float
     inner_steps: int
     tol: float
 
+    _link = Logistic()
+
     @property
     def _advice(self) -> str:
         return "Raise max_iter or tol, or lower C."
-
-    def predict_proba(self, X: Any) -> Floats:
-        """Probability of each class for every row: 1 / (1 + exp(-h(x))) for the inside class.
-
-        It is at least 1/2 for the class that `predict` names.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, 2)
-            Columns in the order of ``classes_``.
-        """
-        score = self.decision_function(X)
-        return np.column_stack([expit(-score), expit(score)])
-
-    def predict_log_proba(self, X: Any) -> Floats:
-        """Logarithm of `predict_proba`, exact where that has become 0.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, 2)
-            Columns in the order of ``classes_``.
-        """
-        score = self.decision_function(X)
-        return -np.logaddexp(0.0, np.column_stack([score, -score]))
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
