@@ -247,14 +247,8 @@ class PolyhedralClassifier(ClassifierMixin, BaseEstimator):
         return self.rule_.predict(self._validated(X, reset=False), self.n_jobs)
 
 
-class ProbabilityMixin:
-    """`predict_proba` and its logarithm, of learners whose rule has probabilities."""
-
-    rule_: Rule
-    n_jobs: int | None
-
-    def _validated(self, *arrays: Any, reset: bool) -> Any:
-        raise NotImplementedError
+class ProbabilisticClassifier(PolyhedralClassifier):
+    """Base of the learners whose rule has probabilities."""
 
     def predict_proba(self, X: Any) -> Floats:
         """Probability of each class for every row.

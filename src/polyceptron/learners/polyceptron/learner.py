@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.utils.multiclass import check_classification_targets
 
 from polyceptron.data.blocks import ArrayBlocks, count_threads, kernel_rows
-from polyceptron.learners._base import ProbabilityMixin, Problem
+from polyceptron.learners._base import ProbabilisticClassifier, Problem
 from polyceptron.learners._blocks import FitsBlocks, SourceProblem
 from polyceptron.learners._parameters import (
     check_flag,
@@ -71,7 +71,7 @@ def _joined(labels: list[Any], tables: list[dict[str, list[Any]]]) -> dict[str, 
     return joined
 
 
-class Polyceptron(ProbabilityMixin, FitsBlocks):
+class Polyceptron(ProbabilisticClassifier, FitsBlocks):
     """Learn a class as a polyhedron, with nothing to tune.
 
     Several online runs with different starts and orders of the rows are matched, hyperplane by

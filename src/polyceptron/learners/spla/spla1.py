@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from polyceptron.calibration import Logistic
 from polyceptron.data.blocks import Blocks
 from polyceptron.data.scaling import Coordinates, Ends
-from polyceptron.learners._base import ProbabilityMixin, Problem
+from polyceptron.learners._base import ProbabilisticClassifier, Problem
 from polyceptron.learners._blocks import FitsBlocks
 from polyceptron.learners._iterated import IteratedClassifier
 from polyceptron.learners._parameters import check_real, check_whole
@@ -46,7 +46,7 @@ class LogisticState(NamedTuple):
         return _planes(self.theta)
 
 
-class LogisticClassifier(ProbabilityMixin, IteratedClassifier):
+class LogisticClassifier(ProbabilisticClassifier, IteratedClassifier):
     """What SPLA1 and SPLA2 share: P(y | x) = 1 / (1 + exp(-y h(x)))."""
 
     C: float
