@@ -333,8 +333,8 @@ class FitsBlocks(PolyhedralClassifier):
         return self
 
 
-class ProbabilityMixin(RuleClassifier):
-    """`predict_proba` and its logarithm, of learners whose rule has probabilities."""
+class ProbabilisticClassifier(RuleClassifier):
+    """Base of the learners whose rule has probabilities."""
 
     def predict_proba(self, X: Any) -> Floats:
         """Probability of each class for every row; lazy for a Dask collection.

@@ -18,7 +18,6 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import naive_oc1 as naive
 from polyceptron.datasets import load_breast_cancer, make_dataset1
@@ -30,27 +29,6 @@ from polyceptron.learners.oc1.learner import OC1
 CRITERIA = {"twoing": 0, "gini": 1, "entropy": 2}
 ORDERS = ["sequential", "best", "random"]
 criteria = pytest.mark.parametrize("criterion", CRITERIA)
-
-
-@pytest.fixture
-def _array_api(monkeypatch):
-    """Without this, scikit-learn skips its check of arrays of other namespaces."""
-    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
-
-
-EXPECTED_FAILURES = {
-    "check_class_weight_classifiers": (
-        "it wants a class of hardly any weight given up, but leaves that are pure cost nothing, so "
-        "the tree is right about its rows too; scikit-learn's own trees meet it only by "
-        "min_weight_fraction_leaf, which the check sets for them"
-    ),
-}
-
-
-@pytest.mark.usefixtures("_array_api")
-@parametrize_with_checks([OC1()], expected_failed_checks=lambda _: EXPECTED_FAILURES)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 # --- the compiled search --------------------------------------------------------------

@@ -10,7 +10,6 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.preprocessing import MaxAbsScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from common import array_blocks, snapshot, square
 from polyceptron import Polyceptron, Polyhedron
@@ -19,32 +18,8 @@ from polyceptron.learners.polyceptron import learner as module
 from polyceptron.learners.polyceptron.hyperplanes import min_scores
 from polyceptron.learners.polyceptron.trials import stratified_rows
 
-WEIGHTS = (
-    "an online update is weight * x: a row of weight 2 moves a hyperplane once by twice as much, "
-    "two equal rows move it twice, the second time only if it still counts; they also fall into "
-    "different folds"
-)
-EXPECTED_FAILURES = {
-    "check_sample_weight_equivalence_on_dense_data": WEIGHTS,
-    "check_sample_weight_equivalence_on_sparse_data": WEIGHTS,
-}
 FAST = {"n_init": 3, "max_iter": 50}
 GIVEN = {"n_hyperplanes": 3, "margin": 20, "penalty": None, "n_init": 2, "max_iter": 20}
-
-
-@pytest.fixture
-def _array_api(monkeypatch):
-    """Without this, scikit-learn skips its check of arrays of other namespaces."""
-    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
-
-
-@pytest.mark.usefixtures("_array_api")
-@parametrize_with_checks(
-    [Polyceptron(2, margin=20, penalty=None, n_init=2, max_iter=20)],
-    expected_failed_checks=lambda _: EXPECTED_FAILURES,
-)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 def fast(**parameters):

@@ -14,7 +14,6 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
-from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import naive
@@ -30,22 +29,6 @@ from polyceptron.utils.blas import ONE_BLAS_THREAD
 
 LEARNERS = [SPLA1, SPLA2]
 learners = pytest.mark.parametrize("learner", LEARNERS)
-
-
-@pytest.fixture
-def _array_api(monkeypatch):
-    """Without this, scikit-learn skips its check of arrays of other namespaces."""
-    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
-
-
-@pytest.mark.usefixtures("_array_api")
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@parametrize_with_checks(
-    [learner() for learner in LEARNERS],
-    expected_failed_checks=lambda _: {},  # none
-)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 # --- data ---------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from polyceptron.data.arrays import ArraySource
 from polyceptron.data.scaling import identity
 from polyceptron.data.source import Source
 from polyceptron.data.training import TrainingData
-from polyceptron.learners._base import ProbabilityMixin
+from polyceptron.learners._base import ProbabilisticClassifier
 from polyceptron.learners._parameters import check_class_labels, check_seed, check_verbose
 from polyceptron.learners.oc1 import growth
 from polyceptron.learners.oc1 import kernels as oc1_kernels
@@ -40,7 +40,7 @@ _ORDERS = {
 
 
 @dataclass(eq=False, repr=False)
-class OC1(ProbabilityMixin):
+class OC1(ProbabilisticClassifier):
     """Learn a decision tree whose tests are inequalities of several columns.
 
     From the root down, the rows of a node are split by the best hyperplane found. The search

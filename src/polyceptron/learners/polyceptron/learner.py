@@ -16,7 +16,7 @@ from sklearn.base import clone
 from polyceptron.data.blocks import ArrayBlocks
 from polyceptron.data.source import Source
 from polyceptron.data.training import TrainingData
-from polyceptron.learners._base import FitsBlocks, ProbabilityMixin
+from polyceptron.learners._base import FitsBlocks, ProbabilisticClassifier
 from polyceptron.learners._parameters import (
     check_flag,
     check_inside,
@@ -79,7 +79,7 @@ def _joined(labels: list[Any], tables: list[dict[str, list[Any]]]) -> dict[str, 
 
 
 @dataclass(eq=False, repr=False)
-class Polyceptron(ProbabilityMixin, FitsBlocks):
+class Polyceptron(ProbabilisticClassifier, FitsBlocks):
     """Learn a class as a polyhedron, with nothing to tune.
 
     Several online runs with different starts and orders of the rows are matched, hyperplane by

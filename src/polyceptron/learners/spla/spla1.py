@@ -12,7 +12,7 @@ from polyceptron.calibration import Logistic
 from polyceptron.data.blocks import Blocks
 from polyceptron.data.scaling import Coordinates, Ends
 from polyceptron.data.training import TrainingData
-from polyceptron.learners._base import FitsBlocks, ProbabilityMixin
+from polyceptron.learners._base import FitsBlocks, ProbabilisticClassifier
 from polyceptron.learners._iterated import IteratedClassifier
 from polyceptron.learners.spla import likelihood
 from polyceptron.optim import solver
@@ -46,7 +46,7 @@ class LogisticState(NamedTuple):
         return _planes(self.theta)
 
 
-class LogisticClassifier(ProbabilityMixin, IteratedClassifier):
+class LogisticClassifier(ProbabilisticClassifier, IteratedClassifier):
     """What SPLA1 and SPLA2 share: P(y | x) = 1 / (1 + exp(-y h(x)))."""
 
     C: float
