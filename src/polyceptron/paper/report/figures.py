@@ -180,7 +180,9 @@ def plane_chart(learned: Learned) -> Chart:
     wrong, title = n - learned.right, learned.dataset.title
 
     def paint(figure: Any) -> None:
-        ax = figure.subplots()
+        # Axes of their own size, whatever labels they had for a moment: arrows depend on it.
+        figure.set_layout_engine("none")
+        ax = figure.add_axes((0.13, 0.14, 0.86, 0.85))
         unnamed = Polyhedron(learned.polyhedron.W, learned.polyhedron.b)  # no room for names
         PolyhedronDisplay.from_polyhedron(
             unnamed, X, learned.y, inside=learned.inside, plane="faces",
