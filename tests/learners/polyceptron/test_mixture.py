@@ -7,11 +7,11 @@ import pytest
 import scipy.sparse as sp
 
 import naive
-from common import square
+from common import array_blocks, square
 from polyceptron.data.blocks import ArrayBlocks, frozen, kernel_rows
 from polyceptron.datasets import make_dataset2
 from polyceptron.learners.polyceptron import mixture
-from polyceptron.learners.polyceptron.hyperplanes import FIT, Rows, centre_of, refined
+from polyceptron.learners.polyceptron.hyperplanes import FIT, centre_of, refined
 from polyceptron.learners.polyceptron.selection import Setting
 from polyceptron.optim.planes import Planes
 from polyceptron.scoring import decide
@@ -87,8 +87,8 @@ class TestLoss:
 
 def penalised(data, theta, penalty, noise, total):
     W = theta[:, :-1]
-    here = mixture.ascent(data, Planes.of(W.copy(), theta[:, -1].copy()), noise)
-    return here.log_likelihood / total - 0.5 * penalty * float((W * W).sum())
+    here = data.reduce(mixture.MixtureOf(Planes.of_rows(theta), noise, data.n_features))
+    return here.totals[0] / total - 0.5 * penalty * float((W * W).sum())
 
 
 def maximised(data, start, penalty, total, n_steps):
@@ -262,14 +262,14 @@ def test_the_mean_is_no_worse_than_the_maximum_under_noise():
         X = (X - X[:1000].mean(axis=0)) / X[:1000].std(axis=0)
         wrong = np.random.default_rng(seed).random(1000) < 0.1
         signs = np.where(wrong, -y[:1000], y[:1000]).astype(np.int8)
-        rows = Rows(X[:1000], signs, np.ones(1000), 1)
+        rows = array_blocks(X[:1000], signs)
         setting, seeds = Setting(1, 4, 20.0, 1e-4), [seed + 100 * run for run in range(5)]
         start = centre_of(rows, setting, seeds, FIT).theta
         both = [
             refined(rows, start, setting._replace(sampled=one), seed, FIT) for one in (False, True)
         ]
-        fresh = Rows(X[1000:], y[1000:], np.ones(3000), 1)
-        scores.append([((fresh.h(theta) >= 0) == (y[1000:] > 0)).mean() for theta in both])
+        found = [decide(X[1000:], theta[:, :-1].copy(), theta[:, -1].copy())[0] for theta in both]
+        scores.append([((h >= 0) == (y[1000:] > 0)).mean() for h in found])
     likeliest, mean = np.mean(scores, axis=0)
     assert mean >= likeliest
     assert mean > 0.9
