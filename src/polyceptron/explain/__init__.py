@@ -26,13 +26,14 @@ from polyceptron.explain._row import (
     robustness,
 )
 from polyceptron.explain._rules import rules, rules_table
-from polyceptron.explain._subject import ExplainError
+from polyceptron.explain._subject import ExplainError, as_row
 
 __all__ = [
     "Contributions",
     "Counterfactual",
     "ExplainError",
     "Face",
+    "as_row",
     "contributions",
     "counterfactual",
     "rejected_by",
