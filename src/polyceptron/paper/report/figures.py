@@ -11,8 +11,7 @@ from polyceptron.paper.report.fits import Courses, Learned
 from polyceptron.paper.report.labels import place
 from polyceptron.paper.report.svg import PURPLE, RULE, Chart, draw
 from polyceptron.paper.table import Row
-from polyceptron.plots import PolyhedronDisplay
-from polyceptron.plots import _style as style
+from polyceptron.plots import PolyhedronDisplay, style
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.utils.types import Floats
 

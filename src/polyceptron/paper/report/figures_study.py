@@ -8,7 +8,7 @@ from typing import Any
 from polyceptron.paper.convergence import ORDERS, Cell, CellSummary, Summary
 from polyceptron.paper.report.figures import frame, plain_log, ticks
 from polyceptron.paper.report.svg import Chart, draw
-from polyceptron.plots import _style as style
+from polyceptron.plots import style
 
 _LOOKS = {
     "fixed": ("s", style.VERMILLION, "fixed order", "in the fixed order", 0.97),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 from xml.etree import ElementTree
 
-from polyceptron.plots import _style as style
+from polyceptron.plots import style
 
 # Figures are drawn in these colours, and the page says by variables what they are.
 PURPLE, ORANGE, RULE = "#CC79A7", "#E69F00", "#E6E6E6"
