@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polyceptron.learners.trace import Frame, trace
+from polyceptron.learners.trace import Frame, learning_frames
 from polyceptron.plots import style
 from polyceptron.plots._arguments import Wanted
 from polyceptron.plots._frame import checked
@@ -86,7 +86,7 @@ class AnimationDisplay:
         plane, at
             As in `PolyhedronDisplay`; the plane is chosen by the last frame.
         """
-        frames, inside = trace(learner, X, y, as_count(n_frames, "n_frames", 2))
+        frames, inside = learning_frames(learner, X, y, as_count(n_frames, "n_frames", 2))
         return cls.from_predictions(frames, X, y, inside=inside, plane=plane, at=at)
 
     from_estimator = from_learner
