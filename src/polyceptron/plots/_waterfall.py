@@ -8,8 +8,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polyceptron.explain import Contributions, contributions
-from polyceptron.explain._subject import as_row
+from polyceptron.explain import Contributions, as_row, contributions
 from polyceptron.plots import _style as style
 from polyceptron.plots._arguments import as_array
 from polyceptron.plots._names import short_names, shorten, steady
