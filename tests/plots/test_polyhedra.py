@@ -94,8 +94,8 @@ def test_every_piece_of_a_union_has_its_outline_and_numbers(union):
     assert [area(corners_of(p)) for p in (square, triangle, strip)] == pytest.approx([1, 2, 3])
     for patch in (square, triangle, strip):
         assert union.predict([corners_of(patch).mean(axis=0)]) == ["yes"]
-    assert list(display.numbers_) == ["0.0", "0.1", "0.2", "0.3", "1.0", "1.1", "1.2", "2.0", "2.1"]
-    assert display.text_["1.2"] == "-age - dose ≥ -4"
+    assert list(display.numbers_) == ["1.0", "1.1", "1.2", "1.3", "2.0", "2.1", "2.2", "3.0", "3.1"]
+    assert display.text_["2.2"] == "-age - dose ≥ -4"
     assert len(display.mistakes_.get_offsets()) == 3
     assert texts(display)[:2] == ["3 regions of yes", "elsewhere no"]
 
@@ -104,7 +104,7 @@ def test_pieces_that_are_out_of_view_are_counted(union):
     display = PolyhedraDisplay.from_estimator(union, limits=((-1, 1.5), (-1, 1.5)))
     assert len(display.regions_["yes"]) == 1
     assert texts(display)[0] == "3 regions of yes (1 in view)"
-    assert set(display.numbers_) == {"0.0", "0.1", "0.2", "0.3"}
+    assert set(display.numbers_) == {"1.0", "1.1", "1.2", "1.3"}
     nowhere = PolyhedraDisplay.from_estimator(union, limits=((-9, -8), (-9, -8)))
     assert texts(nowhere)[0] == "3 regions of yes (none in view)"
 

@@ -96,10 +96,10 @@ def test_waterfall_wrong_arguments():
 
 def test_waterfall_of_a_union_looks_at_the_piece_that_decides(union):
     inside = WaterfallDisplay.from_estimator(union, {"age": 3, "dose": 0.8})
-    title = "class yes (inside): the deciding face 2 of polyhedron 1 holds"
+    title = "class yes (inside): the deciding face 2 of piece 2 holds"
     assert inside.ax_.get_title(loc="left") == title
     outside = WaterfallDisplay.from_estimator(union, [0.5, 2.8])
-    title = "class no (outside): the deciding face 0 of polyhedron 2 rejects"
+    title = "class no (outside): the deciding face 0 of piece 3 rejects"
     assert outside.ax_.get_title(loc="left") == title
     assert outside.total == pytest.approx(-0.2)
 

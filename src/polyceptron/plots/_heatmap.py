@@ -159,7 +159,7 @@ class FaceHeatmapDisplay:
         every = [p for union in unions for p in union]
         if len(every) == 1:
             return cls.from_polyhedron(every[0], X, **how)
-        faces, number = [], 0
+        faces, number = [], 1
         for label, union in zip(polyhedra, unions, strict=True):
             name = f"{shorten(label, 10)}\n" if len(unions) > 1 else ""
             for p in union:

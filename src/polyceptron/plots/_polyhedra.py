@@ -28,7 +28,7 @@ class PolyhedraDisplay(PlaneDisplay):
     For answers that are not a single polyhedron: unions of several, `OC1`, whose leaves share out
     the plane, and `Polyceptron` with more than two classes, whose polyhedra may overlap and leave
     places to none. Each polyhedron has its outline; but for trees, where there are few faces they
-    have numbers such as 1.0: polyhedron 1, its face 0.
+    have numbers such as 1.0: the first polyhedron, its face 0.
 
     Make one by `from_estimator`, `from_polyhedra` or `from_predictions`.
 
@@ -183,7 +183,7 @@ class PolyhedraDisplay(PlaneDisplay):
         if not self.numbered or sum(p.n_faces for p in self.pieces) > LISTED:
             return
         names = names_of(self.pieces[0], 18)
-        for number, (polyhedron, view) in enumerate(zip(self.pieces, views, strict=True)):
+        for number, (polyhedron, view) in enumerate(zip(self.pieces, views, strict=True), 1):
             texts = self.plane.in_words(polyhedron, names)
             for k in range(polyhedron.n_faces):
                 if view.edge(k) is not None:

@@ -136,7 +136,7 @@ class WaterfallDisplay:
             Where to draw; a new figure if None.
         """
         rule = as_rule(estimator, "estimator")
-        row = as_row(x, rule.pieces[0].polyhedron)
+        row = as_row(x, rule)
         decision = rule.decide(row[None, :])
         piece = int(decision.piece[0])
         polyhedron = rule.pieces[piece].polyhedron
@@ -151,7 +151,7 @@ class WaterfallDisplay:
         if estimator is not polyhedron:
             said = f"class {shorten(rule.labels[int(decision.place[0])])} ({said})"
         name = f"{'the deciding face' if why.face == margins.argmin() else 'face'} {why.face}"
-        of = f" of polyhedron {piece}" if len(rule.pieces) > 1 else ""
+        of = f" of piece {piece + 1}" if len(rule.pieces) > 1 else ""
         display = cls(
             list(why.values), list(why.values.values()), why.base, values=row,
             title=f"{said}: {name}{of} {'holds' if why.slack >= 0 else 'rejects'}",
