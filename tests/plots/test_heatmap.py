@@ -75,7 +75,7 @@ def test_heat_map_of_several_classes(iris):
 def test_heat_map_of_a_union_has_the_faces_of_every_piece(union):
     display = FaceHeatmapDisplay.from_estimator(union)
     assert ticks(display.ax_.xaxis) == [
-        "1.0", "1.1", "1.2", "1.3", "2.0", "2.1", "2.2", "3.0", "2.1"
+        "1.0", "1.1", "1.2", "1.3", "2.0", "2.1", "2.2", "3.0", "3.1"
     ]  # fmt: skip
     np.testing.assert_allclose(display.weights[6], -np.sqrt([0.5, 0.5]))
 
