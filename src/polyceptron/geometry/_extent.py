@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from polyceptron.geometry._faces import FAR, Faces, GeometryError, empty, question, unit_faces
 from polyceptron.geometry._nearest import EPS, Shortest, shortest, unlimited
+from polyceptron.geometry.faces import FAR, Faces, GeometryError, empty, question, unit_faces
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.utils.types import Floats
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyceptron.geometry._extent import balanced, bounding_box, chebyshev_ball, nearest_origin
-from polyceptron.geometry._faces import Faces, GeometryError, empty, question, unit_faces, with_box
+from polyceptron.geometry.faces import Faces, GeometryError, empty, question, unit_faces, with_box
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.utils.checks import as_count
 from polyceptron.utils.types import Floats

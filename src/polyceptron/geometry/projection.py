@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polyceptron.geometry._faces import (
+from polyceptron.geometry._nearest import EPS, Limits, shortest
+from polyceptron.geometry.faces import (
     GeometryError,
     as_roots,
     dense_rows,
@@ -17,7 +18,6 @@ from polyceptron.geometry._faces import (
     question,
     unit_faces,
 )
-from polyceptron.geometry._nearest import EPS, Limits, shortest
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.scoring import scores
 from polyceptron.utils.types import Floats
@@ -242,7 +242,7 @@ def distance(polyhedron: Polyhedron, X: Any, weights: ArrayLike | None = None) -
     far = np.zeros(len(rows))
     for i, (goal, x, inside) in enumerate(_tasks(polyhedron, rows, weights)):
         if not inside:
-            found = goal.nearest(x, *_anywhere(len(x))).x
+            found = goal.nearest(x, *anywhere(len(x))).x
             far[i] = np.inf if found is None else length(found - x, goal.roots)
     return float(far[0]) if single else far
 
@@ -258,15 +258,16 @@ def _tasks(
 def _projected(polyhedron: Polyhedron, goal: Goal, x: Floats, inside: bool) -> Floats:
     if inside:
         return x
-    anywhere = _anywhere(len(x))
-    inner = first(goal.aims(x, *anywhere), lambda new: bool(polyhedron.contains([new])[0]))
+    limits = anywhere(len(x))
+    inner = first(goal.aims(x, *limits), lambda new: bool(polyhedron.contains([new])[0]))
     if inner.x is not None:
         return inner.x
-    found = goal.nearest(x, *anywhere)
+    found = goal.nearest(x, *limits)
     if found.x is None:
         raise empty(found.faces, polyhedron.n_faces)
     return found.x
 
 
-def _anywhere(n_features: int) -> tuple[Floats, Floats]:
+def anywhere(n_features: int) -> tuple[Floats, Floats]:
+    """Limits that are none."""
     return np.full(n_features, -np.inf), np.full(n_features, np.inf)
