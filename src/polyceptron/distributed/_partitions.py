@@ -10,7 +10,9 @@ from dask.utils import is_dataframe_like, is_series_like
 from numpy.typing import NDArray
 from scipy import sparse
 
-from polyceptron.sources import SourceError
+from polyceptron.data.blocks import Block
+from polyceptron.data.source import SourceError
+from polyceptron.optim.checkpoint import DigestOf
 from polyceptron.utils.checks import as_floats
 from polyceptron.utils.types import Floats
 
@@ -18,34 +20,38 @@ _MOST_LABELS = 100
 """A column with more different values is taken for something else than classes."""
 
 
-class Part(NamedTuple):
+class PartitionFacts(NamedTuple):
+    """What the client knows of a partition.
+
+    ``labels`` are sorted; ``is_whole`` says whether no row was left out because it weighs 0.
+    """
+
+    n_rows: int
+    n_features: int
+    labels: NDArray[Any]
+    is_whole: bool
+    digest: int
+
+
+class Partition(NamedTuple):
     """The rows of a partition.
 
     Parameters
     ----------
     X : array of float32 or float64, C-ordered
     codes : int8 array
-        For every row the place of its label in ``labels``.
-    labels : array
-        Those of this partition, sorted.
+        For every row the place of its label in ``facts.labels``.
     weight : float64 array, or empty where every row weighs 1
-    is_whole : bool
-        Whether no row was left out because it weighs 0.
+    facts : PartitionFacts
     """
 
     X: NDArray[Any]
     codes: NDArray[np.int8]
-    labels: NDArray[Any]
     weight: Floats
-    is_whole: bool
+    facts: PartitionFacts
 
 
 # --- at the client -----------------------------------------------------------------------
-
-
-def is_frame(collection: Any) -> bool:
-    """Whether this is a Dask DataFrame."""
-    return bool(is_dask_collection(collection) and is_dataframe_like(collection))
 
 
 def is_array(collection: Any) -> bool:
@@ -53,14 +59,9 @@ def is_array(collection: Any) -> bool:
     return bool(is_dask_collection(collection) and hasattr(collection, "chunks"))
 
 
-def in_row_chunks(X: Any) -> Any:
-    """Return a Dask array whose chunks hold whole rows."""
-    return X if len(X.chunks[1]) == 1 else X.rechunk({1: -1})
-
-
 def checked_rows(X: Any) -> Any:
     """Return a DataFrame of numbers as it is, or an array in chunks of whole rows."""
-    if is_frame(X):
+    if is_dask_collection(X) and is_dataframe_like(X):
         for column, dtype in zip(X.columns, X.dtypes, strict=True):
             if getattr(dtype, "kind", "O") not in "biuf":
                 raise ValueError(
@@ -69,11 +70,10 @@ def checked_rows(X: Any) -> Any:
                 )
         return X
     if is_array(X) and X.ndim == 2:
-        return in_row_chunks(X)
+        return X if len(X.chunks[1]) == 1 else X.rechunk({1: -1})
     shape = f" of shape {X.shape}" if is_array(X) else ""
     raise ValueError(
-        "X must be a 2-D Dask array or a Dask DataFrame; "
-        f"got {type(X).__name__}{shape} (for rows in memory, use polyceptron.BatchPolyceptron)"
+        f"X must be a 2-D Dask array or a Dask DataFrame; got {type(X).__name__}{shape}"
     )
 
 
@@ -89,22 +89,17 @@ def aligned(column: Any, name: str, X: Any) -> Any:
         raise ValueError(
             f"{name} must be a 1-D Dask array or a Dask Series; got {type(column).__name__}{shape}"
         )
-    if column.npartitions != n_partitions(X):
+    if column.npartitions != X.npartitions:
         raise ValueError(
-            f"X has {n_partitions(X)} partitions, but {name} has {column.npartitions}: take both "
+            f"X has {X.npartitions} partitions, but {name} has {column.npartitions}: take both "
             "from one collection, or repartition one like the other"
         )
     return column
 
 
-def n_partitions(X: Any) -> int:
-    """How many partitions rows have."""
-    return int(X.npartitions)
-
-
 def feature_names(X: Any) -> tuple[str, ...] | None:
     """Return the columns of a DataFrame if they have names, as scikit-learn does it."""
-    columns = list(X.columns) if is_frame(X) else []
+    columns = [] if is_array(X) else list(X.columns)
     are_text = [isinstance(column, str) for column in columns]
     if any(are_text) and not all(are_text):
         raise ValueError("the columns of X must all be text, or none of them")
@@ -112,7 +107,7 @@ def feature_names(X: Any) -> tuple[str, ...] | None:
 
 
 def prepared(X: Any, y: Any, weight: Any, classes: NDArray[Any] | None) -> list[Any]:
-    """One delayed `Part` for each partition."""
+    """One delayed `Partition` for each of the collection."""
     rows, labels = _delayed(X), _delayed(y)
     weights = [None] * len(rows) if weight is None else _delayed(weight)
     task = delayed(prepare, pure=False)
@@ -135,7 +130,7 @@ def _delayed(collection: Any) -> list[Any]:
 
 def prepare(
     number: int, X: Any, y: Any, weight: Any = None, classes: NDArray[Any] | None = None
-) -> Part:
+) -> Partition:
     """Check a partition and bring it into the form of the kernels."""
     where = f"partition {number}"
     rows, labels = _rows(X, where), np.asarray(y)
@@ -147,10 +142,17 @@ def prepare(
             )
     codes, found = _coded(labels, where, classes)
     _check_weight(given, where)
-    if given.size and not given.all():
+    is_whole = bool(given.all())
+    if not is_whole:
         kept = np.flatnonzero(given)
-        return Part(rows[kept], codes[kept], found, given[kept], False)
-    return Part(rows, codes, found, given, True)
+        rows, codes, given = rows[kept], codes[kept], given[kept]
+    digest = int(DigestOf()(Block(0, rows, codes, given)))
+    return Partition(rows, codes, given, PartitionFacts(*rows.shape, found, is_whole, digest))
+
+
+def facts_of(partition: Partition) -> PartitionFacts:
+    """What the client has to know."""
+    return partition.facts
 
 
 def _rows(X: Any, where: str) -> NDArray[Any]:
