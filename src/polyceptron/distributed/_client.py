@@ -42,9 +42,7 @@ class TaskClient:
         self._client = client or _current(self._stack)
         if self._client.asynchronous:
             raise ValueError("client must not be asynchronous: a fit waits for its answers")
-
-    def close(self) -> None:
-        self._stack.close()
+        self.close = self._stack.close
 
     def compute(self, parts: list[Any], *, spread: bool) -> list[Any]:
         """Futures of Delayed objects; with ``spread``, neighbours go to the same worker.
@@ -77,13 +75,10 @@ class TaskClient:
 
     def gather(self, futures: Iterable[Any]) -> list[Any]:
         """The results of futures, in their order."""
-        futures = list(futures)
         try:
-            return list(self._client.sync(self._gather, futures))
+            return list(self._client.sync(self._gather, list(futures)))
         except KilledWorker as error:
-            raise ClusterError(
-                f"workers die of a partition, perhaps for want of memory: {error}"
-            ) from error
+            raise ClusterError(f"workers die, perhaps for want of memory: {error}") from error
         except (CancelledError, CommClosedError) as error:
             raise ClusterError(f"the cluster was closed or restarted: {error!r}") from error
 
@@ -119,11 +114,6 @@ def _current(stack: ExitStack) -> Client:
         return get_client()
     except ValueError:
         # For this machine only: Dask's own default is a dashboard on all its addresses.
-        cluster = LocalCluster(
-            processes=True,
-            host="127.0.0.1",
-            dashboard_address="127.0.0.1:0",
-            scheduler_kwargs={"dashboard": False},
-        )
-        stack.enter_context(cluster)
-        return stack.enter_context(Client(cluster, set_as_default=False))
+        private = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}
+        cluster = LocalCluster(processes=True, scheduler_kwargs={"dashboard": False}, **private)
+        return stack.enter_context(Client(stack.enter_context(cluster), set_as_default=False))

@@ -7,6 +7,7 @@ from copy import copy
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from polyceptron.distributed._partitions import checked_rows, is_array
 
@@ -40,24 +41,24 @@ def lazy(method: Callable[[Any], Any], X: Any) -> Any:
     (((400, 400, 200),), True)
     """
     X = checked_rows(X)
-    name = method.__name__
     model = copy(method.__self__)  # type: ignore[attr-defined]
     if hasattr(model, "n_jobs"):
         model.n_jobs = 1  # the threads are those of the workers
     vars(model).pop("history_", None)
+    sample = np.zeros((1, X.shape[1])) if is_array(X) else X._meta_nonempty
+    none = getattr(model, method.__name__)(sample)[:0]
+    arguments = model, method.__name__, none
     if not is_array(X):
-        meta = _of_chunk(X._meta_nonempty, model, name)
-        return X.map_partitions(_of_chunk, model, name, meta=meta)
-    found = _of_chunk(np.zeros((1, X.shape[1])), model, name)
+        return X.map_partitions(_of_chunk, *arguments, meta=_of_chunk(X._meta, *arguments))
     shape: dict[str, Any] = {"drop_axis": 1}
-    if found.ndim == 2:
-        shape = {"chunks": (X.chunks[0], (found.shape[1],))}
-    return X.map_blocks(_of_chunk, model, name, dtype=found.dtype, meta=found[:0], **shape)
+    if none.ndim == 2:
+        shape = {"chunks": (X.chunks[0], (none.shape[1],))}
+    return X.map_blocks(_of_chunk, *arguments, dtype=none.dtype, meta=none, **shape)
 
 
-def _of_chunk(chunk: Any, model: Any, method: str) -> Any:
+def _of_chunk(chunk: Any, model: Any, method: str, none: NDArray[Any]) -> Any:
     """What a model says of a chunk of rows; of a frame as a frame, with its index."""
-    found = getattr(model, method)(chunk)
+    found = getattr(model, method)(chunk) if len(chunk) else none
     if not hasattr(chunk, "index"):
         return found
     from pandas import DataFrame, Series

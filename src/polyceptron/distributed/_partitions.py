@@ -21,11 +21,12 @@ _MOST_LABELS = 100
 
 
 class PartitionFacts(NamedTuple):
-    """What the client knows of a partition.
+    """What the client knows of a partition: which it is, its size, and its labels, sorted.
 
-    ``labels`` are sorted; ``is_whole`` says whether no row was left out because it weighs 0.
+    ``is_whole`` says whether no row was left out because it weighs 0.
     """
 
+    number: int
     n_rows: int
     n_features: int
     labels: NDArray[Any]
@@ -34,15 +35,9 @@ class PartitionFacts(NamedTuple):
 
 
 class Partition(NamedTuple):
-    """The rows of a partition.
+    """The rows of a partition: C-ordered, codes as places in ``facts.labels``.
 
-    Parameters
-    ----------
-    X : array of float32 or float64, C-ordered
-    codes : int8 array
-        For every row the place of its label in ``facts.labels``.
-    weight : float64 array, or empty where every row weighs 1
-    facts : PartitionFacts
+    ``weight`` is empty where every row weighs 1.
     """
 
     X: NDArray[Any]
@@ -59,22 +54,24 @@ def is_array(collection: Any) -> bool:
     return bool(is_dask_collection(collection) and hasattr(collection, "chunks"))
 
 
+def _described(collection: Any) -> str:
+    shape = f" of shape {collection.shape}" if is_array(collection) else ""
+    return f"{type(collection).__name__}{shape}"
+
+
 def checked_rows(X: Any) -> Any:
     """Return a DataFrame of numbers as it is, or an array in chunks of whole rows."""
-    if is_dask_collection(X) and is_dataframe_like(X):
-        for column, dtype in zip(X.columns, X.dtypes, strict=True):
-            if getattr(dtype, "kind", "O") not in "biuf":
-                raise ValueError(
-                    f"X, column {column!r}, must hold real numbers; got {dtype}: leave it out, or "
-                    "encode it first"
-                )
-        return X
     if is_array(X) and X.ndim == 2:
         return X if len(X.chunks[1]) == 1 else X.rechunk({1: -1})
-    shape = f" of shape {X.shape}" if is_array(X) else ""
-    raise ValueError(
-        f"X must be a 2-D Dask array or a Dask DataFrame; got {type(X).__name__}{shape}"
-    )
+    if not (is_dask_collection(X) and is_dataframe_like(X)):
+        raise ValueError(f"X must be a 2-D Dask array or a Dask DataFrame; got {_described(X)}")
+    for column, dtype in zip(X.columns, X.dtypes, strict=True):
+        if getattr(dtype, "kind", "O") not in "biuf":
+            raise ValueError(
+                f"X, column {column!r}, must hold real numbers; got {dtype}: leave it out, or "
+                "encode it first"
+            )
+    return X
 
 
 def aligned(column: Any, name: str, X: Any) -> Any:
@@ -85,9 +82,8 @@ def aligned(column: Any, name: str, X: Any) -> Any:
                 raise ValueError(f"X has {X.shape[0]} rows, but {name} has {column.shape[0]}")
             return column.rechunk((X.chunks[0],))
     elif not (is_dask_collection(column) and is_series_like(column)):
-        shape = f" of shape {column.shape}" if is_array(column) else ""
         raise ValueError(
-            f"{name} must be a 1-D Dask array or a Dask Series; got {type(column).__name__}{shape}"
+            f"{name} must be a 1-D Dask array or a Dask Series; got {_described(column)}"
         )
     if column.npartitions != X.npartitions:
         raise ValueError(
@@ -111,11 +107,8 @@ def prepared(X: Any, y: Any, weight: Any, classes: NDArray[Any] | None) -> list[
     rows, labels = _delayed(X), _delayed(y)
     weights = [None] * len(rows) if weight is None else _delayed(weight)
     task = delayed(prepare, pure=False)
-    known = None if classes is None else delayed(classes)
-    return [
-        task(number, *partition, known)
-        for number, partition in enumerate(zip(rows, labels, weights, strict=True))
-    ]
+    parts = enumerate(zip(rows, labels, weights, strict=True))
+    return [task(number, *columns, classes) for number, columns in parts]
 
 
 def _delayed(collection: Any) -> list[Any]:
@@ -134,25 +127,26 @@ def prepare(
     """Check a partition and bring it into the form of the kernels."""
     where = f"partition {number}"
     rows, labels = _rows(X, where), np.asarray(y)
-    given = np.empty(0) if weight is None else as_floats(weight, f"{where}: the weight")
+    given = np.ones(len(rows)) if weight is None else as_floats(weight, f"{where}: the weight")
     for name, column in [("y", labels), ("the weight", given)]:
-        if column.shape != (len(rows),) and not (name != "y" and weight is None):
+        if column.shape != (len(rows),):
             raise SourceError(
                 f"{where}: X has {len(rows)} rows, but {name} is of shape {column.shape}"
             )
     codes, found = _coded(labels, where, classes)
-    _check_weight(given, where)
+    wrong = ~(np.isfinite(given) & (given >= 0))
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise SourceError(
+            f"{where}, row {row}: a weight must be a finite number, at least 0; got {given[row]}"
+        )
     is_whole = bool(given.all())
     if not is_whole:
-        kept = np.flatnonzero(given)
-        rows, codes, given = rows[kept], codes[kept], given[kept]
+        rows, codes, given = rows[given > 0], codes[given > 0], given[given > 0]
+    given = np.empty(0) if weight is None else given
     digest = int(DigestOf()(Block(0, rows, codes, given)))
-    return Partition(rows, codes, given, PartitionFacts(*rows.shape, found, is_whole, digest))
-
-
-def facts_of(partition: Partition) -> PartitionFacts:
-    """What the client has to know."""
-    return partition.facts
+    facts = PartitionFacts(number, *rows.shape, found, is_whole, digest)
+    return Partition(rows, codes, given, facts)
 
 
 def _rows(X: Any, where: str) -> NDArray[Any]:
@@ -174,9 +168,11 @@ def _rows(X: Any, where: str) -> NDArray[Any]:
 def _coded(
     labels: NDArray[Any], where: str, classes: NDArray[Any] | None
 ) -> tuple[NDArray[np.int8], NDArray[Any]]:
-    with np.errstate(invalid="ignore"):
-        missing = np.array([x is None or x != x for x in labels]) if _may_miss(labels) else None
-    if missing is not None and missing.any():
+    """For each label its place among those of this partition, and these, sorted."""
+    from pandas import isna
+
+    missing = isna(labels)
+    if missing.any():
         raise SourceError(f"{where}, row {int(missing.argmax())}: the label is missing")
     try:
         found, codes = np.unique(labels, return_inverse=True)
@@ -187,26 +183,11 @@ def _coded(
             f"{where}: y has {len(found)} different values, which are no classes; "
             f"the first is {found[0]!r}"
         )
-    unknown = [] if classes is None else np.flatnonzero(~np.isin(found, classes)).tolist()
-    if unknown:
-        row = int((codes == unknown[0]).argmax())
+    unknown = np.zeros(len(labels), bool) if classes is None else ~np.isin(labels, classes)
+    if unknown.any():
+        row = int(unknown.argmax())
         raise SourceError(
             f"{where}, row {row}: the label {labels[row]!r} is not among the classes "
             f"{np.asarray(classes).tolist()!r}"
         )
     return codes.astype(np.int8), found
-
-
-def _may_miss(labels: NDArray[Any]) -> bool:
-    if labels.dtype.kind == "f":
-        return bool(np.isnan(labels).any())
-    return labels.dtype.kind == "O"
-
-
-def _check_weight(weight: Floats, where: str) -> None:
-    wrong = ~(np.isfinite(weight) & (weight >= 0))
-    if wrong.any():
-        row = int(wrong.argmax())
-        raise SourceError(
-            f"{where}, row {row}: a weight must be a finite number, at least 0; got {weight[row]}"
-        )

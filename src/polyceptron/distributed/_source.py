@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, pairwise
-from typing import Any, Self, TypeVar
+from operator import attrgetter
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distributed import Client, futures_of
 from polyceptron.data.blocks import Adds, Block, OrderedSum, rows_of_blocks
-from polyceptron.data.source import Rows, Source, SourceError, View
+from polyceptron.data.source import LabelledRows, Source, SourceError, View
 from polyceptron.distributed import _worker
 from polyceptron.distributed._client import ClusterError, TaskClient
 from polyceptron.distributed._partitions import (
     PartitionFacts,
     aligned,
     checked_rows,
-    facts_of,
     feature_names,
     prepared,
 )
@@ -96,7 +96,7 @@ def source_of(
     tasks = TaskClient(client, timeout)
     try:
         futures = tasks.compute(parts, spread=not futures_of(X))
-        facts = tasks.gather(tasks.submit(facts_of, future) for future in futures)
+        facts = tasks.gather(tasks.submit(attrgetter("facts"), future) for future in futures)
         return DaskSource(tasks, futures, facts, names, known)
     except BaseException:
         tasks.close()
@@ -104,19 +104,7 @@ def source_of(
 
 
 class DaskSource(Source):
-    """Rows on the workers of a cluster; `source_of` makes it of Dask collections.
-
-    Parameters
-    ----------
-    tasks : TaskClient
-    futures : list of Future
-        The partitions, each a `Partition`.
-    facts : list of PartitionFacts
-    names : tuple of str or None
-        Of the columns.
-    known : array or None
-        The labels, where they were given.
-    """
+    """Rows on the workers of a cluster; `source_of` makes it of Dask collections."""
 
     def __init__(
         self,
@@ -150,11 +138,12 @@ class DaskSource(Source):
         self._held: list[Any] = []
         self._holder = np.empty(len(facts), np.intp)
         for address, numbers in self._tasks.by_worker(futures).items():
-            places = [_worker.Place(n, int(self._firsts[n]), facts[n]) for n in numbers]
-            parts = [futures[n] for n in numbers]
+            parts = [futures[number] for number in numbers]
+            once = [facts[number] for number in numbers]
+            firsts = self._firsts[numbers].tolist()
             self._holder[numbers] = len(self._held)
             self._held.append(
-                self._tasks.submit(_worker.cut, parts, places, self.classes, address=address)
+                self._tasks.submit(_worker.cut, parts, once, firsts, self.classes, address=address)
             )
 
     def blocks(self, view: View, n_threads: int = 1) -> DaskBlocks:
@@ -162,7 +151,7 @@ class DaskSource(Source):
         del n_threads
         return DaskBlocks(self, view)
 
-    def take(self, rows: NDArray[np.int64]) -> Rows:
+    def take(self, rows: NDArray[np.int64]) -> LabelledRows:
         numbers = np.searchsorted(self.starts, rows, side="right") - 1
         within = rows - self.starts[numbers]
         return self._taken({int(n): within[numbers == n] for n in np.unique(numbers)})
@@ -178,16 +167,10 @@ class DaskSource(Source):
         self._held = []
         self._tasks.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def _partition(self, number: int) -> int:
         return int(np.searchsorted(self._firsts, number, side="right")) - 1
 
-    def _taken(self, wanted: dict[int, Any]) -> Rows:
+    def _taken(self, wanted: dict[int, Any]) -> LabelledRows:
         """Rows of some blocks, one after the other."""
         self._check_open()
         by_holder: dict[int, dict[int, Any]] = {}
@@ -199,7 +182,7 @@ class DaskSource(Source):
         )
         found = dict(chain.from_iterable(map(dict.items, answers)))
         columns = zip(*(found[number] for number in sorted(wanted)), strict=True)
-        return Rows(*(np.concatenate(column) for column in columns))
+        return LabelledRows(*(np.concatenate(column) for column in columns))
 
     def _check_open(self) -> None:
         if not self._held:
@@ -207,13 +190,7 @@ class DaskSource(Source):
 
 
 class DaskBlocks:
-    """Rows on workers as a learner sees them.
-
-    Parameters
-    ----------
-    source : DaskSource
-    view : View
-    """
+    """Rows on workers as a learner sees them."""
 
     resident = False
 

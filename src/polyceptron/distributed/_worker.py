@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import psutil
@@ -12,40 +12,33 @@ from numpy.typing import NDArray
 
 from distributed import get_worker
 from polyceptron.data.blocks import RUN, Adds, Block, map_in_order, rows_of_blocks
-from polyceptron.data.source import Rows, SourceError, View
+from polyceptron.data.source import LabelledRows, SourceError, View
 from polyceptron.distributed._partitions import Partition, PartitionFacts
 
 _SHARE = 0.6
 """Of a worker's memory: as much may be in use when rows are kept in the coordinates of learning."""
 
-NumberedRows = dict[int, Rows]
+NumberedRows = dict[int, LabelledRows]
 """Blocks of rows by their numbers among all, in rising order."""
 
 
-class Place(NamedTuple):
-    """Of a partition: its number, its first block, and what it was when it was first loaded."""
-
-    partition: int
-    first_block: int
-    facts: PartitionFacts
-
-
-def cut(parts: list[Partition], places: list[Place], classes: NDArray[Any]) -> NumberedRows:
-    """Blocks of partitions. Those that were computed again must be what they were."""
+def cut(
+    parts: list[Partition], facts: list[PartitionFacts], firsts: list[int], classes: NDArray[Any]
+) -> NumberedRows:
+    """Blocks of partitions, numbered from a first one of each; ``facts`` as they once were."""
     found: NumberedRows = {}
-    for part, place in zip(parts, places, strict=True):
-        same = np.array_equal(part.facts.labels, place.facts.labels)
-        if not same or part.facts.digest != place.facts.digest:
+    for part, once, first in zip(parts, facts, firsts, strict=True):
+        if (part.facts.digest, *part.facts.labels) != (once.digest, *once.labels):
             raise SourceError(
-                f"partition {place.partition} came out different when it was computed again, so "
+                f"partition {once.number} came out different when it was computed again, so "
                 "learning cannot go on from a lost worker: fix the seed of random rows, or "
                 "persist or store the rows"
             )
-        code = np.searchsorted(classes, part.facts.labels).astype(np.int8)
+        code = np.searchsorted(classes, once.labels).astype(np.int8)
         codes = code[part.codes] if part.codes.size else part.codes
         edges = [*range(0, len(codes), rows_of_blocks(part.X.shape[1])), len(codes)]
-        for number, (a, b) in enumerate(pairwise(edges), place.first_block):
-            found[number] = Rows(part.X[a:b], codes[a:b], part.weight[a:b])
+        for number, (a, b) in enumerate(pairwise(edges), first):
+            found[number] = LabelledRows(part.X[a:b], codes[a:b], part.weight[a:b])
     return found
 
 
@@ -56,7 +49,7 @@ def seen(rows: NumberedRows, view: View) -> dict[int, Block]:
     """
     room, numbers = _room(), []
     for number, (X, *_) in rows.items():
-        needed = 0 if view.coordinates.is_identity else X.nbytes
+        needed = 0 if view.coordinates.is_identity else np.asarray(X).nbytes
         if needed <= room:
             numbers.append(number)
             room -= needed
@@ -65,10 +58,7 @@ def seen(rows: NumberedRows, view: View) -> dict[int, Block]:
 
 
 def reduced(
-    rows: NumberedRows,
-    kept: dict[int, Block],
-    view: View,
-    statistic: Callable[[Block], Adds],
+    rows: NumberedRows, kept: dict[int, Block], view: View, statistic: Callable[[Block], Adds]
 ) -> list[tuple[int, Adds]]:
     """Sums of a statistic over blocks, as :func:`in_runs` gives them."""
 
@@ -103,7 +93,7 @@ def in_runs(parts: Iterable[tuple[int, Adds]]) -> list[tuple[int, Adds]]:
 def taken(rows: NumberedRows, wanted: dict[int, Any]) -> NumberedRows:
     """Some rows of some blocks: numbers of rows, or a slice, for each block."""
     return {
-        number: Rows(*(column[at] if column.size else column for column in rows[number]))
+        number: LabelledRows(*(column[at] if len(column) else column for column in rows[number]))
         for number, at in wanted.items()
     }
 

@@ -17,7 +17,7 @@ import numpy as np
 
 Weights = tuple[tuple[float, ...], ...]
 """One tuple (w_k, b_k) for each hyperplane."""
-Row = tuple[tuple[float, ...], int]
+LabelledPoint = tuple[tuple[float, ...], int]
 """A point and its label, -1 or +1."""
 
 
@@ -33,7 +33,7 @@ class Pass:
     ties: bool
 
 
-def take(weights: Weights, rows: Iterable[Row]) -> Pass:
+def take(weights: Weights, rows: Iterable[LabelledPoint]) -> Pass:
     """Take these rows in this order."""
     W = [list(w) for w in weights]
     updated, ties = [], False
@@ -67,7 +67,7 @@ class Fate:
     moving: int = 0
 
 
-def follow(weights: Weights, rows: Sequence[Row]) -> Fate:
+def follow(weights: Weights, rows: Sequence[LabelledPoint]) -> Fate:
     """Take pass after pass until no row is wrong or known weights are back."""
     seen: dict[Weights, int] = {}
     history: list[Pass] = []
@@ -103,42 +103,38 @@ class Chain:
     p_never: float
 
 
-def reshuffled(weights: Weights, rows: Sequence[Row], most: int = 5000) -> Chain | None:
+def reshuffled(weights: Weights, rows: Sequence[LabelledPoint], most: int = 5000) -> Chain | None:
     """The chain of passes in random order; None if it has more than `most` states."""
     return _explore(weights, list(itertools.permutations(rows)), most)
 
 
-def any_sequence(weights: Weights, rows: Sequence[Row], most: int = 5000) -> Chain | None:
+def any_sequence(weights: Weights, rows: Sequence[LabelledPoint], most: int = 5000) -> Chain | None:
     """The chain of single rows drawn at random: a trap in it is one for every sequence of rows."""
     return _explore(weights, [(row,) for row in rows], most)
 
 
-def _explore(start: Weights, moves: Sequence[Sequence[Row]], most: int) -> Chain | None:
+def _explore(start: Weights, moves: Sequence[Sequence[LabelledPoint]], most: int) -> Chain | None:
     place = {start: 0}
     found = [start]
     after: list[list[int]] = []
     tied: set[int] = set()
-    for weights in found:  # grows
+    ends: set[int] = set()  # where no move updates, all rows are right: that is convergence
+    for i, weights in enumerate(found):  # grows
         steps = [take(weights, rows) for rows in moves]
         for step in steps:
             if step.weights not in place:
                 place[step.weights] = len(found)
                 found.append(step.weights)
         if any(step.ties for step in steps):
-            tied.add(len(after))
+            tied.add(i)
+        if not any(step.updated for step in steps):
+            ends.add(i)
         after.append([place[step.weights] for step in steps])
         if len(found) > most:
             return None
-    n = len(found)
-    # Where no move updates, all rows are right: that is convergence.
-    ends = {i for i in range(n) if all(j == i for j in after[i]) and _is_right(found[i], moves)}
-    trapped = set(range(n)) - _leading_to(ends, after)
+    trapped = set(range(len(found))) - _leading_to(ends, after)
     free = trapped - _leading_to(tied & trapped, after)
-    return Chain(n, len(trapped), len(free), _probability(after, ends, trapped))
-
-
-def _is_right(weights: Weights, moves: Sequence[Sequence[Row]]) -> bool:
-    return not any(take(weights, rows).updated for rows in moves)
+    return Chain(len(found), len(trapped), len(free), _probability(after, ends, trapped))
 
 
 def _leading_to(goal: set[int], after: Sequence[Sequence[int]]) -> set[int]:
@@ -172,10 +168,11 @@ def _probability(after: Sequence[Sequence[int]], ends: set[int], trapped: set[in
     return float(np.linalg.solve(A, b)[place[0]])
 
 
-def separable_rows(d: int, n: int, K: int, reach: int) -> Iterator[tuple[Row, ...]]:
-    """Sets of n different integer points of [-reach, reach]^d, with every labelling of two
-    classes that K hyperplanes separate, each set once.
-    """  # noqa: D205
+def separable_rows(d: int, n: int, K: int, reach: int) -> Iterator[tuple[LabelledPoint, ...]]:
+    """Sets of n integer points of [-reach, reach]^d with every labelling that K hyperplanes part.
+
+    Points are different, both classes are there, and each set comes once.
+    """
     cube = list(itertools.product(range(-reach, reach + 1), repeat=d))
     for points in itertools.combinations(cube, n):
         cuts = _cuts(points, d, reach)
@@ -212,7 +209,7 @@ def _separate(cuts: set[tuple[bool, ...]], labels: Sequence[int], K: int) -> boo
     )
 
 
-def is_separable(rows: Sequence[Row], K: int, reach: int) -> bool:
+def is_separable(rows: Sequence[LabelledPoint], K: int, reach: int) -> bool:
     """Do K hyperplanes separate these integer rows? `reach` bounds their coordinates."""
     points = [tuple(int(value) for value in x) for x, _ in rows]
     return _separate(_cuts(points, len(points[0]), reach), [y for _, y in rows], K)
