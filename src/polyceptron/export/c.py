@@ -4,45 +4,41 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from polyceptron.export._shared import (
     ExportError,
     Label,
+    answers,
     brief,
-    check_labels,
     check_name,
-    check_polyhedron,
-    features,
-    inequalities,
-    made_by,
-    numbers,
     refuse_unwritable,
     safe,
 )
-from polyceptron.polyhedron import Polyhedron
+from polyceptron.utils.types import Floats
 
 _LONGEST = 4095
 """Bytes of text that every compiler of C99 must take."""
 
 
 def to_c(
-    polyhedron: Polyhedron,
+    polyhedron: Any,
     *,
-    inside: Any = "1",
-    outside: Any = "0",
+    inside: Any = None,
+    outside: Any = None,
     name: str = "polyceptron",
 ) -> str:
     r"""Return C99 source with ``double NAME_decision(x)`` and ``int NAME_predict(x)``.
 
     ``x`` are the features as doubles, in the order that the comment at the top of the source says.
-    ``NAME_predict`` is 1 inside, 0 outside and -1 where a feature is not finite, and
-    ``NAME_label`` is the label as text, or a null pointer. Link with the library of mathematics,
-    ``-lm`` on most systems, and do not compile with ``-ffast-math``.
+    ``NAME_predict`` is 1 inside, 0 outside, of a tree the place of the label among its classes, and
+    -1 where a feature is not finite. ``NAME_label`` is the label as text, or a null pointer. Link
+    with the library of mathematics, ``-lm`` on most systems, and do not compile with
+    ``-ffast-math``.
 
     Parameters
     ----------
-    polyhedron : Polyhedron
-    inside, outside : bool, int, float or str
-        The labels of ``NAME_label``.
+    polyhedron, inside, outside : as for `to_python`
     name : str
         What the names of the functions begin with.
 
@@ -52,8 +48,8 @@ def to_c(
 
     Notes
     -----
-    ``NAME_decision`` is `Polyhedron.decision` to the last bit: numbers are written in base 16, and
-    the operations are the same.
+    ``NAME_decision`` is `Polyhedron.decision` to the last bit, of several the greatest: numbers are
+    written in base 16, and the operations are the same.
 
     Examples
     --------
@@ -70,40 +66,45 @@ def to_c(
      */
     #include <math.h>
     """
-    polyhedron = check_polyhedron(polyhedron)
-    labels = check_labels(inside, outside)
-    prefix = check_name(name)
-    names = features(polyhedron)
-    K, d = polyhedron.W.shape
+    found = answers(polyhedron, inside, outside)
+    prefix, rule = check_name(name), found.rule
+    W, b = found.faces()
+    made, *comment = found.comment(rule.names)
+    made, _, head = made.partition(". ")
+    shown = [f'"{safe(str(label)).strip(chr(34))}"' for label in found.labels]
+    if rule.inside_place is None:
+        labels = ", ".join(f"{place} {label}" for place, label in enumerate(shown))
+    else:
+        labels = f"inside {shown[1]}, outside {shown[0]}"
     header = [
         "/*",
-        f" * {made_by()}",
+        f" * {made}.",
         " * Features, in order:",
-        *(f" *   x[{j}]: {safe(feature)}" for j, feature in enumerate(names)),
-        " * A row is inside where all of this holds, here to three digits:",
-        *(f" *   {line}" for line in inequalities(polyhedron, names)),
-        f" * Labels: inside {_shown(labels[0])}, outside {_shown(labels[1])}.",
+        *(f" *   x[{j}]: {safe(feature)}" for j, feature in enumerate(rule.names)),
+        f" * {head}",
+        *(f" * {line}" for line in comment),
+        f" * Labels: {labels}.",
         " */",
     ]
+    pieces = np.array(found.pieces())
     body = (
-        _SOURCE.replace("WEIGHTS", ",\n".join(f"    {{{_row(w)}}}" for w in polyhedron.W))
-        .replace("OFFSETS", _row(polyhedron.b))
-        .replace("FACES", str(K))
-        .replace("FEATURES", str(d))
-        .replace("SPARE", str(d.bit_length() + 1))
+        _SOURCE.replace("WEIGHTS", ",\n".join(f"    {{{_row(w)}}}" for w in W))
+        .replace("OFFSETS", _row(b))
+        .replace("PLACES", ", ".join(map(str, pieces[:, 0])))
+        .replace("FIRSTS", ", ".join(map(str, [0, *pieces[:, 2]])))
+        .replace("PIECES", str(len(pieces)))
+        .replace("OTHERWISE", str(-1 if rule.otherwise is None else rule.otherwise))
+        .replace("FACES", str(len(b)))
+        .replace("FEATURES", str(W.shape[1]))
+        .replace("SPARE", str(W.shape[1].bit_length() + 1))
         .replace("NAME", prefix)
-        .replace("@INSIDE@", _text(labels[0]))  # where the sign @ is written by its byte
-        .replace("@OUTSIDE@", _text(labels[1]))
+        .replace("@LABELS@", ", ".join(map(_text, found.labels)))  # the sign @ is by its byte
     )
     return "\n".join(header) + body
 
 
-def _row(values: Any) -> str:
-    return ", ".join(value.hex() for value in numbers(values))
-
-
-def _shown(label: Label) -> str:
-    return f'"{safe(str(label)).strip(chr(34))}"'
+def _row(values: Floats) -> str:
+    return ", ".join(value.hex() for value in values.tolist())
 
 
 def _text(label: Label) -> str:
@@ -130,6 +131,11 @@ static const double NAME_w[FACES][FEATURES] = {
 WEIGHTS
 };
 static const double NAME_b[FACES] = {OFFSETS};
+/* Of each piece its first face, and the place of its label. */
+static const int NAME_first[PIECES + 1] = {FIRSTS};
+static const int NAME_place[PIECES] = {PLACES};
+/* The place of the label of rows in no piece; below zero, that of the nearest piece. */
+static const int NAME_otherwise = OTHERWISE;
 
 /* The margin at a scale where finite terms do not overflow; its sign comes out right. */
 static double NAME_at_scale(const double *w, double b, const double *x)
@@ -152,17 +158,23 @@ static double NAME_at_scale(const double *w, double b, const double *x)
     return ldexp(total, shift);
 }
 
-/* The least margin over the inequalities: inside from zero up. NaN if x is not finite. */
-double NAME_decision(const double x[FEATURES])
+static int NAME_is_finite(const double *x)
+{
+    int j;
+    for (j = 0; j < FEATURES; j++) {
+        if (!isfinite(x[j])) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* The least margin over the inequalities of a piece, which contains x from zero up. */
+static double NAME_score(const double *x, int piece)
 {
     double least = INFINITY;
     int j, k;
-    for (j = 0; j < FEATURES; j++) {
-        if (!isfinite(x[j])) {
-            return NAN;
-        }
-    }
-    for (k = 0; k < FACES; k++) {
+    for (k = NAME_first[piece]; k < NAME_first[piece + 1]; k++) {
         double total = NAME_b[k];
         for (j = 0; j < FEATURES; j++) {
             total = fma(x[j], NAME_w[k][j], total);
@@ -175,17 +187,43 @@ double NAME_decision(const double x[FEATURES])
     return least;
 }
 
-/* 1 inside, 0 outside, -1 if x is not finite. */
+/* The score of the best piece. NaN if x is not finite. */
+double NAME_decision(const double x[FEATURES])
+{
+    double best = -INFINITY;
+    int i;
+    for (i = 0; i < PIECES; i++) {
+        double score = NAME_score(x, i);
+        best = score > best ? score : best;
+    }
+    return NAME_is_finite(x) ? best : NAN;
+}
+
+/* The place of the label: 1 inside, 0 outside of a single class. -1 if x is not finite. */
 int NAME_predict(const double x[FEATURES])
 {
-    double h = NAME_decision(x);
-    return isnan(h) ? -1 : h >= 0.0;
+    double best = -INFINITY;
+    int i, nearest = NAME_place[0];
+    if (!NAME_is_finite(x)) {
+        return -1;
+    }
+    for (i = 0; i < PIECES; i++) {
+        double score = NAME_score(x, i);
+        if (score >= 0.0) {
+            return NAME_place[i];
+        }
+        if (score > best) {
+            best = score;
+            nearest = NAME_place[i];
+        }
+    }
+    return NAME_otherwise < 0 ? nearest : NAME_otherwise;
 }
 
 /* The label, or a null pointer if x is not finite. */
 const char *NAME_label(const double x[FEATURES])
 {
-    static const char *const labels[2] = {@OUTSIDE@, @INSIDE@};
+    static const char *const labels[] = {@LABELS@};
     int answer = NAME_predict(x);
     return answer < 0 ? 0 : labels[answer];
 }

@@ -8,16 +8,11 @@ from typing import TYPE_CHECKING, Any
 from polyceptron.export._shared import (
     ExportError,
     ExportOptionError,
-    check_labels,
+    answers,
     check_name,
-    check_polyhedron,
     features,
     fields,
-    inequalities,
-    made_by,
-    numbers,
 )
-from polyceptron.polyhedron import Polyhedron
 
 if TYPE_CHECKING:
     from polyceptron.data.encoding import Encoding
@@ -34,10 +29,10 @@ _RESERVED = frozenset(_WORDS.split())
 
 
 def to_javascript(
-    polyhedron: Polyhedron,
+    polyhedron: Any,
     *,
-    inside: Any = "1",
-    outside: Any = "0",
+    inside: Any = None,
+    outside: Any = None,
     encoding: Encoding | None = None,
     name: str = "polyceptron",
     module: str = "commonjs",
@@ -50,11 +45,7 @@ def to_javascript(
 
     Parameters
     ----------
-    polyhedron : Polyhedron
-    inside, outside : bool, int, float or str
-        The labels to answer with.
-    encoding : Encoding, optional
-        Rows then have the columns of the table that was encoded.
+    polyhedron, inside, outside, encoding : as for `to_python`
     name : str
         In a page, where there are no modules, the functions are in the global object of this name.
     module : {"commonjs", "esm"}
@@ -69,7 +60,7 @@ def to_javascript(
 
     Notes
     -----
-    Every row gets the answer of `Polyhedron.contains`, also where it is on a face but for
+    Every row gets the answer of `Rule.predict`, also where it is on a face but for
     rounding: there the script computes with the same fused operations.
 
     Examples
@@ -80,30 +71,32 @@ def to_javascript(
     >>> "</script>" in script, r"\u003c/script\u003e" in script
     (False, True)
     """
-    polyhedron = check_polyhedron(polyhedron)
-    one, other = check_labels(inside, outside)
+    found = answers(polyhedron, inside, outside)
     if module not in MODULES:
         raise ExportOptionError(f"module must be one of {', '.join(MODULES)}; got {module!r}")
-    for label in (one, other):
+    for label in found.labels:
         if isinstance(label, int) and abs(label) > 2**53:
             raise ExportError(f"JavaScript has no whole number {label}: give labels as text")
     if check_name(name) in _RESERVED:
         raise ExportError(f"name must not be a word of JavaScript; got {name!r}")
     columns = [
         {"name": f.name, "categories": f.categories, "fill": f.fill}
-        for f in fields(polyhedron, encoding)
+        for f in fields(found.rule, encoding)
     ]
-    rules = inequalities(polyhedron, features(polyhedron, encoding))
+    W, b = found.faces()
     data = [
-        f"// {made_by()} A row is inside where all of this holds, here to three digits:",
-        *(f"//   {line}" for line in rules),
+        *(f"// {line}" for line in found.comment(features(found.rule, encoding))),
         f"const {name} = (function () {{",
         '"use strict";',
-        f"const LABELS = {_json([other, one])};",
+        f"const LABELS = {_json(found.labels)};",
         "// Columns, their categories (null: a number), what a gap counts as (null: an error).",
         f"const COLUMNS = {_list(columns)};",
-        f"const W = {_list([numbers(w) for w in polyhedron.W])};",
-        f"const B = {_json(numbers(polyhedron.b))};",
+        "// Of each piece the place of its label, its first face, and the one after its last.",
+        f"const PIECES = {_json(found.pieces())};",
+        "// The place of the label of rows in no piece; null: that of the nearest piece.",
+        f"const OTHERWISE = {_json(found.rule.otherwise)};",
+        f"const W = {_list(W.tolist())};",
+        f"const B = {_json(b.tolist())};",
     ]
     return "\n".join(data) + _RUNTIME + _ENDS[module].replace("NAME", name)
 
@@ -123,15 +116,24 @@ def _list(values: list[Any]) -> str:
 _RUNTIME = r"""
 
 function predict(row) {
-  return LABELS[decision(row) >= 0 ? 1 : 0];
+  const all = scores(row);
+  const inside = all.findIndex(function (score) { return score >= 0; });
+  if (inside < 0 && OTHERWISE !== null) return LABELS[OTHERWISE];
+  return LABELS[PIECES[inside < 0 ? all.indexOf(Math.max(...all)) : inside][0]];
 }
 
-// The least margin over the inequalities; a row is inside from zero up.
+// The least margin of a row, in the best of the pieces; it is inside from zero up.
 function decision(row) {
+  return Math.max(...scores(row));
+}
+
+function scores(row) {
   const x = features(row);
-  let least = Infinity;
-  for (let k = 0; k < W.length; k++) least = Math.min(least, margin(W[k], B[k], x));
-  return least;
+  return PIECES.map(function (piece) {
+    let least = Infinity;
+    for (let k = piece[1]; k < piece[2]; k++) least = Math.min(least, margin(W[k], B[k], x));
+    return least;
+  });
 }
 
 function features(row) {

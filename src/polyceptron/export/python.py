@@ -4,27 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from polyceptron.export._shared import (
-    Field,
-    check_labels,
-    check_polyhedron,
-    features,
-    fields,
-    inequalities,
-    made_by,
-    numbers,
-)
-from polyceptron.polyhedron import Polyhedron
+from polyceptron.export._shared import answers, features, fields
 
 if TYPE_CHECKING:
     from polyceptron.data.encoding import Encoding
 
 
 def to_python(
-    polyhedron: Polyhedron,
+    polyhedron: Any,
     *,
-    inside: Any = "1",
-    outside: Any = "0",
+    inside: Any = None,
+    outside: Any = None,
     encoding: Encoding | None = None,
 ) -> str:
     """Return the source of a module with ``predict(row)`` and ``decision(row)``.
@@ -36,9 +26,10 @@ def to_python(
 
     Parameters
     ----------
-    polyhedron : Polyhedron
-    inside, outside : bool, int, float or str
-        The labels to answer with.
+    polyhedron : Polyhedron, Rule or fitted learner
+        Not one of several classes of which the most probable is the answer.
+    inside, outside : bool, int, float or str, optional
+        The labels to answer with: the model's own, "1" and "0" of a Polyhedron.
     encoding : Encoding, optional
         Rows then have the columns of the table that was encoded.
 
@@ -49,7 +40,7 @@ def to_python(
 
     Notes
     -----
-    Every row gets the answer of `Polyhedron.contains`, also where it is on a face but for
+    Every row gets the answer of `Rule.predict`, also where it is on a face but for
     rounding: there the module computes with the same fused operations. Away from faces
     ``decision`` is the margin up to rounding.
 
@@ -62,35 +53,29 @@ def to_python(
     >>> module["predict"]({"age": 3, "dose": 1}), module["decision"]([1.5, 2])
     ('in', -2.0)
     """
-    polyhedron = check_polyhedron(polyhedron)
-    one, other = check_labels(inside, outside)
-    names = features(polyhedron, encoding)
+    found = answers(polyhedron, inside, outside)
+    W, b = found.faces()
     lines = [
-        f"# {made_by()} A row is inside where all of this holds, here to three digits:",
-        *(f"#   {line}" for line in inequalities(polyhedron, names)),
+        *(f"# {line}" for line in found.comment(features(found.rule, encoding))),
         "",
         "import math",
         "from fractions import Fraction",
         "",
-        f"INSIDE, OUTSIDE = {one!a}, {other!a}",
+        f"LABELS = {found.labels!a}",
         "# Column, its categories (None: a number), what a gap counts as (None: an error).",
         "COLUMNS = (",
-        *(f"    {_column(field)}," for field in fields(polyhedron, encoding)),
+        *(f"    {(f.name, f.categories, f.fill)!a}," for f in fields(found.rule, encoding)),
         ")",
+        "# Of each piece the place of its label, its first face, and the one after its last.",
+        f"PIECES = {tuple(map(tuple, found.pieces()))}",
+        "# The place of the label of rows in no piece; None: that of the nearest piece.",
+        f"OTHERWISE = {found.rule.otherwise}",
         "W = (",
-        *(f"    {_tuple(numbers(w))}," for w in polyhedron.W),
+        *(f"    {tuple(w)}," for w in W.tolist()),
         ")",
-        f"B = {_tuple(numbers(polyhedron.b))}",
+        f"B = {tuple(b.tolist())}",
     ]
     return "\n".join(lines) + _RUNTIME
-
-
-def _tuple(values: list[float]) -> str:
-    return f"({', '.join(map(repr, values))},)"
-
-
-def _column(field: Field) -> str:
-    return ascii((field.name, field.categories, field.fill))
 
 
 _RUNTIME = '''
@@ -98,13 +83,21 @@ _RUNTIME = '''
 
 def predict(row):
     """Return the label of a row: a dict by column, or a sequence in the order of COLUMNS."""
-    return INSIDE if decision(row) >= 0.0 else OUTSIDE
+    scores = _scores(features(row))
+    for (place, _, _), score in zip(PIECES, scores):
+        if score >= 0.0:
+            return LABELS[place]
+    nearest = PIECES[scores.index(max(scores))][0]
+    return LABELS[nearest if OTHERWISE is None else OTHERWISE]
 
 
 def decision(row):
-    """Return the least margin of a row over the inequalities; it is inside from zero up."""
-    x = features(row)
-    return min(_margin(w, b, x) for w, b in zip(W, B))
+    """Return the least margin of a row, in the best of the pieces; it is inside from zero up."""
+    return max(_scores(features(row)))
+
+
+def _scores(x):
+    return [min(_margin(W[k], B[k], x) for k in range(i, j)) for _, i, j in PIECES]
 
 
 def features(row):
