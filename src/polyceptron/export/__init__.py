@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from polyceptron.export.c import to_c
     from polyceptron.export.javascript import to_javascript
     from polyceptron.export.latex import to_latex
+    from polyceptron.export.lp import lp_names, to_lp
     from polyceptron.export.onnx import to_onnx
-    from polyceptron.export.optimise import lp_names, to_cvxpy, to_lp, to_pyomo, to_scipy
+    from polyceptron.export.optimise import to_cvxpy, to_pyomo, to_scipy
     from polyceptron.export.python import to_python
     from polyceptron.export.skl2onnx import register_skl2onnx
     from polyceptron.export.sql import to_sql
@@ -50,8 +51,8 @@ __all__ = [
 ]
 
 # The module of a public name, where that is not the name of the format.
-_HOME = dict.fromkeys(["lp_names", "to_cvxpy", "to_lp", "to_pyomo", "to_scipy"], "optimise")
-_HOME |= dict.fromkeys(["ExportError", "ExportOptionError"], "_shared")
+_HOME = dict.fromkeys(["to_cvxpy", "to_pyomo", "to_scipy"], "optimise")
+_HOME |= dict.fromkeys(["ExportError", "ExportOptionError"], "_shared") | {"lp_names": "lp"}
 
 
 class Format(NamedTuple):

@@ -234,6 +234,13 @@ def brief(value: Any, most: int = 60) -> str:
     return text if len(text) <= most else text[:most] + "..."
 
 
+def template(name: str) -> str:
+    """Return the part of a program that is the same for all models."""
+    from importlib.resources import files
+
+    return (files("polyceptron.export") / "templates" / name).read_text("utf-8")
+
+
 def made_by() -> str:
     """Say what wrote a file."""
     # By name: modules of this package do not import its front door.

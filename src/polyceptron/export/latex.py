@@ -11,27 +11,12 @@ from polyceptron.utils.checks import as_count
 from polyceptron.utils.types import Floats
 
 # Ligatures and shorthands are broken up as well: names come out as they are.
-_SPECIALS = {
-    "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "#": r"\#",
-    "$": r"\$",
-    "%": r"\%",
-    "&": r"\&",
-    "_": r"\_",
-    "^": r"\textasciicircum{}",
-    "~": r"\textasciitilde{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    '"': r"\textquotedblright{}",
-    "`": r"\textquoteleft{}",
-    "'": r"\textquoteright{}",
-    "-": "-{}",
-    ",": ",{}",
-    "?": "?{}",
-    "!": "!{}",
+_SPECIALS = {sign: f"\\{sign}" for sign in "{}#$%&_"}
+_SPECIALS |= {sign: f"{sign}{{}}" for sign in "-,?!"}
+_COMMANDS = "backslash asciicircum asciitilde less greater bar quotedblright quoteleft quoteright"
+_SPECIALS |= {
+    sign: f"\\text{command}{{}}"
+    for sign, command in zip("\\^~<>|\"`'", _COMMANDS.split(), strict=True)
 }
 
 

@@ -1,4 +1,4 @@
-"""Constraints for optimisers: x must stay in the polyhedron, or in one of several.
+"""Constraints for scipy, cvxpy and Pyomo: x must stay in the polyhedron, or in one of several.
 
 An inequality whose greatest coefficient is not between 1/1024 and 1024 is multiplied by a power of
 two that brings it between 1 and 2. The set stays the same, and solvers, which drop coefficients
@@ -11,19 +11,17 @@ the variable z is 0, and one z must be 1.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from polyceptron.export._shared import ExportError, brief, check_name, made_by, need, safe
+from polyceptron.export._shared import ExportError, brief, need
 from polyceptron.rule import Rule, as_rule
-from polyceptron.utils.checks import as_columns
 from polyceptron.utils.types import Floats
 
 
-class _Faces(NamedTuple):
+class PieceFaces(NamedTuple):
     """The faces of one polyhedron, and by how much each falls short at most within the bounds."""
 
     W: Floats
@@ -31,16 +29,17 @@ class _Faces(NamedTuple):
     M: Floats
 
 
-class _Region(NamedTuple):
+class Region(NamedTuple):
     """The polyhedra of one class, scaled, and the bounds of the features."""
 
     rule: Rule
-    parts: list[_Faces]
+    parts: list[PieceFaces]
     lower: Floats
     upper: Floats
 
 
-def _region(model: Any, bounds: Any = None) -> _Region:
+def region_of(model: Any, bounds: Any = None) -> Region:
+    """Return the polyhedra of a model of one class; several need bounds."""
     rule = as_rule(model, "polyhedron", ExportError)
     if rule.inside_place is None:
         label = rule.labels[rule.pieces[0].place]
@@ -51,7 +50,7 @@ def _region(model: Any, bounds: Any = None) -> _Region:
     lower, upper = _limits(bounds, rule.names)
     scaled = [_scaled(piece.polyhedron.W, piece.polyhedron.b) for piece in rule.pieces]
     if len(scaled) == 1:
-        return _Region(rule, [_Faces(*scaled[0], np.zeros(len(scaled[0][1])))], lower, upper)
+        return Region(rule, [PieceFaces(*scaled[0], np.zeros(len(scaled[0][1])))], lower, upper)
     used = np.any([W.any(axis=0) for W, _ in scaled], axis=0)
     endless = np.flatnonzero(used & ~np.isfinite(upper - lower))
     if endless.size:
@@ -63,17 +62,17 @@ def _region(model: Any, bounds: Any = None) -> _Region:
         )
     low, high = (np.where(used, side, 0.0) for side in (lower, upper))
     parts = [
-        _Faces(W, b, np.maximum(0.0, -(np.minimum(W * low, W * high).sum(axis=1) + b)))
+        PieceFaces(W, b, np.maximum(0.0, -(np.minimum(W * low, W * high).sum(axis=1) + b)))
         for W, b in scaled
     ]
-    return _Region(rule, parts, lower, upper)
+    return Region(rule, parts, lower, upper)
 
 
 def _limits(bounds: Any, names: Sequence[str]) -> tuple[Floats, Floats]:
     """The lower and upper limit of each feature, infinite where there is none."""
     lower, upper = np.full(len(names), -np.inf), np.full(len(names), np.inf)
     for feature, (low, high) in (bounds or {}).items():
-        j = _place(feature, names, "bounds")
+        j = place_of_feature(feature, names, "bounds")
         lower[j] = -np.inf if low is None else low
         upper[j] = np.inf if high is None else high
     return lower, upper
@@ -112,7 +111,7 @@ def to_scipy(polyhedron: Any) -> tuple[Floats, Floats]:
             f"{len(rule.pieces)} polyhedra are no system of inequalities: export each by itself, "
             "such as rule.pieces[0].polyhedron; to_lp, to_cvxpy and to_pyomo take several"
         )
-    (part,) = _region(rule).parts
+    (part,) = region_of(rule).parts
     return -part.W + 0.0, part.b
 
 
@@ -148,7 +147,7 @@ def to_cvxpy(
     4.0
     """
     cvxpy = need("cvxpy", "to_cvxpy")
-    region = _region(polyhedron, bounds)
+    region = region_of(polyhedron, bounds)
     if isinstance(variable, Mapping):
         variable = cvxpy.hstack(_by_name(region.rule, variable))
     shape = getattr(variable, "shape", None)
@@ -203,7 +202,7 @@ def to_pyomo(
     -4.0  <=  x[age] - 2.0*x[dose]
     """
     pyomo = need("pyomo.environ", "to_pyomo")
-    region = _region(polyhedron, bounds)
+    region = region_of(polyhedron, bounds)
     point = _by_name(region.rule, variables)
 
     def inside(p: int, k: int, room: Any) -> Any:
@@ -266,168 +265,8 @@ def _scaled(W: Floats, b: Floats) -> tuple[Floats, Floats]:
     return normals, offsets
 
 
-# --- the LP format ----------------------------------------------------------------------
-
-
-def to_lp(
-    polyhedron: Any,
-    *,
-    objective: Any = None,
-    maximise: bool = False,
-    bounds: Mapping[str, tuple[float | None, float | None]] | None = None,
-    integers: Collection[str] = (),
-    name: str = "polyceptron",
-) -> str:
-    r"""Return a file in the LP format of CPLEX, which HiGHS, SCIP and others read.
-
-    Variables are free, not bounded by zero, unless `bounds` says otherwise.
-
-    Parameters
-    ----------
-    polyhedron : Polyhedron, Rule or fitted learner
-        Several polyhedra of one class become a disjunction with binary variables.
-    objective : array-like of shape (n_features,) or mapping of str to float, optional
-        What to minimise, in the order of the features or by their names; nothing if not given.
-    maximise : bool
-        Maximise the objective instead.
-    bounds : mapping of str to (low, high), optional
-        Limits of features, by name; None is no limit. Several polyhedra need them all.
-    integers : collection of str
-        Features that must be whole numbers.
-    name : str
-        The name of the objective.
-
-    Returns
-    -------
-    str
-        The format allows few names: others are changed, and a comment says which is which;
-        `lp_names` returns them.
-
-    Examples
-    --------
-    >>> from polyceptron import Polyhedron
-    >>> from polyceptron.export import to_lp
-    >>> region = Polyhedron([[1, 0], [-1, -2]], [0, 4], ["age", "body mass"])
-    >>> text = to_lp(region, objective={"body mass": 1}, maximise=True)
-    >>> print(text, end="")  # doctest: +ELLIPSIS
-    \ Made by polyceptron ...
-    \ x1_body_mass is "body mass"
-    Maximize
-     polyceptron:
-      + 1.0 x1_body_mass
-    Subject To
-     face0:
-      + 1.0 age
-      >= 0.0
-     face1:
-      - 1.0 age
-      - 2.0 x1_body_mass
-      >= -4.0
-    Bounds
-     age free
-     x1_body_mass free
-    End
-    """
-    region = _region(polyhedron, bounds)
-    names, variables = region.rule.names, lp_names(polyhedron)
-    pieces = _piece_names(len(region.parts), variables)
-    lines = [f"\\ {made_by()}"]
-    lines += [
-        f"\\ {variable} is {safe(feature)}"
-        for variable, feature in zip(variables, names, strict=True)
-        if variable != feature
-    ]
-    lines += ["Maximize" if maximise else "Minimize", f" {check_name(name)}:"]
-    lines += _lp_terms(_objective(objective, names), variables) or [f"  0 {variables[0]}"]
-    lines += ["Subject To"]
-    for p, part in enumerate(region.parts):
-        prefix = f"piece{p}_" if pieces else ""
-        for k, (w, b, M) in enumerate(zip(*part, strict=True)):
-            room = _lp_terms([-M], [pieces[p]]) if pieces else []
-            right = f"  >= {-float(b + M) + 0.0!r}"
-            lines += [f" {prefix}face{k}:", *_lp_terms(w, variables), *room, right]
-    if pieces:
-        lines += [" pieces:", *_lp_terms([1.0] * len(pieces), pieces), "  >= 1.0"]
-    lines += ["Bounds"]
-    for variable, low, high in zip(
-        variables, region.lower.tolist(), region.upper.tolist(), strict=True
-    ):
-        is_free = low == -np.inf and high == np.inf
-        lines.append(f" {variable} free" if is_free else f" {low!r} <= {variable} <= {high!r}")
-    if integers:
-        wanted = [_place(feature, names, "integers") for feature in integers]
-        lines += ["General", *(f" {variables[j]}" for j in sorted(set(wanted)))]
-    if pieces:
-        lines += ["Binary", *(f" {piece}" for piece in pieces)]
-    return "\n".join([*lines, "End", ""])
-
-
-def _piece_names(n: int, taken: Sequence[str]) -> list[str]:
-    """Binary variables that say which of several polyhedra x is in."""
-    if n == 1:
-        return []
-    longest = max((len(name) for name in taken if re.fullmatch(r"piece\d+_*", name)), default=0)
-    return [f"piece{p}".ljust(longest + 1, "_") if longest else f"piece{p}" for p in range(n)]
-
-
-def lp_names(polyhedron: Any) -> tuple[str, ...]:
-    """Return what `to_lp` calls the features: themselves where the format allows it.
-
-    Examples
-    --------
-    >>> from polyceptron import Polyhedron
-    >>> from polyceptron.export import lp_names
-    >>> lp_names(Polyhedron([[1, 1, 1]], [0], ["age", "free", "a b"]))
-    ('age', 'x1_free', 'x2_a_b')
-    """
-    names = as_rule(polyhedron, "polyhedron", ExportError).names
-    taken = {name for name in names if _is_lp_name(name)}
-    chosen = []
-    for j, name in enumerate(names):
-        variable = name
-        if not _is_lp_name(name):
-            variable = f"x{j}_{re.sub('[^A-Za-z0-9_]', '_', name)[:40]}"
-            while variable in taken:
-                variable += "_"
-            taken.add(variable)
-        chosen.append(variable)
-    return tuple(chosen)
-
-
-_WORDS = (
-    "min max minimize maximize minimise maximise minimum maximum subject such st to that bounds "
-    "bound free inf infinity nan general generals gen integer integers int binary binaries bin "
-    "semi continuous semis sos sos1 sos2 s1 s2 end obj"
-)
-_LP_WORDS = frozenset(_WORDS.split())
-
-
-def _is_lp_name(name: str) -> bool:
-    # Not e, as e3 may be read as an exponent; not the names of our rows.
-    plain = re.fullmatch(r"[A-DF-Za-df-z][A-Za-z0-9_]{0,99}", name) is not None
-    rows = r"(piece\d+_)?face\d+|pieces"
-    return plain and name.lower() not in _LP_WORDS and not re.fullmatch(rows, name)
-
-
-def _lp_terms(coefficients: Floats | Sequence[float], variables: Sequence[str]) -> list[str]:
-    return [
-        f"  {'-' if c < 0 else '+'} {abs(float(c))!r} {variable}"
-        for c, variable in zip(coefficients, variables, strict=True)
-        if c != 0
-    ]
-
-
-def _objective(objective: Any, names: Sequence[str]) -> Floats:
-    coefficients = np.zeros(len(names))
-    if isinstance(objective, Mapping):
-        for feature, value in objective.items():
-            coefficients[_place(feature, names, "objective")] = value
-    elif objective is not None:
-        coefficients[:] = objective
-    return as_columns(coefficients, "objective", len(names))
-
-
-def _place(feature: str, names: Sequence[str], what: str) -> int:
+def place_of_feature(feature: str, names: Sequence[str], what: str) -> int:
+    """Return the place of a feature that an argument names."""
     if feature not in names:
         raise ExportError(f"{what} names {brief(feature)}, which is not one of the features")
     return list(names).index(feature)

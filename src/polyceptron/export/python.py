@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from polyceptron.export._shared import answers, features, fields
+from polyceptron.export._shared import answers, features, fields, template
 
 if TYPE_CHECKING:
     from polyceptron.data.encoding import Encoding
@@ -75,90 +75,4 @@ def to_python(
         ")",
         f"B = {tuple(b.tolist())}",
     ]
-    return "\n".join(lines) + _RUNTIME
-
-
-_RUNTIME = '''
-
-
-def predict(row):
-    """Return the label of a row: a dict by column, or a sequence in the order of COLUMNS."""
-    scores = _scores(features(row))
-    for (place, _, _), score in zip(PIECES, scores):
-        if score >= 0.0:
-            return LABELS[place]
-    nearest = PIECES[scores.index(max(scores))][0]
-    return LABELS[nearest if OTHERWISE is None else OTHERWISE]
-
-
-def decision(row):
-    """Return the least margin of a row, in the best of the pieces; it is inside from zero up."""
-    return max(_scores(features(row)))
-
-
-def _scores(x):
-    return [min(_margin(W[k], B[k], x) for k in range(i, j)) for _, i, j in PIECES]
-
-
-def features(row):
-    """Return the numbers that the inequalities are about."""
-    if hasattr(row, "keys"):
-        for name, _, _ in COLUMNS:
-            if name not in row:
-                raise ValueError("column %r is missing" % (name,))
-        row = [row[name] for name, _, _ in COLUMNS]
-    elif len(row) != len(COLUMNS):
-        raise ValueError("a row has %d values; got %d" % (len(COLUMNS), len(row)))
-    x = []
-    for value, (name, categories, fill) in zip(row, COLUMNS):
-        if value is None or value != value:
-            if fill is None:
-                raise ValueError("column %r has no value" % (name,))
-            value = fill
-        if categories is None:
-            x.append(_number(value, name))
-        else:
-            text = str(int(value) if isinstance(value, float) and value.is_integer() else value)
-            x.extend(1.0 if text == category else 0.0 for category in categories)
-    return x
-
-
-def _number(value, name):
-    try:
-        number = float(value)
-    except (TypeError, ValueError, OverflowError):
-        number = math.nan
-    if not math.isfinite(number):
-        raise ValueError("column %r must be a finite number; got %r" % (name, value))
-    return number
-
-
-def _margin(w, b, x):
-    total, size = b, abs(b)
-    for wj, xj in zip(w, x):
-        total += wj * xj
-        size += abs(wj * xj)
-    # Far enough from zero, the sign does not depend on rounding.
-    if abs(total) > size * (len(w) + 4) * 2.0**-51 + 1e-300:
-        return total
-    total = b
-    try:
-        for wj, xj in zip(w, x):
-            total = float(Fraction(wj) * Fraction(xj) + Fraction(total))
-    except OverflowError:
-        return _at_scale(w, b, x)
-    return total
-
-
-def _at_scale(w, b, x):
-    ex = math.frexp(max(map(abs, x)))[1]
-    ew = math.frexp(max(map(abs, w)))[1]
-    shift = max(ex + ew, math.frexp(b)[1]) + len(w).bit_length() + 1
-    total = math.ldexp(b, -shift)
-    for wj, xj in zip(w, x):
-        total += math.ldexp(math.ldexp(xj, -ex) * math.ldexp(wj, -ew), ex + ew - shift)
-    try:
-        return math.ldexp(total, shift)
-    except OverflowError:
-        return math.copysign(math.inf, total)
-'''
+    return "\n".join([*lines, "", "", template("model.py.txt")])
