@@ -94,8 +94,7 @@ def _count_cycles(d: int, N: int, K: int, reach: int, starts: str) -> dict[str, 
     """Every separable set in every order from every start: how many never converge."""
     runs = linear = cycles = linear_cycles = without_ties = longest = 0
     smallest: tuple[Any, ...] | None = None
-    for rows in exact.separable_rows(d, N, K, reach):
-        one = exact.is_separable(rows, 1, reach)
+    for rows, one in exact.separable_rows(d, N, K, reach):
         for order in itertools.permutations(rows):
             for start in _starts(starts, d, K):
                 fate = exact.follow(start, order)
