@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from polyceptron.kernels import _compiled
+from polyceptron.kernels.jit import compiled
 
 DIGITS = 9
 WIDEST = 24
@@ -27,7 +27,7 @@ _LAST_PLAIN = 15
 """Numbers from 1e-5 to 1e15 are written without a power of ten."""
 
 
-@_compiled
+@compiled
 def _put_digits(out: Any, at: int, digits: Any, n: int) -> Any:
     """Write the last n digits of a number, and return what is left of it."""
     for i in range(at + n - 1, at - 1, -1):
@@ -37,7 +37,7 @@ def _put_digits(out: Any, at: int, digits: Any, n: int) -> Any:
     return digits
 
 
-@_compiled
+@compiled
 def _put_whole(out: Any, at: int, value: Any) -> int:
     """Write a whole number."""
     n, rest = 1, value // _10
@@ -48,7 +48,7 @@ def _put_whole(out: Any, at: int, value: Any) -> int:
     return at + n
 
 
-@_compiled
+@compiled
 def _put_word(out: Any, at: int, word: Any) -> int:
     for byte in word:
         out[at] = byte
@@ -59,7 +59,7 @@ def _put_word(out: Any, at: int, word: Any) -> int:
 _NAN, _INF = (np.frombuffer(word, dtype=np.uint8) for word in (b"nan", b"inf"))
 
 
-@_compiled
+@compiled
 def _decimal(value: float) -> Any:
     """The nine leading digits of a positive number, and its power of ten."""
     # From the power of two: the power of ten, or one less.
@@ -71,7 +71,7 @@ def _decimal(value: float) -> Any:
     return _U(scaled + 0.5), exponent
 
 
-@_compiled
+@compiled
 def _put_number(out: Any, at: int, value: float) -> int:
     if value != value:
         return _put_word(out, at, _NAN)
@@ -101,7 +101,7 @@ def _put_number(out: Any, at: int, value: float) -> int:
     return _put_whole(out, at, _U(abs(exponent)))
 
 
-@_compiled
+@compiled
 def _put_plain(out: Any, at: int, digits: Any, n_digits: int, exponent: int) -> int:
     """Write digits, the first of which stands for a multiple of 10**exponent."""
     if exponent < 0:
@@ -124,7 +124,7 @@ def _put_plain(out: Any, at: int, digits: Any, n_digits: int, exponent: int) -> 
     return at + before
 
 
-@_compiled
+@compiled
 def put_lines(
     out: Any, labels: Any, ends: Any, place: Any, score: Any, face: Any, slack: Any
 ) -> int:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from distributed import get_worker
 from polyceptron.data.blocks import RUN, Adds, Block, map_in_order, rows_of_blocks
-from polyceptron.data.source import Rows, View
+from polyceptron.data.source import LabelledRows, View
 from polyceptron.distributed._partitions import Part
 from polyceptron.optim.checkpoint import DigestOf
 from polyceptron.sources import SourceError
@@ -156,15 +156,15 @@ class Keeper:
         )
         return in_runs(zip((piece.number for piece in self._pieces), parts, strict=True))
 
-    def rows(self, number: int) -> Rows | None:
+    def rows(self, number: int) -> LabelledRows | None:
         """The rows of a block, if it is here."""
         found = (piece[1:] for piece in self._pieces if piece.number == number)
-        return next((Rows(*piece) for piece in found), None)
+        return next((LabelledRows(*piece) for piece in found), None)
 
-    def take(self, wanted: dict[int, NDArray[np.int64]]) -> dict[int, Rows]:
+    def take(self, wanted: dict[int, NDArray[np.int64]]) -> dict[int, LabelledRows]:
         """Some rows of blocks, of those that are here."""
         return {
-            piece.number: Rows(
+            piece.number: LabelledRows(
                 piece.X[wanted[piece.number]],
                 piece.codes[wanted[piece.number]],
                 piece.weight[wanted[piece.number]] if piece.weight.size else piece.weight,

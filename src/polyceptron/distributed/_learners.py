@@ -15,7 +15,7 @@ from distributed import Client, LocalCluster, get_client
 from polyceptron import learners
 from polyceptron.distributed._partitions import in_row_chunks, is_array
 from polyceptron.distributed._source import DaskBlocks
-from polyceptron.learners._blocks import FitsBlocks
+from polyceptron.learners._base import FitsBlocks
 from polyceptron.sources import Source
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from distributed import Client, futures_of, get_client
 from polyceptron.data.blocks import Adds, Block, OrderedSum, rows_of_blocks
-from polyceptron.data.source import Rows, View
+from polyceptron.data.source import LabelledRows, View
 from polyceptron.distributed._cluster import Cluster
 from polyceptron.distributed._keeper import Facts, Layout, Place
 from polyceptron.distributed._partitions import (
@@ -132,15 +132,15 @@ class DaskBlocks(Source):
         del n_threads
         return DaskView(self, view)
 
-    def take(self, rows: NDArray[np.int64]) -> Rows:
+    def take(self, rows: NDArray[np.int64]) -> LabelledRows:
         numbers = np.searchsorted(self.starts, rows, side="right") - 1
         within = rows - self.starts[numbers]
         wanted = {int(number): within[numbers == number] for number in np.unique(numbers)}
-        found: dict[int, Rows] = {}
+        found: dict[int, LabelledRows] = {}
         for answer in self._cluster.ask("take", wanted):
             found |= answer
         taken = [found[number] for number in sorted(wanted)]
-        return Rows(*(np.concatenate(column) for column in zip(*taken, strict=True)))
+        return LabelledRows(*(np.concatenate(column) for column in zip(*taken, strict=True)))
 
     def where(self, number: int, row: int) -> str:
         partition = self._partition(number)
@@ -168,9 +168,9 @@ class DaskBlocks(Source):
             total.add(number, part)
         return total.result()
 
-    def _rows(self, number: int) -> Rows:
+    def _rows(self, number: int) -> LabelledRows:
         found = self._cluster.ask("rows", number, partition=self._partition(number))
-        return Rows(*next(rows for rows in found if rows is not None))
+        return LabelledRows(*next(rows for rows in found if rows is not None))
 
 
 class DaskView:

@@ -121,10 +121,11 @@ def _more_classes(graph: Graph, rows: str, model: Any) -> tuple[str, str]:
 def _probability(graph: Graph, rows: str, model: Any) -> str:
     h = graph.least_margin(rows, model.polyhedron_, keepdims=1)
     size = graph.add("Abs", [h])
-    half, rest = divmod(int(model._score_exponent), 2)
+    link = model.rule_.links[model.rule_.inside_place]
+    half, rest = divmod(int(link.exponent), 2)
     for exponent in (half, half + rest):  # in two steps, as one may be beyond a double
         size = graph.add("Mul", [size, graph.constant(np.ldexp(1.0, exponent))])
-    right = [_right(graph, size, side) for side in model._calibration]
+    right = [_right(graph, size, side) for side in (link.outside, link.inside)]
     outside = graph.add("Sub", [graph.constant(1.0), right[0]])
     inside = graph.add("GreaterOrEqual", [h, graph.constant(0.0)])
     return graph.add("Where", [inside, right[1], outside])

@@ -8,7 +8,7 @@ import numpy as np
 
 from polyceptron.learners._iterated import IteratedClassifier
 from polyceptron.learners.online import OnlinePolyceptron
-from polyceptron.optim import solver
+from polyceptron.learners.trace import trace
 from polyceptron.plots._arguments import as_array
 from polyceptron.polyhedron import Polyhedron
 
@@ -37,30 +37,20 @@ def moments_of(learner: Any, X: Any, y: Any, most: int) -> tuple[list[Moment], A
 
 def _by_steps(learner: IteratedClassifier, X: Any, y: Any, most: int) -> tuple[list[Moment], Any]:
     """Take the steps that `fit` takes from its first start."""
-    one, problem, state = _started(learner, X, y)
-    states, stopping = [one._answer(state)], one._stopping()
-    fewest, since = np.inf, 0
-    for n_iter in range(1, min(one.max_iter, _MOST_STEPS) + 1):
-        step: solver.Step[Any] = one._step(problem.data, state)
-        state = step.state if step.finished else step.following
-        states.append(one._answer(state))
-        if step.rank is not None:
-            better = step.rank.mistakes < fewest
-            fewest, since = min(fewest, step.rank.mistakes), 0 if better else since + 1
-        if step.finished or stopping.settled(n_iter, since):
-            break
+    found = trace(learner, X, y, _MOST_STEPS)
     moments = []
-    for n_iter in _closer_first(len(states) - 1, most):
-        one._publish(problem, states[n_iter])
+    for n_iter in _closer_first(len(found.planes) - 1, most):
         when = "at the start" if n_iter == 0 else _after(n_iter, "iteration")
-        moments.append(Moment(one.polyhedron_, when))
-    return moments, one.inside_
+        moments.append(Moment(found.polyhedron(n_iter), when))
+    return moments, found.inside
 
 
 def _by_rows(learner: OnlinePolyceptron, X: Any, y: Any, most: int) -> tuple[list[Moment], Any]:
     """Take rows in a random order, and look before a pass is over: most happens in the first."""
-    one, problem, state = _started(learner, X, y)
-    one._publish(problem, state.answer)
+    found = trace(learner, X, y, 0)
+    one: Any = found.learner
+    state = found.state
+    one._publish(found.training, state.answer)
     one._state, one.n_iter_ = state, 0
     first = one.polyhedron_
     rows, labels = as_array(X, first), np.asarray(y)
@@ -80,17 +70,6 @@ def _by_rows(learner: OnlinePolyceptron, X: Any, y: Any, most: int) -> tuple[lis
         if n_rows >= n and right.all():
             break
     return moments, one.inside_
-
-
-def _started(learner: Any, X: Any, y: Any) -> tuple[Any, Any, Any]:
-    """Return a copy of the learner, its problem, and the state of its first start."""
-    from sklearn.base import clone
-    from sklearn.utils import check_random_state
-
-    one = clone(learner)
-    one._check_parameters()
-    problem = one._problem(X, y, None)
-    return one, problem, one._start(problem, one._seeds(check_random_state(one.random_state))[0])
 
 
 def _after(n: int, unit: str) -> str:

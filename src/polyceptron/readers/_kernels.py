@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyceptron.kernels import _compiled
+from polyceptron.kernels.jit import compiled
 from polyceptron.readers._table import MISSING
 
 _QUOTE, _NEWLINE, _RETURN, _BLANK, _TAB = map(np.uint8, b'"\n\r \t')
@@ -67,7 +67,7 @@ MOST_DISTINCT = 512
 """Texts of a column in a block; where there are more, each is looked at by itself."""
 
 
-@_compiled
+@compiled
 def _product(a: Any, b: Any) -> Any:
     """The two halves of a product of 64-bit numbers."""
     a_low, a_high = a & _MASK_32, a >> _32
@@ -78,7 +78,7 @@ def _product(a: Any, b: Any) -> Any:
     return a_high * b_high + (middle >> _32) + (other >> _32), (other << _32) | (low & _MASK_32)
 
 
-@_compiled
+@compiled
 def _leading_zeros(value: Any) -> Any:
     n = 0
     for width in (32, 16, 8, 4, 2, 1):
@@ -88,7 +88,7 @@ def _leading_zeros(value: Any) -> Any:
     return n
 
 
-@_compiled
+@compiled
 def _scaled(digits: Any, q: Any) -> Any:
     """digits * 10**q, rounded to nearest, ties to even; NaN where this cannot tell."""
     zeros = _leading_zeros(digits)
@@ -111,7 +111,7 @@ def _scaled(digits: Any, q: Any) -> Any:
     return np.float64(np.int64(mantissa)) * _TWOS[exponent + 1022]
 
 
-@_compiled
+@compiled
 def _digits(data: Any, i: Any, digits: Any) -> Any:
     """Read on in a row of digits: them as a number, and where they end."""
     digit = data[i] - _ZERO  # of a byte below "0" it is a large number: bytes wrap around
@@ -122,7 +122,7 @@ def _digits(data: Any, i: Any, digits: Any) -> Any:
     return digits, i
 
 
-@_compiled
+@compiled
 def _n_digits(data: Any, i: Any, end: Any) -> Any:
     """How many digits count: those after the first that is not zero."""
     n = 0
@@ -133,7 +133,7 @@ def _n_digits(data: Any, i: Any, end: Any) -> Any:
     return n
 
 
-@_compiled
+@compiled
 def _power(data: Any, i: Any) -> Any:
     """Read the power of ten after an e: it, and where it ends, nowhere if there is none."""
     below = data[i] == _MINUS
@@ -146,7 +146,7 @@ def _power(data: Any, i: Any) -> Any:
     return (-power if below else power), (i if i > begun else _0)
 
 
-@_compiled
+@compiled
 def _number(data: Any, start: Any) -> Any:
     """Read a number: its value, and where it ends; NaN where there is none that this can read."""
     i = start
@@ -172,7 +172,7 @@ def _number(data: Any, start: Any) -> Any:
     return (-value if negative else value), i
 
 
-@_compiled
+@compiled
 def _value(digits: Any, power: Any) -> Any:
     if digits <= _EXACT and -22 <= power <= 22:
         exact = np.float64(np.int64(digits))
@@ -184,7 +184,7 @@ def _value(digits: Any, power: Any) -> Any:
     return _scaled(digits, power)
 
 
-@_compiled
+@compiled
 def _is_missing(data: Any, start: Any, stop: Any) -> Any:
     length = np.int64(stop - start)
     for t in range(len(_LENGTHS)):
@@ -197,12 +197,12 @@ def _is_missing(data: Any, start: Any, stop: Any) -> Any:
     return False
 
 
-@_compiled
+@compiled
 def _is_end(c: Any, delimiter: Any) -> Any:
     return c in (delimiter, _NEWLINE, _RETURN)
 
 
-@_compiled
+@compiled
 def _quoted(data: Any, i: Any) -> Any:
     """Read on after a quote: where the other one is, the lines between, and if any is doubled.
 
@@ -220,7 +220,7 @@ def _quoted(data: Any, i: Any) -> Any:
     return i, n_lines, doubled
 
 
-@_compiled
+@compiled
 def _field(data: Any, i: Any, delimiter: Any) -> Any:
     """Find a field: where its text begins and ends, where it is over, and the lines in it.
 
@@ -249,7 +249,7 @@ def _field(data: Any, i: Any, delimiter: Any) -> Any:
     return first, end, i, n_lines
 
 
-@_compiled
+@compiled
 def _cell(
     data: Any, i: Any, delimiter: Any, role: int, row: int, n_numbers: int, X: Any, spans: Any
 ) -> Any:
@@ -273,7 +273,7 @@ def _cell(
     return i, n_lines
 
 
-@_compiled
+@compiled
 def _line_end(data: Any, i: Any) -> Any:
     """The length of the end of a line that is here."""
     if data[i] == _NEWLINE:
@@ -281,7 +281,7 @@ def _line_end(data: Any, i: Any) -> Any:
     return _2 if data[i] == _RETURN and data[i + _1] == _NEWLINE else _0
 
 
-@_compiled
+@compiled
 def _record(
     data: Any, i: Any, delimiter: Any, roles: Any, n_numbers: int, row: int, X: Any, spans: Any
 ) -> Any:
@@ -309,7 +309,7 @@ def _record(
     return i, n_lines
 
 
-@_compiled
+@compiled
 def read_block(
     data: Any, delimiter: Any, roles: Any, n_numbers: int, line: int, X: Any, spans: Any, lines: Any
 ) -> Any:
@@ -352,7 +352,7 @@ def read_block(
     return row
 
 
-@_compiled
+@compiled
 def _same(data: Any, a: int, b: int, length: int) -> Any:
     i = 0
     while i < length and data[a + i] == data[b + i]:
@@ -360,7 +360,7 @@ def _same(data: Any, a: int, b: int, length: int) -> Any:
     return i == length
 
 
-@_compiled
+@compiled
 def distinct(data: Any, spans: Any, codes: Any, firsts: Any) -> Any:
     """Number the different texts of a column in the order in which they come.
 

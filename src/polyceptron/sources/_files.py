@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from polyceptron.data.blocks import rows_of_blocks
 from polyceptron.data.encoding import Encoding
-from polyceptron.data.source import Rows, Source, SourceError, View
+from polyceptron.data.source import LabelledRows, Source, SourceError, View
 from polyceptron.sources._stream import Buffer, StreamBlocks
 
 
@@ -176,7 +176,7 @@ class FileSource(Source):
             self.weight.read(start, filled.weight)
         return filled
 
-    def take(self, rows: NDArray[np.int64]) -> Rows:
+    def take(self, rows: NDArray[np.int64]) -> LabelledRows:
         parts = []
         into = self.buffer()
         for number in np.unique(rows // self._block_rows).tolist():
@@ -185,7 +185,7 @@ class FileSource(Source):
             weight = filled.weight[here] if filled.weight.size else filled.weight
             parts.append((filled.X[here], filled.codes[here], weight.copy()))
         X, codes, weight = zip(*parts, strict=True)
-        return Rows(np.concatenate(X), np.concatenate(codes), np.concatenate(weight))
+        return LabelledRows(np.concatenate(X), np.concatenate(codes), np.concatenate(weight))
 
     def where(self, number: int, row: int) -> str:
         row += number * self._block_rows
