@@ -835,3 +835,24 @@ def test_great_whole_numbers_stay_whole(tmp_path):
     classes = open_blocks(tmp_path / "d.parquet", "y").classes
     assert classes.dtype == np.uint64
     assert classes.tolist() == [2**63 + 1, 2**63 + 3]
+
+
+@pytest.mark.parametrize("absolute", [True, False])
+@pytest.mark.parametrize("changed", [True, False])
+def test_a_planted_entry_leads_nowhere(tmp_path, absolute, changed):
+    """What an entry names is neither removed nor read unless it is where we put such things."""
+    path = tmp_path / "t.parquet"
+    frame().to_parquet(path)
+    source = open_blocks(path, "y")
+    at = caches_in(tmp_path)[0]
+    precious = tmp_path / "precious"
+    shutil.copytree(source.X.path.parent, precious)
+    known = json.loads(at.read_text())
+    relative = os.path.relpath(precious, at.parent)
+    known["converted"]["folder"] = str(precious) if absolute else relative
+    at.write_text(json.dumps(known))
+    if changed:
+        frame(seed=1).to_parquet(path)
+    again = open_blocks(path, "y")
+    assert len(list(precious.iterdir())) == 2
+    assert precious not in again.X.path.parents

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import secrets
 import shutil
 import time
@@ -26,6 +27,7 @@ VERSION = 1
 SUFFIX = ".polyceptron-cache"
 
 _JSON = "cache.json"
+_ARRAYS = {"X.npy", "codes.npy", "weight.npy"}
 _DAY = 86_400.0
 """Arrays that nobody names, and that nobody wrote to for so many seconds, are thrown away."""
 
@@ -104,7 +106,13 @@ class Entry:
             if known["version"] != VERSION or len(known["files"]) != len(known["request"]["files"]):
                 return None
             stamps = [as_stamp(value) for value in known["files"]]
-            return known["request"], stamps, Converted(**known["converted"])
+            converted = Converted(**known["converted"])
+            # Anybody may have written this: names lead to nothing but what we would write here.
+            if re.fullmatch("[0-9a-f]{16}", converted.folder) is None:
+                return None
+            if not converted.sizes.keys() <= _ARRAYS:
+                return None
+            return known["request"], stamps, converted
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
