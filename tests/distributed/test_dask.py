@@ -23,9 +23,10 @@ from sklearn.base import clone
 import polyceptron
 from distributed import Client, LocalCluster
 from polyceptron import Checkpoint
+from polyceptron.data.arrays import ArraySource
 from polyceptron.data.blocks import OrderedSum
 from polyceptron.data.scaling import Coordinates, identity
-from polyceptron.data.source import View
+from polyceptron.data.source import SourceError, View
 from polyceptron.datasets import make_polyhedron
 from polyceptron.distributed import SPLA1, BatchPolyceptron, ClusterError, DaskBlocks
 from polyceptron.distributed._cluster import shared_out
@@ -34,7 +35,6 @@ from polyceptron.learners import _iterated
 from polyceptron.optim import criterion
 from polyceptron.optim.criterion import GradientOf
 from polyceptron.optim.planes import Planes
-from polyceptron.sources import ArraySource, SourceError
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),

@@ -19,16 +19,15 @@ from polyceptron import (
     Polyhedron,
     open_blocks,
 )
+from polyceptron.data.arrays import ArraySource
 from polyceptron.data.blocks import OrderedSum, rows_of_blocks
+from polyceptron.data.files import ArrayFile, FileSource, StreamBlocks
 from polyceptron.data.scaling import Coordinates, EndsOf, identity
-from polyceptron.data.source import View
+from polyceptron.data.source import SourceError, View
 from polyceptron.data.visits import visits
 from polyceptron.learners.polyceptron import large
 from polyceptron.optim.criterion import gradient
 from polyceptron.optim.planes import Planes
-from polyceptron.sources import ArraySource, FileSource, SourceError
-from polyceptron.sources._files import ArrayFile
-from polyceptron.sources._stream import StreamBlocks
 
 NAMES = ("a", "b", "c", "d")
 

@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 
 from distributed import get_worker
 from polyceptron.data.blocks import RUN, Adds, Block, map_in_order, rows_of_blocks
-from polyceptron.data.source import Rows, View
+from polyceptron.data.source import Rows, SourceError, View
 from polyceptron.distributed._partitions import Part
 from polyceptron.optim.checkpoint import DigestOf
-from polyceptron.sources import SourceError
 from polyceptron.utils.types import Floats
 
 _SHARE = 0.6

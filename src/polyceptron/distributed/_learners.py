@@ -13,10 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from distributed import Client, LocalCluster, get_client
 from polyceptron import learners
+from polyceptron.data.source import Source
 from polyceptron.distributed._partitions import in_row_chunks, is_array
 from polyceptron.distributed._source import DaskBlocks
 from polyceptron.learners._blocks import FitsBlocks
-from polyceptron.sources import Source
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from dask.utils import is_dataframe_like, is_series_like
 from numpy.typing import NDArray
 from scipy import sparse
 
-from polyceptron.sources import SourceError
+from polyceptron.data.source import SourceError
 from polyceptron.utils.checks import as_floats
 from polyceptron.utils.types import Floats
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from distributed import Client, futures_of, get_client
 from polyceptron.data.blocks import Adds, Block, OrderedSum, rows_of_blocks
-from polyceptron.data.source import Rows, View
+from polyceptron.data.source import Rows, Source, SourceError, View
 from polyceptron.distributed._cluster import Cluster
 from polyceptron.distributed._keeper import Facts, Layout, Place
 from polyceptron.distributed._partitions import (
@@ -24,7 +24,6 @@ from polyceptron.distributed._partitions import (
     n_partitions,
     prepared,
 )
-from polyceptron.sources import Source, SourceError
 from polyceptron.utils.checks import as_names
 
 S = TypeVar("S", bound=Adds)

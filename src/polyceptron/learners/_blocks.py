@@ -10,10 +10,9 @@ import numpy as np
 
 from polyceptron.data.blocks import count_threads
 from polyceptron.data.scaling import Ends, EndsOf, identity
-from polyceptron.data.source import View
+from polyceptron.data.source import Source, SourceError, View
 from polyceptron.learners._base import PolyhedralClassifier, Problem
 from polyceptron.learners._parameters import check_two_classes, class_weights
-from polyceptron.sources import Source, SourceError
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from polyceptron.data.blocks import ArrayBlocks, count_threads, kernel_rows
+from polyceptron.data.source import Source
 from polyceptron.learners._base import Problem
 from polyceptron.learners._blocks import FitsBlocks, SourceProblem
 from polyceptron.learners._parameters import (
@@ -32,7 +33,6 @@ from polyceptron.learners.polyceptron.selection import LADDER, STRENGTHS, Settin
 from polyceptron.optim.checkpoint import Journal, as_checkpoint
 from polyceptron.optim.planes import Planes
 from polyceptron.polyhedron import Polyhedron
-from polyceptron.sources import Source
 from polyceptron.utils.types import Floats
 
 _FITTED = {
