@@ -2,9 +2,9 @@
 
 ``python -m benchmarks.fuzz --minutes 10`` spoils files that are whole and gives them to what reads
 them: model files to `polyceptron.model_file`, tables to `polyceptron.data.tables`. Hypothesis makes
-the choices. A file is refused with the reader's own error, or what it holds can be used; anything else
-is a crash, whose input is kept in the folder ``--crashes``. Prints JSON: how many files were tried,
-how they were spoilt, and what came out.
+the choices. A file is refused with the reader's own error, or what it holds can be used; anything
+else is a crash, whose input is kept in the folder ``--crashes``. Prints JSON: how many files were
+tried, how they were spoilt, and what came out.
 """
 
 from __future__ import annotations

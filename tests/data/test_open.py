@@ -170,13 +170,13 @@ class TestFrames:
 
     def frames(self):
         df = frame(60).assign(k=pd.Categorical(["u", "v", "w"] * 20))
-        table = pa.Table.from_pandas(df)
+        rows = pa.Table.from_pandas(df)
         return {
             "pandas": df,
             "polars": pl.from_pandas(df),
-            "pyarrow": table,
-            "reader": pa.RecordBatchReader.from_batches(table.schema, table.to_batches(7)),
-            "duckdb": duckdb.sql("SELECT * FROM table"),
+            "pyarrow": rows,
+            "reader": pa.RecordBatchReader.from_batches(rows.schema, rows.to_batches(7)),
+            "duckdb": duckdb.sql("SELECT * FROM rows"),
         }
 
     @pytest.mark.parametrize("name", ["pandas", "polars", "pyarrow", "reader", "duckdb"])
@@ -193,7 +193,7 @@ class TestFrames:
         assert source.target == "y"
 
     def test_what_is_wrong_is_named(self):
-        df = pl.DataFrame({"a": [1.0, None, 3.0], "y": [0, 1, 0]})
+        df = pl.DataFrame({"a": [1.0, None, 3.0], "y": [0, 1, 1]})
         assert refused(df, "y").startswith("DataFrame, row 1, column 'a': a missing value")
         assert open_blocks(df, "y", missing="drop").n_left_out == 1
         assert "column 'z' is missing" in refused(df, "z")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -38,14 +39,13 @@ class Coded(NamedTuple):
         gaps: NDArray[np.bool_] = none[self.codes]
         return gaps
 
-    def counts(self) -> dict[Any, int]:
+    def counts(self) -> Counter[Any]:
         """How often each value is there; gaps do not count."""
-        counts = np.bincount(self.codes, minlength=len(self.values)).tolist()
-        return {
-            value: n
-            for value, n in zip(self.values, counts, strict=True)
-            if n and value is not None
-        }
+        counts: Counter[Any] = Counter()
+        for value, n in zip(self.values, np.bincount(self.codes, minlength=len(self.values))):
+            if n and value is not None:
+                counts[value] += int(n)
+        return counts
 
 
 class Column(NamedTuple):

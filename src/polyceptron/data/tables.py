@@ -131,8 +131,6 @@ class Batch(NamedTuple):
         column = self.column(name)
         if pt.is_string_view(column.type):
             column = column.cast(pa.large_string())
-        if pt.is_dictionary(column.type) and not pt.is_string(column.type.value_type):
-            column = column.dictionary_decode()
         found = column if pt.is_dictionary(column.type) else column.dictionary_encode()
         values = [None if value != value else value for value in found.dictionary.to_pylist()]
         codes = found.indices.fill_null(len(values)).to_numpy(zero_copy_only=False)
