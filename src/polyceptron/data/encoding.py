@@ -41,10 +41,11 @@ class Coded(NamedTuple):
 
     def counts(self) -> Counter[Any]:
         """How often each value is there; gaps do not count."""
+        found = np.bincount(self.codes, minlength=len(self.values)).tolist()
         counts: Counter[Any] = Counter()
-        for value, n in zip(self.values, np.bincount(self.codes, minlength=len(self.values))):
+        for value, n in zip(self.values, found, strict=True):
             if n and value is not None:
-                counts[value] += int(n)
+                counts[value] += n
         return counts
 
 
