@@ -5,11 +5,9 @@ import itertools
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from scipy.optimize import approx_fprime
 
 import naive
 from common import array_blocks, square
-from polyceptron import kernels
 from polyceptron.data.blocks import ArrayBlocks, frozen, kernel_rows
 from polyceptron.datasets import make_dataset2
 from polyceptron.learners.polyceptron import mixture
@@ -39,52 +37,6 @@ def case(K, d, n, size=1.0):
 def blocks(X, y, weight=NO_WEIGHT, **options):
     signs = np.where(np.asarray(y) > 0, 1, -1).astype(np.int8)
     return ArrayBlocks(kernel_rows(X), signs, weight, X.shape[1], **options)
-
-
-def product_of(rows, y, weight, W, b, noise):
-    G, g = np.zeros(W.shape), np.zeros(len(b))
-    panel, bias = kernels.to_panels(W, b)
-    found = kernels.product_block(rows, y, weight, panel, bias, len(b), noise, G, g)
-    return (*found, G, g)
-
-
-@pytest.mark.parametrize("size", [1.0, 1e3])
-@pytest.mark.parametrize("noise", [1e-4, 0.06, 0.4])
-@pytest.mark.parametrize("K", [1, 2, 3, 4, 5])
-class TestProductBlock:
-    def test_against_plain_loops(self, K, noise, size):
-        X, y, weight, W, b = case(K, 3, 41, size)
-        for used in (weight, NO_WEIGHT):
-            weights = used if len(used) else np.ones(41)
-            expected = naive.product_block(X, y, weights, W, b, noise)
-            for kind in KINDS.values():
-                found = product_of(kernel_rows(kind(X)), y, used, W, b, noise)
-                for one, other in zip(found, expected, strict=True):
-                    np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-11)
-
-    def test_kinds_of_rows_agree_to_the_last_bit(self, K, noise, size):
-        X, y, weight, W, b = case(K, 5, 30, size)
-        found = [
-            product_of(kernel_rows(kind(X)), y, weight, W, b, noise) for kind in KINDS.values()
-        ]
-        for other in found[1:]:
-            for one, same in zip(found[0], other, strict=True):
-                np.testing.assert_array_equal(one, same)
-
-
-@pytest.mark.parametrize("K", [1, 2, 5])
-def test_slopes_are_those_of_the_value(K):
-    X, y, weight, W, b = case(K, 3, 60)
-
-    def value(point):
-        theta = point[:-1].reshape(K, 4)
-        W, b = theta[:, :-1].copy(), theta[:, -1].copy()
-        return product_of(kernel_rows(X), y, weight, W, b, point[-1])[0]
-
-    _, of_noise, G, g = product_of(kernel_rows(X), y, weight, W, b, 0.1)
-    found = np.append(np.column_stack([G, g]).ravel(), of_noise)
-    point = np.append(np.column_stack([W, b]).ravel(), 0.1)
-    np.testing.assert_allclose(found, approx_fprime(point, value), rtol=1e-4, atol=1e-4)
 
 
 class TestLoss:
