@@ -66,13 +66,11 @@ def export(
     from polyceptron.export import ExportOptionError
 
     loaded = Loaded(model)
-    polyhedron, inside, outside = _single(loaded, label)
+    what, answers = _chosen(loaded, label)
     chosen: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
     chosen |= dict(_option(text) for text in options)
     try:
-        content = exported(
-            polyhedron, to, inside=inside, outside=outside, encoding=loaded.encoding, **chosen
-        )
+        content = exported(what, to, encoding=loaded.encoding, **answers, **chosen)
     except ExportOptionError as error:
         raise click.UsageError(str(error)) from error
     if to in _BINARY and output == "-" and sys.stdout.isatty():
@@ -94,22 +92,25 @@ def _option(text: str) -> tuple[str, Any]:
         return key, value
 
 
-def _single(loaded: Loaded, label: str | None) -> tuple[Any, Any, Any]:
-    """The polyhedron to write, and the answers inside and outside of it."""
-    labels = loaded.estimator.classes_.tolist()
-    if hasattr(loaded.estimator, "tree_"):
+def _chosen(loaded: Loaded, label: str | None) -> tuple[Any, dict[str, Any]]:
+    """What to write, and the answers inside and outside of it."""
+    rule = loaded.rule
+    if rule.is_partition:
         raise click.ClickException(
             f"{loaded.path}: a tree has a polyhedron for each leaf, and is not exported"
         )
-    if hasattr(loaded.estimator, "polyhedron_"):
+    if rule.otherwise is not None:
         if label is not None:
             raise click.UsageError("--class is for models of more than two classes.")
-        inside, polyhedron = loaded.polyhedra[0]
-        return polyhedron, inside, next(other for other in labels if other != inside)
-    known = {str(one): part for one, part in loaded.polyhedra}
+        if len(rule.pieces) > 1:
+            return rule, {}
+        polyhedron, place, _ = rule.pieces[0]
+        answers = {"inside": rule.labels[place], "outside": rule.labels[rule.otherwise]}
+        return polyhedron, answers
+    known = {str(one): union[0] for one, union in rule.polyhedra.items()}
     if label not in known:
         raise click.ClickException(
-            f"{loaded.path}: a model of {len(labels)} classes has a polyhedron for each; "
+            f"{loaded.path}: a model of {len(rule.labels)} classes has a polyhedron for each; "
             f"--class says which: {', '.join(known)}"
         )
-    return known[label], label, f"not {label}"
+    return known[label], {"inside": label, "outside": f"not {label}"}

@@ -26,6 +26,7 @@ from polyceptron.cli._tables import note, percent, section, shown
 if TYPE_CHECKING:
     from polyceptron.cli._data import Training
     from polyceptron.cli._scores import Score
+    from polyceptron.rule import Rule
     from polyceptron.sources import Source
 
 _MOST_COLUMNS = 1000
@@ -176,7 +177,6 @@ def _checkpoint(output: str, resume: bool, force: bool) -> Path | None:
 def _fit_source(source: Source, wish: Wish, path: Path) -> None:
     """Fit rows that stay on disk."""
     from polyceptron.cli import _scores
-    from polyceptron.cli._model import polyhedra_of
     from polyceptron.cli._out_of_core import encoding_of, some_rows, tally
     from polyceptron.cli._waiting import Waiting
 
@@ -198,8 +198,7 @@ def _fit_source(source: Source, wish: Wish, path: Path) -> None:
     _say_data(classes, counts, source.n_features, source.n_left_out)
     _say_accuracy(None, found.share, source.n_samples, out_of_core=True)
     section("Answers (rows learned from)", _scores.confusion_table(found.answers, classes))
-    polyhedra = polyhedra_of(estimator)
-    _scores.show_faces(estimator, polyhedra, counts_of_faces=found.rejected.tolist())
+    _scores.show_faces(_named(estimator), counts_of_faces=found.rejected.tolist())
 
 
 def _fit(
@@ -208,7 +207,6 @@ def _fit(
     import numpy as np
 
     from polyceptron.cli import _scores
-    from polyceptron.cli._model import polyhedra_of
     from polyceptron.cli._waiting import Waiting
 
     X, y = training.X, training.y
@@ -241,7 +239,12 @@ def _fit(
         f"Answers ({score.what if score else 'rows learned from'})",
         _scores.confusion(*((score.y, score.answers) if score else (y, answers)), classes),
     )
-    _scores.show_faces(estimator, polyhedra_of(estimator), X, y)
+    _scores.show_faces(_named(estimator), X, y)
+
+
+def _named(estimator: Any) -> Rule:
+    rule: Rule = estimator.rule_
+    return rule.renamed(getattr(estimator, "feature_names_in_", None))
 
 
 def _as_dict(score: Score | None) -> dict[str, float]:

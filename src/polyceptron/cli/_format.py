@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from polyceptron.cli._model import Answers
+if TYPE_CHECKING:
+    from polyceptron.rule import Decision
 
 
 def quoted_field(text: str) -> bytes:
@@ -41,7 +42,7 @@ class Formatter:
         self._explain = explain
         self.header = b"prediction,score" + b",face,slack" * explain + b"\n"
 
-    def __call__(self, answers: Answers) -> bytes:
+    def __call__(self, answers: Decision) -> bytes:
         import numpy as np
 
         from polyceptron.cli._lines import WIDEST, put_lines
