@@ -240,11 +240,9 @@ class Rule:
 
         Parameters
         ----------
-        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+        X, n_jobs : as for `scores`
         faces : bool, default=False
             Find the face of least margin, too.
-        n_jobs : int or None, default=1
-            As for `scores`.
 
         Returns
         -------
@@ -275,9 +273,7 @@ class Rule:
 
         Parameters
         ----------
-        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
-        n_jobs : int or None, default=1
-            As for `scores`.
+        X, n_jobs : as for `scores`
 
         Returns
         -------
@@ -293,9 +289,7 @@ class Rule:
 
         Parameters
         ----------
-        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
-        n_jobs : int or None, default=1
-            As for `scores`.
+        X, n_jobs : as for `scores`
 
         Returns
         -------
@@ -313,9 +307,7 @@ class Rule:
 
         Parameters
         ----------
-        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
-        n_jobs : int or None, default=1
-            As for `scores`.
+        X, n_jobs : as for `scores`
 
         Returns
         -------
@@ -337,9 +329,7 @@ class Rule:
 
         Parameters
         ----------
-        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
-        n_jobs : int or None, default=1
-            As for `scores`.
+        X, n_jobs : as for `scores`
 
         Returns
         -------

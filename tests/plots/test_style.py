@@ -1,8 +1,8 @@
 """Looks, and the user's words as labels."""
 
 import pytest
-from hostile_names import HOSTILE
 
+from hostile_names import HOSTILE
 from polyceptron.plots import style
 from polyceptron.plots.style import short_names, shorten
 

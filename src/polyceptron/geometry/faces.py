@@ -9,7 +9,8 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polyceptron.polyhedron import Polyhedron
+from polyceptron.polyhedron import Polyhedron, scaled_faces
+from polyceptron.rule import as_rule
 from polyceptron.scoring import as_rows, check_finite_rows
 from polyceptron.utils.checks import as_columns, as_floats
 from polyceptron.utils.types import Floats
@@ -27,17 +28,20 @@ R = TypeVar("R")
 
 
 def question(function: Callable[P, R]) -> Callable[P, R]:
-    """Refuse whatever is not a polyhedron before it is asked: a fitted model, say."""
+    """Ask the polyhedron of a fitted learner or a Rule, if it has a single one."""
 
     @wraps(function)
     def asked(*args: P.args, **kwargs: P.kwargs) -> R:
-        polyhedron = args[0] if args else kwargs.get("polyhedron")
-        if not isinstance(polyhedron, Polyhedron):
-            raise TypeError(
-                "polyhedron must be a Polyhedron, such as model.polyhedron_; "
-                f"got {type(polyhedron).__name__}"
-            )
-        return function(*args, **kwargs)
+        model, *rest = args if args else (kwargs.pop("polyhedron", None),)
+        if not isinstance(model, Polyhedron):
+            pieces = as_rule(model, "polyhedron", TypeError).pieces
+            if len(pieces) > 1:
+                raise GeometryError(
+                    f"the model has {len(pieces)} polyhedra: ask one of them, for example "
+                    "model.rule_.pieces[0].polyhedron"
+                )
+            model = pieces[0].polyhedron
+        return function(model, *rest, **kwargs)  # type: ignore[arg-type]
 
     return asked
 
@@ -50,16 +54,10 @@ class Faces(NamedTuple):
 
 
 def unit_faces(W: Floats, b: Floats) -> Faces:
-    """Normals of length one, whatever the scale of each face.
-
-    In two steps, the first by powers of two: the squares of tiny and huge normals are lost.
-    """
-    _, exponents = np.frexp(np.abs(W).max(axis=1))
+    """Normals of length one, whatever the scale of each face."""
+    scaled, offsets, norms = scaled_faces(W, b)
     with np.errstate(over="ignore", under="ignore"):
-        scaled = np.ldexp(W, -exponents[:, None])
-        norms = np.linalg.norm(scaled, axis=1)
-        offsets = np.ldexp(b, -exponents) / norms
-        return Faces(scaled / norms[:, None], np.clip(offsets, -FAR, FAR))
+        return Faces(scaled / norms[:, None], np.clip(offsets / norms, -FAR, FAR))
 
 
 def with_box(polyhedron: Polyhedron, box: Any) -> Polyhedron:

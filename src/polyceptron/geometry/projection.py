@@ -18,7 +18,7 @@ from polyceptron.geometry.faces import (
     question,
     unit_faces,
 )
-from polyceptron.polyhedron import Polyhedron
+from polyceptron.polyhedron import Polyhedron, scaled_faces
 from polyceptron.scoring import scores
 from polyceptron.utils.types import Floats
 
@@ -50,7 +50,9 @@ class Goal:
         self.W, self.b, self.roots = W, b, roots
         self.faces = unit_faces(W, b)
         # Powers of two bring the margins, whose signs are exact, to the scale of unit faces.
-        self._factors = np.linalg.norm(unit_scale(W)[0], axis=1)
+        scaled, offsets, self._norms = scaled_faces(W, b)
+        far = np.finfo(float).max
+        self._scaled = scaled, np.clip(offsets, -far, far)
 
     @np.errstate(over="ignore", invalid="ignore")
     def nearest(
@@ -131,23 +133,13 @@ class Goal:
         return self.faces.A, self._distances(x)
 
     def _distances(self, x: Floats) -> Floats:
-        W, b = unit_scale(self.W, self.b)
-        margins: Floats = scores(x[None, :], W, b)[0] / self._factors
+        margins: Floats = scores(x[None, :], *self._scaled)[0] / self._norms
         return margins
 
 
 def too_large() -> GeometryError:
     """The error of rows that are so far away that no floating-point number says how far."""
     return GeometryError("the numbers are too large: distances to the faces overflow")
-
-
-def unit_scale(W: Floats, b: Floats | None = None) -> tuple[Floats, Floats]:
-    """Faces multiplied by powers of two, which changes no sign, to normals of about one."""
-    _, exponents = np.frexp(np.abs(W).max(axis=1))
-    offsets = np.zeros(len(W)) if b is None else b
-    with np.errstate(over="ignore", under="ignore"):
-        far = np.finfo(float).max
-        return np.ldexp(W, -exponents[:, None]), np.clip(np.ldexp(offsets, -exponents), -far, far)
 
 
 def _rounded(x: Floats, start: Floats) -> Floats:
@@ -206,10 +198,10 @@ def project(polyhedron: Polyhedron, X: Any, weights: ArrayLike | None = None) ->
            [0.5, 0.5]])
     """
     rows, single = dense_rows(polyhedron, X)
-    nearest = np.array(
-        [_projected(polyhedron, *item) for item in _tasks(polyhedron, rows, weights)]
-    )
-    nearest = nearest.reshape(rows.shape)
+    goal = Goal(polyhedron.W, polyhedron.b, as_roots(weights, polyhedron.n_features))
+    nearest = rows.copy()
+    for i in np.flatnonzero(~polyhedron.contains(rows)):
+        nearest[i] = _projected(polyhedron, goal, rows[i])
     return nearest[0] if single else nearest
 
 
@@ -239,25 +231,15 @@ def distance(polyhedron: Polyhedron, X: Any, weights: ArrayLike | None = None) -
     array([5., 0.])
     """
     rows, single = dense_rows(polyhedron, X)
+    goal = Goal(polyhedron.W, polyhedron.b, as_roots(weights, polyhedron.n_features))
     far = np.zeros(len(rows))
-    for i, (goal, x, inside) in enumerate(_tasks(polyhedron, rows, weights)):
-        if not inside:
-            found = goal.nearest(x, *anywhere(len(x))).x
-            far[i] = np.inf if found is None else length(found - x, goal.roots)
+    for i in np.flatnonzero(~polyhedron.contains(rows)):
+        found = goal.nearest(rows[i], *anywhere(polyhedron.n_features)).x
+        far[i] = np.inf if found is None else length(found - rows[i], goal.roots)
     return float(far[0]) if single else far
 
 
-def _tasks(
-    polyhedron: Polyhedron, rows: Floats, weights: ArrayLike | None
-) -> Iterator[tuple[Goal, Floats, bool]]:
-    goal = Goal(polyhedron.W, polyhedron.b, as_roots(weights, polyhedron.n_features))
-    for x, inside in zip(rows, polyhedron.contains(rows), strict=True):
-        yield goal, x, bool(inside)
-
-
-def _projected(polyhedron: Polyhedron, goal: Goal, x: Floats, inside: bool) -> Floats:
-    if inside:
-        return x
+def _projected(polyhedron: Polyhedron, goal: Goal, x: Floats) -> Floats:
     limits = anywhere(len(x))
     inner = first(goal.aims(x, *limits), lambda new: bool(polyhedron.contains([new])[0]))
     if inner.x is not None:

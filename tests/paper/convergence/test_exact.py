@@ -69,8 +69,11 @@ class TestExact:
          ((1, 1, -1), 1, True)],
     )  # fmt: skip
     def test_separability(self, labels, K, separable):
-        rows = [((x,), y) for x, y in zip((-1, 0, 1), labels, strict=True)]
-        assert exact.is_separable(rows, K, reach=1) == separable
+        rows = tuple(((x,), y) for x, y in zip((-1, 0, 1), labels, strict=True))
+        found = dict(exact.separable_rows(1, 3, K, reach=1))
+        assert (rows in found) == separable
+        if separable:
+            assert found[rows] == (labels != (-1, 1, -1))
 
     def test_probability_by_walking(self):
         """The chance of a trap from the zero start, against walks of the naive pass."""

@@ -272,6 +272,6 @@ def find_trap(instance: Instance, planes: Planes, most: int = _MOST_WEIGHTS) -> 
     return None if open_ else len(seen)
 
 
-def run_once(key: RunKey, seed: int, limit: int) -> RunResult:
+def measure_run(key: RunKey, seed: int, limit: int) -> RunResult:
     """Draw the set of a run, and go through it."""
     return go(draw_instance(key.cell, key.run, seed), key, limit)
