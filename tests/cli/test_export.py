@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pytest
 
 from cli_files import done, failed, people, run, text_of
 from polyceptron.model_file import read_model
@@ -32,17 +33,23 @@ class TestExport:
         got = done("predict", folder / "m.json", folder / "people.csv").splitlines()[1:]
         assert out.stdout.split() == [line.partition(",")[0] for line in got]
 
-    def test_options(self, folder):
-        ask = ("export", folder / "m.json", "--to")
-        sql = done(*ask, "sql", "--dialect", "sqlite", "--table", "people", "--name", "answer")
+    @pytest.mark.parametrize("model", ["m.json", "tree.json"])
+    def test_a_database_answers_the_same(self, folder, model):
+        sql = done(
+            "export", folder / model, "--to", "sql", "--dialect", "sqlite", "--table", "people",
+            "--name", "answer",
+        )  # fmt: skip
         connection = sqlite3.connect(":memory:")
         connection.execute("CREATE TABLE people (age, dose, colour)")
         rows = [row[:3] for row in people()]
         connection.executemany("INSERT INTO people VALUES (?, ?, ?)", rows)
         got = [row[-1] for row in connection.execute(sql)]
         connection.close()
-        answers = done("predict", folder / "m.json", folder / "people.csv").splitlines()[1:]
+        answers = done("predict", folder / model, folder / "people.csv").splitlines()[1:]
         assert got == [line.partition(",")[0] for line in answers]
+
+    def test_options(self, folder):
+        ask = ("export", folder / "m.json", "--to")
         assert "\\geq" in done(*ask, "latex", "--option", "digits=2")
         assert "has no option 'dialect'" in failed(*ask, "c", "--dialect", "sqlite", code=2)
         assert "dialect must be" in failed(*ask, "sql", "--dialect", "nope", code=2)
@@ -52,14 +59,16 @@ class TestExport:
         assert "WHERE" not in done(*ask, "sql", "--kind", "where")
         assert run(*ask, "cobol").exit_code == 2
 
-    def test_more_than_one_polyhedron(self, folder):
+    def test_more_than_one_class_with_polyhedra(self, folder):
         ask = ("export", folder / "three.json", "--to", "sql")
         assert "--class says which: old, sick, well" in failed(*ask)
         assert "'not old'" in done(*ask, "--class", "old")
-        assert "a polyhedron for each leaf" in failed("export", folder / "tree.json", "--to", "sql")
-        assert "more than two classes" in failed(
-            "export", folder / "m.json", "--to", "sql", "--class", "sick", code=2
-        )
+        assert "'young' is not among old, sick, well" in failed(*ask, "--class", "young", code=2)
+        tree = ("export", folder / "tree.json", "--to", "lp")
+        assert "--class says which: sick, well" in failed(*tree)
+        assert "Subject To" in done(*tree, "--class", "sick")
+        error = failed("export", folder / "m.json", "--to", "sql", "--class", "sick", code=2)
+        assert "more than two classes" in error
 
 
 def test_whole_numbers_stay_so(tmp_path):

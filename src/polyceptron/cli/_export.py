@@ -14,7 +14,7 @@ from polyceptron.export import FORMATS
 from polyceptron.export import export as exported
 
 if TYPE_CHECKING:
-    from polyceptron.cli._model import Loaded
+    from polyceptron.rule import Rule
 
 _BINARY = ("onnx", "scipy")
 
@@ -47,7 +47,7 @@ _BINARY = ("onnx", "scipy")
     "--class",
     "label",
     metavar="LABEL",
-    help="Of a model of more than two classes: the one whose polyhedron is written.",
+    help="Of a tree or a model of more than two classes: the one that is written.",
 )
 @force_option
 def export(
@@ -63,16 +63,20 @@ def export(
     check_free(output, force, model)
 
     from polyceptron.cli._model import Loaded
-    from polyceptron.export import ExportOptionError
+    from polyceptron.export import ExportError, ExportOptionError
 
     loaded = Loaded(model)
-    what, answers = _chosen(loaded, label)
+    rule = loaded.rule if label is None else _of_class(loaded.rule, label)
     chosen: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
     chosen |= dict(_option(text) for text in options)
     try:
-        content = exported(what, to, encoding=loaded.encoding, **answers, **chosen)
+        content = exported(rule, to, encoding=loaded.encoding, **chosen)
     except ExportOptionError as error:
         raise click.UsageError(str(error)) from error
+    except ExportError as error:
+        several = len(rule.polyhedra) > 1
+        hint = f" (--class says which: {', '.join(map(str, rule.polyhedra))})" if several else ""
+        raise click.ClickException(f"{error}{hint}") from error
     if to in _BINARY and output == "-" and sys.stdout.isatty():
         raise click.ClickException(f"{to} is not text: -o says which file to write")
     if isinstance(content, str) and not content.endswith("\n"):
@@ -92,25 +96,13 @@ def _option(text: str) -> tuple[str, Any]:
         return key, value
 
 
-def _chosen(loaded: Loaded, label: str | None) -> tuple[Any, dict[str, Any]]:
-    """What to write, and the answers inside and outside of it."""
-    rule = loaded.rule
-    if rule.is_partition:
-        raise click.ClickException(
-            f"{loaded.path}: a tree has a polyhedron for each leaf, and is not exported"
-        )
-    if rule.otherwise is not None:
-        if label is not None:
-            raise click.UsageError("--class is for models of more than two classes.")
-        if len(rule.pieces) > 1:
-            return rule, {}
-        polyhedron, place, _ = rule.pieces[0]
-        answers = {"inside": rule.labels[place], "outside": rule.labels[rule.otherwise]}
-        return polyhedron, answers
-    known = {str(one): union[0] for one, union in rule.polyhedra.items()}
+def _of_class(rule: Rule, label: str) -> Rule:
+    """The rule of one class of several against all others."""
+    from polyceptron.rule import Rule
+
+    known = {str(one): union for one, union in rule.polyhedra.items()}
+    if len(known) == 1:
+        raise click.UsageError("--class is for models of more than two classes, and for trees.")
     if label not in known:
-        raise click.ClickException(
-            f"{loaded.path}: a model of {len(rule.labels)} classes has a polyhedron for each; "
-            f"--class says which: {', '.join(known)}"
-        )
-    return known[label], {"inside": label, "outside": f"not {label}"}
+        raise click.BadParameter(f"{label!r} is not among {', '.join(known)}", param_hint="--class")
+    return Rule.inside([label, f"not {label}"], 0, *known[label])
