@@ -451,7 +451,7 @@ def test_a_sign_of_life_on_a_terminal():
     """Work of over a second shows what it is doing, and takes it away again."""
     code = (
         "import time\n"
-        "from polyceptron.cli._waiting import Waiting\n"
+        "from polyceptron.cli._progress import Waiting\n"
         "with Waiting('Learning') as waiting:\n"
         "    time.sleep(1.5)\n"
         "    waiting.say('fold 2 of 3', 1, 3)\n"

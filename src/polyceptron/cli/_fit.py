@@ -178,7 +178,7 @@ def _fit_source(source: Source, wish: Wish, path: Path) -> None:
     """Fit rows that stay on disk."""
     from polyceptron.cli import _scores
     from polyceptron.cli._out_of_core import encoding_of, some_rows, tally
-    from polyceptron.cli._waiting import Waiting
+    from polyceptron.cli._progress import Waiting
 
     classes = source.classes
     if len(classes) > 2:
@@ -207,7 +207,7 @@ def _fit(
     import numpy as np
 
     from polyceptron.cli import _scores
-    from polyceptron.cli._waiting import Waiting
+    from polyceptron.cli._progress import Waiting
 
     X, y = training.X, training.y
     classes, counts = np.unique(y, return_counts=True)

@@ -76,7 +76,7 @@ def open_source(
 ) -> Source:
     """Open the rows, and convert them if that has not been done."""
     from polyceptron import open_blocks
-    from polyceptron.cli._waiting import Waiting
+    from polyceptron.cli._progress import Waiting
 
     if missing == "median":
         raise click.UsageError(

@@ -41,7 +41,7 @@ def plot(
     check_free(output, force, model, data)
 
     from polyceptron.cli._model import Loaded
-    from polyceptron.cli._waiting import Waiting
+    from polyceptron.cli._progress import Waiting
 
     loaded = Loaded(model)
     try:

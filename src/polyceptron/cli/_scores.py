@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from polyceptron.cli._progress import Waiting
 from polyceptron.cli._tables import section, shown, table
-from polyceptron.cli._waiting import Waiting
 
 if TYPE_CHECKING:
     from polyceptron.rule import Rule
