@@ -26,6 +26,7 @@ from polyceptron import (
     open_blocks,
 )
 from polyceptron.data.blocks import ArrayBlocks, kernel_rows
+from polyceptron.data.source import SourceError
 from polyceptron.datasets import make_dataset1
 from polyceptron.optim import checkpoint
 from polyceptron.optim.checkpoint import (
@@ -35,7 +36,6 @@ from polyceptron.optim.checkpoint import (
     described,
     fingerprint,
 )
-from polyceptron.sources import SourceError
 
 X, Y = make_dataset1(random_state=0, return_X_y=True)
 OFTEN = {"seconds": 0.0, "iterations": 1}

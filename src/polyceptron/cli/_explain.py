@@ -121,7 +121,7 @@ def _limits(
     """What a change has to keep to, and what it costs."""
     import numpy as np
 
-    from polyceptron.sources._columns import listed
+    from polyceptron.data.columns import listed
 
     names = loaded.rule.names
     places = {name: j for j, name in enumerate(names)}
@@ -165,17 +165,17 @@ def _say_change(change: tuple[float, Any] | None, weighed: bool) -> None:
 
 def find_row(loaded: Loaded, data: str, header: bool | None, row: int) -> tuple[str, Any]:
     """Return where a row is and what it holds, without reading on."""
-    from polyceptron.readers import ReaderError
+    from polyceptron.data.source import SourceError
 
-    before, name = 0, data
+    before = 0
     for rows, X in loaded.pieces(data, header):
-        name = rows.source
         if row <= before + rows.n_rows:
             one = X[row - 1 - before]
             x = one.toarray().ravel() if hasattr(one, "toarray") else one
-            return rows.where(row - 1 - before), x
+            return rows.where(row - 1 - before, None), x
         before += rows.n_rows
-    raise ReaderError(f"{name}: there is no row {row}; it has {before}")
+    name = "standard input" if data == "-" else data
+    raise SourceError(f"{name}: there is no row {row}; it has {before}")
 
 
 def typical(loaded: Loaded, n: int) -> tuple[Any, Any]:

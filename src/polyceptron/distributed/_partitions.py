@@ -145,7 +145,7 @@ def prepare(
         rows, codes, given = rows[given > 0], codes[given > 0], given[given > 0]
     given = np.empty(0) if weight is None else given
     digest = int(DigestOf()(Block(0, rows, codes, given)))
-    facts = PartitionFacts(number, *rows.shape, found, is_whole, digest)
+    facts = PartitionFacts(number, len(rows), rows.shape[1], found, is_whole, digest)
     return Partition(rows, codes, given, facts)
 
 

@@ -92,10 +92,12 @@ def in_runs(parts: Iterable[tuple[int, Adds]]) -> list[tuple[int, Adds]]:
 
 def taken(rows: NumberedRows, wanted: dict[int, Any]) -> NumberedRows:
     """Some rows of some blocks: numbers of rows, or a slice, for each block."""
-    return {
-        number: LabelledRows(*(column[at] if len(column) else column for column in rows[number]))
-        for number, at in wanted.items()
-    }
+    found = {}
+    for number, at in wanted.items():
+        X, codes, weight = rows[number]
+        assert isinstance(X, np.ndarray)
+        found[number] = LabelledRows(X[at], codes[at], weight[at] if len(weight) else weight)
+    return found
 
 
 def _n_threads() -> int:

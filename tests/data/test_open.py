@@ -2,18 +2,17 @@
 
 import contextlib
 import gzip
-import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
-import threading
-import time
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.feather as feather
 import pyarrow.parquet as pq
@@ -23,45 +22,10 @@ from hypothesis import strategies as st
 
 from polyceptron import open_blocks
 from polyceptron.cli._data import load_training
-from polyceptron.readers import ReaderError
-from polyceptron.sources import ArraySource, FileSource, SourceError, _cache, _convert
-from polyceptron.sources._stamps import Stamp, Stamping
-from polyceptron.sources._writer import RowsWriter
-
-
-def frame(n=1000, seed=0, dtype=np.float64):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, 3)).astype(dtype)
-    made = pd.DataFrame(X, columns=["a", "b", "c"])
-    made["y"] = np.where(rng.random(n) < 0.4, 7, 3)
-    return made
-
-
-def everything(source):
-    return source.take(np.arange(source.n_samples))
-
-
-def opened(*args, **named):
-    source = open_blocks(*args, **named)
-    return source, everything(source)
-
-
-def refused(*args, kind=ValueError, **named):
-    """What the error says: one line, and no temporary folder is left."""
-    with pytest.raises(kind) as caught:
-        open_blocks(*args, **named)
-    assert isinstance(caught.value, SourceError | ReaderError)
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
-
-
-def arrays_in(folder):
-    return sorted(path.name for path in Path(folder).rglob("*.npy"))
-
-
-def caches_in(folder):
-    return list(Path(folder).rglob("cache.json"))
-
+from polyceptron.data.arrays import ArraySource
+from polyceptron.data.files import FileSource
+from polyceptron.data.source import SourceError
+from tables_of_tests import everything, frame, opened, refused
 
 # One frame in every format: a function that writes it, and returns the target.
 
@@ -201,6 +165,42 @@ class TestFormats:
         assert opened(paths, "y")[1].X[0, 0] == frame(10)["a"][0]
 
 
+class TestFrames:
+    """Tables in memory, the same as those in files."""
+
+    def frames(self):
+        df = frame(60).assign(k=pd.Categorical(["u", "v", "w"] * 20))
+        rows = pa.Table.from_pandas(df)
+        return {
+            "pandas": df,
+            "polars": pl.from_pandas(df),
+            "pyarrow": rows,
+            "reader": pa.RecordBatchReader.from_batches(rows.schema, rows.to_batches(7)),
+            "duckdb": duckdb.sql("SELECT * FROM rows"),
+        }
+
+    @pytest.mark.parametrize("name", ["pandas", "polars", "pyarrow", "reader", "duckdb"])
+    def test_every_frame_gives_the_rows_of_its_file(self, tmp_path, name):
+        frames = self.frames()
+        frames["pandas"].to_parquet(tmp_path / "t")
+        source, rows = opened(frames[name], target="y", drop="a")
+        expected, same = opened(tmp_path / "t", "y", drop="a")
+        assert isinstance(source, ArraySource)
+        np.testing.assert_array_equal(rows.X, same.X, strict=True)
+        np.testing.assert_array_equal(source.classes[rows.codes], expected.classes[same.codes])
+        assert source.encoding == expected.encoding
+        assert source.feature_names == ("b", "c", "k=u", "k=v", "k=w")
+        assert source.target == "y"
+
+    def test_what_is_wrong_is_named(self):
+        df = pl.DataFrame({"a": [1.0, None, 3.0], "y": [0, 1, 1]})
+        assert refused(df, "y").startswith("DataFrame, row 1, column 'a': a missing value")
+        assert open_blocks(df, "y", missing="drop").n_left_out == 1
+        assert "column 'z' is missing" in refused(df, "z")
+        assert "target must be the name" in refused(df, [0, 1, 0])
+        assert "path must be a file" in refused(7, "y")
+
+
 class TestNpy:
     def test_matrix_in_place(self, tmp_path):
         X = np.ascontiguousarray(frame(dtype=np.float32)[["a", "b", "c"]])
@@ -210,7 +210,7 @@ class TestNpy:
         source, rows = opened(tmp_path / "X.npy", str(tmp_path / "y.npy"))
         assert isinstance(source, FileSource)
         assert source.X.path == tmp_path / "X.npy"
-        assert arrays_in(tmp_path / "X.npy.polyceptron-cache") == ["codes.npy"]
+        assert [path.name for path in source.codes.path.parent.iterdir()] == ["codes.npy"]
         np.testing.assert_array_equal(rows.X, X, strict=True)
         np.testing.assert_array_equal(source.classes[rows.codes], y)
         again = open_blocks(tmp_path / "X.npy", y)
@@ -264,7 +264,7 @@ class TestNpy:
         [
             (np.zeros(4), "X must be 2-D"),
             (np.zeros((2, 2, 2)), "no table"),
-            (np.zeros((4, 2), complex), "neither numbers nor text"),
+            (np.zeros((4, 2), complex), "of numbers or text; got complex128"),
             (np.empty((0, 2)), "has no rows"),
         ],
     )
@@ -347,7 +347,7 @@ class TestTypes:
         pq.write_table(pa.table({"a": [1.0, 2.0], "y": [0.5, 1.0]}), tmp_path / "t")
         assert "column 'y': 0.5 is no class" in refused(tmp_path / "t", "y")
         pq.write_table(pa.table({"a": np.arange(200.0), "y": np.arange(200)}), tmp_path / "t")
-        assert "more than 100 different values" in refused(tmp_path / "t", "y")
+        assert "200 different values in 200 rows are no classes" in refused(tmp_path / "t", "y")
 
 
 class TestText:
@@ -400,7 +400,11 @@ class TestText:
 
     def test_libsvm(self, tmp_path):
         (tmp_path / "t.txt").write_text("1 1:0.5 3:2\n-1 2:1\n")
-        assert "LIBSVM are sparse" in refused(tmp_path / "t.txt", "target")
+        source, rows = opened(tmp_path / "t.txt")
+        assert (source.target, source.classes.tolist()) == ("target", [-1, 1])
+        assert rows.X.tolist() == [[0.5, 0, 2], [0, 1, 0]]
+        (tmp_path / "t.txt").write_text("1 1:0.5 300:2\n-1 2:1\n")
+        assert "LIBSVM are sparse" in refused(tmp_path / "t.txt")
 
 
 class TestFiles:
@@ -419,18 +423,9 @@ class TestFiles:
         for path in (tmp_path / "d", str(tmp_path / "d" / "*.parquet"), files, tmp_path / "d"):
             source, rows = opened(path, "y")
             np.testing.assert_array_equal(rows.X, df[["a", "b", "c"]].to_numpy())
-        assert (tmp_path / "d.polyceptron-cache").is_dir()
         assert source.where(0, 250) == f"{files[2]}, row 50"
         _, rows = opened(files[::-1], "y")
         assert rows.X[0, 0] == frame(1, seed=2)["a"][0]
-
-    def test_another_file_in_the_directory(self, tmp_path):
-        self.folder(tmp_path / "d")
-        open_blocks(tmp_path / "d", "y")
-        frame(50).to_parquet(tmp_path / "d" / "part-9.parquet")
-        assert open_blocks(tmp_path / "d", "y").n_samples == 350
-        assert len(caches_in(tmp_path)) == 1
-        assert len(arrays_in(tmp_path)) == 2
 
     def test_columns_in_another_order_and_narrower(self, tmp_path):
         frame(10).to_parquet(tmp_path / "1")
@@ -467,8 +462,8 @@ class TestFiles:
         (tmp_path / "d").mkdir()
         assert "a directory without files" in refused(tmp_path / "d", "y")
         assert "no file fits this pattern" in refused(str(tmp_path / "*.csv"), "y")
-        assert "no such file" in refused(tmp_path / "t.csv", "y")
-        assert "no such file" in refused([tmp_path / "t.csv"], "y")
+        assert "No such file" in refused(tmp_path / "t.csv", "y")
+        assert "No such file" in refused([tmp_path / "t.csv"], "y")
         assert "empty list" in refused([], "y")
         (tmp_path / "e.csv").touch()
         assert "e.csv is empty" in refused(tmp_path / "e.csv", "y")
@@ -482,13 +477,13 @@ class TestArguments:
             ({"target": None}, "target is needed: which of 'a', 'b', 'c', 'y'"),
             ({"target": 9}, "column '9' is missing"),
             ({"target": 1.5}, "target must be the name or number"),
-            ({"target": np.zeros(20)}, "target is an array, and the file is not of numpy"),
+            ({"target": np.zeros(20)}, "target is an array, and the file is no matrix of numpy"),
             ({"target": "y", "features": ["y"]}, "features names the target"),
             ({"target": "y", "drop": ["a", "b", "c"]}, "no column is left"),
             ({"target": "y", "weight": "y"}, "both target and weight"),
             ({"target": "y", "weight": [1.0]}, "weight must be the name"),
-            ({"target": "y", "missing": "median"}, "needs all rows in memory"),
-            ({"target": "y", "missing": "zero"}, "missing must be None or 'drop'"),
+            ({"target": "y", "drop": ["y"]}, "drop names the target"),
+            ({"target": "y", "missing": "zero"}, "missing must be None, 'drop' or 'median'"),
             ({"target": "y", "dtype": "int8"}, "dtype must be None, 'float32' or 'float64'"),
         ],
     )
@@ -500,11 +495,6 @@ class TestArguments:
     def test_one_class(self, tmp_path):
         frame(20).assign(y="only").to_parquet(tmp_path / "t")
         assert "two classes are needed; all rows are 'only'" in refused(tmp_path / "t", "y")
-
-    def test_without_pyarrow(self, tmp_path, monkeypatch):
-        frame(20).to_parquet(tmp_path / "t")
-        monkeypatch.setitem(sys.modules, "pyarrow", None)
-        assert "pip install 'polyceptron[parquet]'" in refused(tmp_path / "t", "y")
 
     def test_a_column_of_dates(self, tmp_path):
         frame(20).assign(day=pd.Timestamp("2024-01-01")).to_parquet(tmp_path / "t")
@@ -535,6 +525,23 @@ class TestGaps:
         assert source.n_left_out == 1
         assert rows.X.tolist() == [[1, 1, 1, 0], [1, 2, 0, 1], [1, 4, 0, 1]]
         assert rows.codes.tolist() == [0, 1, 1]
+
+    @pytest.mark.parametrize("dtype", ["float64", "float32"])
+    def test_filled(self, tmp_path, dtype):
+        rng = np.random.default_rng(0)
+        values = rng.normal(size=(501, 2)).astype(dtype)
+        values[rng.random(values.shape) < 0.1] = np.nan
+        kinds = pa.array([None if i % 9 == 0 else "uvv"[i % 3] for i in range(501)])
+        labels = pa.array([None, *(i % 2 for i in range(500))])
+        table = pa.table({"a": values[:, 0], "k": kinds, "b": values[:, 1], "y": labels})
+        pq.write_table(table, tmp_path / "t")
+        source, rows = opened(tmp_path / "t", "y", missing="median", dtype=dtype)
+        assert source.n_left_out == 1
+        medians = np.nanmedian(values[1:].astype(np.float64), axis=0)
+        assert [c.fill for c in source.encoding.columns] == [medians[0], "v", medians[1]]
+        filled = np.where(np.isnan(values), medians.astype(dtype), values)[1:]
+        np.testing.assert_array_equal(rows.X[:, [0, 3]], filled, strict=True)
+        assert rows.X[8, 1:3].tolist() == [0, 1]
 
     def test_in_every_row(self, tmp_path):
         frame(20).assign(a=np.nan).to_parquet(tmp_path / "t")
@@ -574,214 +581,13 @@ class TestDamage:
             data = np.frombuffer(path.read_bytes(), np.uint8).copy()
             data[rng.integers(len(data), size=5)] = rng.integers(256, size=5)
             path.write_bytes(data.tobytes())
-            with contextlib.suppress(SourceError, ReaderError):
+            with contextlib.suppress(SourceError):
                 open_blocks(path, target)
 
     def test_other_formats(self, tmp_path):
         for magic in (b"FEA1", b"PARE", b"ORC", b"\x89HDF"):
             (tmp_path / "t").write_bytes(magic + bytes(100))
             assert refused(tmp_path / "t", "y").startswith(f"{tmp_path / 't'} is a")
-
-
-class TestCache:
-    @pytest.fixture
-    def path(self, tmp_path):
-        frame().to_parquet(tmp_path / "t.parquet")
-        return tmp_path / "t.parquet"
-
-    @pytest.fixture
-    def converted(self, monkeypatch):
-        """How often rows were converted."""
-        counts = []
-        run = _convert.Conversion.run
-
-        def counted(self):
-            counts.append(1)
-            return run(self)
-
-        monkeypatch.setattr(_convert.Conversion, "run", counted)
-        return counts
-
-    def test_is_found_again(self, path, converted):
-        first, rows = opened(path, "y")
-        again, same = opened(path, "y")
-        assert len(converted) == 1
-        assert again.X.path == first.X.path
-        assert again.classes.tolist() == first.classes.tolist()
-        np.testing.assert_array_equal(rows.X, same.X)
-
-    def test_moves_with_the_data(self, tmp_path, converted):
-        (tmp_path / "old").mkdir()
-        frame().to_csv(tmp_path / "old" / "t.csv", index=False)
-        open_blocks(tmp_path / "old" / "t.csv", "y")
-        (tmp_path / "old").rename(tmp_path / "new")
-        open_blocks(tmp_path / "new" / "t.csv", "y")
-        assert len(converted) == 1
-
-    def test_every_request_has_its_own(self, path, converted, tmp_path):
-        for named in ({}, {"drop": ["a"]}, {"dtype": "float32"}, {"cache_dir": tmp_path / "x"}):
-            source = open_blocks(path, "y", **named)
-            assert source.n_features == 3 - len(named.get("drop", []))
-        assert len(converted) == 4
-        assert len(caches_in(tmp_path)) == 4
-        assert len(caches_in(tmp_path / "x")) == 1
-
-    def test_of_a_file_with_another_time(self, path, converted):
-        open_blocks(path, "y")
-        os.utime(path, ns=(1, 1))
-        open_blocks(path, "y")
-        assert len(converted) == 1
-        known = json.loads(caches_in(path.parent)[0].read_text())
-        assert known["files"][0][1] == 1  # not all is read the next time
-
-    def test_of_a_file_that_changed(self, path, converted):
-        first = open_blocks(path, "y")
-        frame(seed=5).to_parquet(path)
-        _, rows = opened(path, "y")
-        assert len(converted) == 2
-        np.testing.assert_array_equal(rows.X, frame(seed=5)[["a", "b", "c"]].to_numpy())
-        assert len(arrays_in(path.parent)) == 2
-        with pytest.raises(SourceError, match="No such file"):
-            everything(first)  # rather than rows of another file
-
-    def test_of_a_file_that_changed_at_the_same_size_and_time(self, tmp_path):
-        path = tmp_path / "t.csv"
-        path.write_text("a,y\n1,0\n2,1\n")
-        open_blocks(path, "y")
-        before = path.stat()
-        path.write_text("a,y\n1,0\n3,1\n")
-        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-        assert opened(path, "y")[1].X.tolist() == [[1], [3]]
-
-    @pytest.mark.parametrize("spoil", ["cut", "gone", "json", "empty", "version", "type"])
-    def test_that_is_torn(self, path, converted, spoil):
-        source = open_blocks(path, "y")
-        at = caches_in(path.parent)[0]
-        if spoil == "cut":
-            source.X.path.write_bytes(source.X.path.read_bytes()[:-1])
-        elif spoil == "gone":
-            source.codes.path.unlink()
-        elif spoil == "json":
-            at.write_text(at.read_text()[:100])
-        elif spoil == "empty":
-            at.write_text("[]")
-        else:
-            known = json.loads(at.read_text())
-            known |= {"version": 0} if spoil == "version" else {"converted": None}
-            at.write_text(json.dumps(known))
-        _, rows = opened(path, "y")
-        assert len(converted) == 2
-        np.testing.assert_array_equal(rows.X, frame()[["a", "b", "c"]].to_numpy())
-
-    def test_an_error_leaves_the_older_one(self, path):
-        source, rows = opened(path, "y")
-        good = path.read_bytes()
-        time_ = path.stat().st_mtime_ns
-        path.write_bytes(good[:-100])
-        refused(path, "y")
-        np.testing.assert_array_equal(everything(source).X, rows.X)
-        assert len(arrays_in(path.parent)) == 2
-        path.write_bytes(good)
-        os.utime(path, ns=(time_, time_))
-        assert open_blocks(path, "y").X.path == source.X.path
-
-    @pytest.mark.parametrize("change", ["append", "remove"])
-    def test_a_file_that_changes_meanwhile(self, path, change):
-        def meddle(_done, _total):
-            if change == "append":
-                with path.open("ab") as file:
-                    file.write(b" ")
-            else:
-                path.unlink(missing_ok=True)
-
-        text = refused(path, "y", progress=meddle)
-        words = {"append": "changed while it was read", "remove": "disappeared while it was read"}
-        assert f"{path}: it {words[change]}" in text
-        assert not arrays_in(path.parent)
-
-    def test_a_place_that_cannot_be_written(self, path, tmp_path):
-        (tmp_path / "file").touch()
-        assert "cache_dir names another place" in refused(path, "y", cache_dir=tmp_path / "file")
-
-    def test_a_full_disk(self, path, monkeypatch):
-        def full(*_):
-            raise OSError(28, "No space left on device")
-
-        monkeypatch.setattr(RowsWriter, "append", full)
-        assert "No space left on device; cache_dir" in refused(path, "y")
-        assert list(path.parent.iterdir()) == [path]
-
-    def test_what_was_killed_is_swept(self, path):
-        source = open_blocks(path, "y")
-        entry = source.X.path.parent.parent
-        for name, age in [("old", 3 * 86_400), ("new", 0)]:
-            (entry / name).mkdir()
-            (entry / name / "X.npy").touch()
-            for at in (entry / name / "X.npy", entry / name):
-                os.utime(at, (time.time() - age,) * 2)
-        frame(seed=1).to_parquet(path)
-        kept = open_blocks(path, "y").X.path.parent.name
-        assert {at.name for at in entry.iterdir()} == {kept, "new", "cache.json"}
-
-    def test_two_threads_at_once(self, path, monkeypatch):
-        together = threading.Barrier(2)
-        keep = _cache.Entry.keep
-
-        def meet(self, stamps, converted):
-            together.wait(10)
-            return keep(self, stamps, converted)
-
-        monkeypatch.setattr(_cache.Entry, "keep", meet)
-        found = []
-        threads = [
-            threading.Thread(target=lambda: found.append(opened(path, "y"))) for _ in range(2)
-        ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        for _, rows in found:
-            np.testing.assert_array_equal(rows.X, frame()[["a", "b", "c"]].to_numpy())
-        assert len(found) == 2
-
-    def test_several_processes_at_once(self, path):
-        code = (
-            "import sys, numpy as np; from polyceptron import open_blocks\n"
-            "s = open_blocks(sys.argv[1], 'y'); print(s.take(np.arange(s.n_samples)).X.sum())"
-        )
-        runs = [
-            subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE)
-            for _ in range(3)
-        ]
-        sums = {run.communicate()[0] for run in runs}
-        assert [run.returncode for run in runs] == [0] * 3
-        assert len(sums) == 1
-        known = json.loads(caches_in(path.parent)[0].read_text())
-        assert open_blocks(path, "y").X.path.parent.name == known["converted"]["folder"]
-
-    def test_progress(self, tmp_path):
-        df = frame(40_000).assign(k=["u", "v"] * 20_000)
-        df.to_csv(tmp_path / "t.csv", index=False)
-        seen = []
-        open_blocks(tmp_path / "t.csv", "y", progress=lambda *step: seen.append(step))
-        done = [step[0] for step in seen]
-        size = (tmp_path / "t.csv").stat().st_size
-        assert done == sorted(done)
-        assert seen[-1] == (2 * size, 2 * size)  # categories are learned first
-
-    def test_stamp_of_ends(self, tmp_path):
-        path = tmp_path / "big"
-        path.write_bytes(bytes(3 << 20))
-        at = path.stat()
-        with Stamping([path]) as stamping:
-            stamp = stamping.result()[0]
-        assert stamp.fits(path) == stamp
-        data = bytearray(3 << 20)
-        data[3 << 19] = 1  # in the middle, which is looked at only if the time is another
-        path.write_bytes(data)
-        assert stamp.fits(path) is None
-        os.utime(path, ns=(at.st_atime_ns, at.st_mtime_ns))
-        assert isinstance(stamp.fits(path), Stamp)
 
 
 MEMORY = """
