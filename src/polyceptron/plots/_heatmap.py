@@ -44,8 +44,7 @@ class FaceHeatmapDisplay:
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
+    ax_, figure_ : matplotlib Axes and Figure
     image_ : matplotlib AxesImage
         Columns of X downwards, faces to the right.
     columns_ : ndarray of int
