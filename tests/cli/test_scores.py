@@ -3,7 +3,7 @@
 import numpy as np
 
 from polyceptron import Polyhedron
-from polyceptron.cli._scores import show_faces
+from polyceptron.cli._scores import confusion, show_faces
 from polyceptron.rule import Piece, Rule
 
 
@@ -28,3 +28,8 @@ harm if all 2 hold (piece 2 of 2)
 Otherwise fine.
 """
     )
+
+
+def test_confusion():
+    text = confusion(np.array([0, 1, 1]), np.array([0, 0, 1]), np.array([0, 1]))
+    assert text.splitlines()[2].split() == ["1", "1", "1"]
