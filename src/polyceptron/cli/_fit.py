@@ -40,11 +40,7 @@ inside_option = click.option("--inside", metavar="LABEL", help="The class to des
 @click.command(short_help="Learn a model from a file of rows.")
 @training_options
 @click.option(
-    "--learner",
-    "-l",
-    type=click.Choice(list(LEARNERS)),
-    default="polyceptron",
-    show_default=True,
+    "--learner", "-l", type=click.Choice(list(LEARNERS)), default="polyceptron", show_default=True
 )
 @click.option(
     "-k",
@@ -230,7 +226,7 @@ def _fit(
         # Names are not given to fit, as it takes them from data frames only.
         estimator.feature_names_in_ = np.array(training.encoding.feature_names, dtype=object)
     learned_counts = np.unique(y, return_counts=True)[1]
-    accuracy = {"training": share} | _as_dict(score)
+    accuracy = {"training": share} | ({} if score is None else {score.what: score.accuracy})
     facts = _facts(training.target, classes, learned_counts, accuracy, X)
     _save(estimator, training.encoding, facts, path)
     options.end()
@@ -245,10 +241,6 @@ def _fit(
 def _named(estimator: Any) -> Rule:
     rule: Rule = estimator.rule_
     return rule.renamed(getattr(estimator, "feature_names_in_", None))
-
-
-def _as_dict(score: Score | None) -> dict[str, float]:
-    return {} if score is None else {score.what: score.accuracy}
 
 
 def _facts(

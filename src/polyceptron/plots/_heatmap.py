@@ -141,10 +141,7 @@ class FaceHeatmapDisplay:
 
     @classmethod
     def from_polyhedra(
-        cls,
-        polyhedra: Mapping[Any, Polyhedron | Sequence[Polyhedron]],
-        X: Any = None,
-        **how: Any,
+        cls, polyhedra: Mapping[Any, Polyhedron | Sequence[Polyhedron]], X: Any = None, **how: Any
     ) -> Self:
         """Draw the faces of the polyhedra of several classes, or of a union, side by side.
 
