@@ -8,7 +8,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from polyceptron import OC1, PCSLP, SPLA1, SPLA2, BatchPolyceptron, OnlinePolyceptron, Polyceptron
-from polyceptron.data.blocks import ArrayBlocks
+from polyceptron.data.blocks import ArrayBlocks, kernel_rows
 
 PERCEPTRONS = [BatchPolyceptron, OnlinePolyceptron]
 SETTINGS = {
@@ -66,7 +66,7 @@ def assert_equal_models(one, other):
     assert one.n_iter_ == other.n_iter_
     if isinstance(one, Polyceptron):  # a table of what was tried in the place of a history
         assert one.selection_ == other.selection_
-        assert one._calibration == other._calibration
+        assert one.rule_ == other.rule_
         return
     assert one.history_.keys() == other.history_.keys()
     for name, values in one.history_.items():
@@ -83,8 +83,16 @@ def assert_sound(model, X, y):
         assert not np.isnan(values).any()
 
 
+def array_blocks(X, y, weight=None, **options):
+    """Rows in memory as learners see them: +1 where y is above 0."""
+    signs = np.where(np.asarray(y) > 0, 1, -1).astype(np.int8)
+    weight = np.empty(0) if weight is None else weight
+    return ArrayBlocks(kernel_rows(X), signs, weight, X.shape[1], **options)
+
+
 def small_blocks(monkeypatch, block_rows):
     """Blocks of so many rows in fits: what a caller gives still counts."""
+    monkeypatch.setattr("polyceptron.data.arrays.rows_of_blocks", lambda *_, **__: block_rows)
     monkeypatch.setitem(ArrayBlocks.__init__.__kwdefaults__, "block_rows", block_rows)
 
 

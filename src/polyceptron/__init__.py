@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from polyceptron.model_file import ModelFileError, load_model, save_model
     from polyceptron.optim.checkpoint import Checkpoint, CheckpointError
     from polyceptron.polyhedron import Polyhedron
+    from polyceptron.rule import Rule
 
 __version__ = "0.1.0"
 
@@ -37,6 +38,7 @@ __all__ = [
     "OnlinePolyceptron",
     "Polyceptron",
     "Polyhedron",
+    "Rule",
     "__version__",
     "datasets",
     "explain",
@@ -62,6 +64,7 @@ _HOME = {
     "OnlinePolyceptron": "polyceptron.learners",
     "Polyceptron": "polyceptron.learners",
     "Polyhedron": "polyceptron.polyhedron",
+    "Rule": "polyceptron.rule",
     "datasets": "polyceptron.datasets",
     "explain": "polyceptron.explain",
     "export": "polyceptron.export",

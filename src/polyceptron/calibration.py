@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
-from scipy.special import expit
 
 from polyceptron.utils.blas import ONE_BLAS_THREAD
 from polyceptron.utils.types import Floats
@@ -17,6 +15,28 @@ _USUAL_LOG_SLOPE, _SPREAD = 1.5, 0.5
 """What slopes are like where h has a mean size of 1: few rows near h = 0 say little of them."""
 _LAPSES_ADDED = 0.3
 """A side without a lapse is not certain for ever. One row right is added too."""
+
+
+class Link(Protocol):
+    """From the score h of a class to its probability; a value."""
+
+    def both(self, h: Floats) -> tuple[Floats, Floats]:
+        """P(outside | h) and P(inside | h)."""
+
+    def logarithms(self, h: Floats) -> tuple[Floats, Floats]:
+        """The logarithms of both."""
+
+
+class Logistic(NamedTuple):
+    """P(inside | h) = 1 / (1 + exp(-h)): the link of a logistic likelihood."""
+
+    def both(self, h: Floats) -> tuple[Floats, Floats]:
+        from scipy.special import expit
+
+        return expit(-h), expit(h)
+
+    def logarithms(self, h: Floats) -> tuple[Floats, Floats]:
+        return -np.logaddexp(0.0, h), -np.logaddexp(0.0, -h)
 
 
 class Side(NamedTuple):
@@ -33,24 +53,38 @@ class Side(NamedTuple):
 class Calibration(NamedTuple):
     """P(inside | h): each side of h = 0 has its own slope, and its own share of lapses.
 
-    It is 1/2 at h = 0 and rises with h, so it never contradicts the polyhedron.
+    It is 1/2 at h = 0 and rises with h, so it never contradicts the polyhedron. Scores are
+    multiplied by a power of two first, where they are those of other units.
     """
 
     outside: Side
     inside: Side
+    exponent: int = 0
 
     def probability(self, h: Floats) -> Floats:
+        if self.exponent:
+            h = np.ldexp(h, self.exponent)
         size = np.abs(h)
         return np.where(h >= 0, self.inside.right(size), 1.0 - self.outside.right(size))
+
+    def both(self, h: Floats) -> tuple[Floats, Floats]:
+        """P(outside | h) and P(inside | h)."""
+        inside = self.probability(h)
+        return 1.0 - inside, inside
+
+    def logarithms(self, h: Floats) -> tuple[Floats, Floats]:
+        """The logarithms of both."""
+        outside, inside = self.both(h)
+        return np.log(outside), np.log(inside)
 
 
 def calibrate(h: Floats, is_inside: NDArray[np.bool_], weight: Floats) -> Calibration:
     """Maximise the likelihood of the labels, each side for itself; h has a mean size near 1."""
-    sides = []
-    for here in (h < 0, h >= 0):
-        right = is_inside[here] == (h[here] >= 0)
-        sides.append(_side(np.abs(h[here]), right, weight[here]))
-    return Calibration(*sides)
+    right = is_inside == (h >= 0)
+    outside, inside = (
+        _side(np.abs(h[here]), right[here], weight[here]) for here in (h < 0, h >= 0)
+    )
+    return Calibration(outside, inside)
 
 
 def _side(size: Floats, right: NDArray[np.bool_], weight: Floats) -> Side:
@@ -71,6 +105,8 @@ def _side(size: Floats, right: NDArray[np.bool_], weight: Floats) -> Side:
         slopes = np.array([of_slope, of_lapse * lapse * (1.0 - 2.0 * lapse)])
         return -float(value) / (total + 2.0), slopes / -(total + 2.0)
 
+    from scipy.optimize import minimize  # here: answers by a rule need no optimiser
+
     starts = [(0.0, -3.0), (1.5, -3.0), (0.0, -1.0)]
     with ONE_BLAS_THREAD:
         found = min(
@@ -81,4 +117,6 @@ def _side(size: Floats, right: NDArray[np.bool_], weight: Floats) -> Side:
 
 
 def _side_at(point: Floats) -> Side:
+    from scipy.special import expit
+
     return Side(float(np.exp(point[0])), 0.5 * float(expit(point[1])))

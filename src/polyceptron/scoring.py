@@ -31,6 +31,18 @@ def as_rows(X: Any, n_features: int, feature_names: Sequence[str] | None = None)
     return rows
 
 
+def is_kernel_ready(X: Any) -> bool:
+    """Whether the kernels take these rows as they are: C-ordered floats, or canonical CSR."""
+    if isinstance(X, np.ndarray):
+        return X.ndim == 2 and X.dtype in (np.float64, np.float32) and X.flags.c_contiguous
+    return (
+        _is_sparse(X)
+        and X.format == "csr"
+        and X.dtype in (np.float64, np.float32)
+        and bool(X.has_canonical_format)
+    )
+
+
 def check_finite_rows(rows: Any) -> None:
     """Raise a ValueError that names the first entry of `rows` that is NaN or infinite."""
     if _is_sparse(rows):
@@ -59,16 +71,9 @@ def _is_sparse(X: Any) -> bool:
 def _as_csr(X: Any) -> Any:
     if X.dtype.kind not in "biuf":
         raise ValueError(f"X must hold real numbers (found {X.dtype})")
+    from polyceptron.data.blocks import canonical
+
     return canonical(X.tocsr().astype(np.float64))
-
-
-def canonical(X: Any) -> Any:
-    """CSR rows with sorted columns and no duplicates; the caller's matrix stays as it is."""
-    rows = type(X)((X.data, X.indices, X.indptr), X.shape)  # a view, with flags of its own
-    if not rows.has_canonical_format:
-        rows = rows.copy()
-        rows.sum_duplicates()
-    return rows
 
 
 def _check_column_names(X: Any, feature_names: Sequence[str]) -> None:

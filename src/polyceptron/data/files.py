@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from polyceptron.data.array_tables import npy_header
 from polyceptron.data.blocks import Adds, Block, OrderedSum, rows_of_blocks
 from polyceptron.data.encoding import Encoding
-from polyceptron.data.source import Codes, Rows, Source, SourceError, View
+from polyceptron.data.source import Codes, LabelledRows, Source, SourceError, View
 from polyceptron.utils.types import Floats
 
 S = TypeVar("S", bound=Adds)
@@ -217,7 +217,7 @@ class FileSource(Source):
             self.weight.read(start, filled.weight)
         return filled
 
-    def take(self, rows: NDArray[np.int64]) -> Rows:
+    def take(self, rows: NDArray[np.int64]) -> LabelledRows:
         parts = []
         into = self.buffer()
         for number in np.unique(rows // self._block_rows).tolist():
@@ -226,7 +226,7 @@ class FileSource(Source):
             weight = filled.weight[here] if filled.weight.size else filled.weight
             parts.append((filled.X[here], filled.codes[here], weight.copy()))
         X, codes, weight = zip(*parts, strict=True)
-        return Rows(np.concatenate(X), np.concatenate(codes), np.concatenate(weight))
+        return LabelledRows(np.concatenate(X), np.concatenate(codes), np.concatenate(weight))
 
     def where(self, number: int, row: int) -> str:
         row += number * self._block_rows

@@ -61,10 +61,8 @@ class Faces(Part):
         flat = np.flatnonzero(~W.any(axis=1))
         if flat.size:
             fields["W"].items()[flat[0]].refuse("must have a number that is not zero")
-        model.polyhedron_ = Polyhedron(W, b, names_of(model))
-        model.coef_, model.intercept_ = model.polyhedron_.W, model.polyhedron_.b
-        model._inside = read_place(fields["inside"], model.classes_)
-        model.inside_ = model.classes_[model._inside]
+        inside = read_place(fields["inside"], model.classes_)
+        model._set_rule(Polyhedron(W, b, names_of(model)), inside)
         model._exponent = fields["exponent"].whole(*_EXPONENTS)
 
 
@@ -211,10 +209,10 @@ class Choice(Part):
             "sampled": bool(model.sampled_),
             "selection": plain(model.selection_, "selection_"),
             "calibration": {
-                name: plain(getattr(model._calibration, name)._asdict(), name)
+                name: plain(getattr(_calibration(model), name)._asdict(), name)
                 for name in self._sides
             },
-            "score_exponent": int(model._score_exponent),
+            "score_exponent": int(_calibration(model).exponent),
         }
 
     def read(self, fields: Fields, model: Any) -> None:
@@ -231,8 +229,8 @@ class Choice(Part):
             # Outside of these bounds 0 / 0 is possible where several classes share 1.
             slope, lapse = inner["slope"].number(1e-9, 1e9), inner["lapse"].number(1e-9, 0.5)
             sides.append(Side(float(slope), float(lapse)))
-        model._calibration = Calibration(*sides)
-        model._score_exponent = fields["score_exponent"].whole(*_EXPONENTS)
+        link = Calibration(sides[0], sides[1], fields["score_exponent"].whole(*_EXPONENTS))
+        model._set_rule(model.polyhedron_, model._inside, link)
         model.n_hyperplanes_ = len(model.intercept_)
         model.polyhedra_ = {model.classes_.tolist()[model._inside]: model.polyhedron_}
 
@@ -304,6 +302,10 @@ class Nodes(Part):
 
 
 # --- values of several parts ------------------------------------------------------------
+
+
+def _calibration(model: Any) -> Any:
+    return model.rule_.links[model.rule_.inside_place]
 
 
 def names_of(model: Any) -> list[str] | None:

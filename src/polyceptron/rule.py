@@ -1,0 +1,587 @@
+"""What a learner answers: polyhedra, each with the class of its rows, and the class otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from polyceptron.calibration import Link
+from polyceptron.polyhedron import Polyhedron
+from polyceptron.scoring import as_rows, decide, is_kernel_ready, scores
+from polyceptron.utils.text import quoted
+from polyceptron.utils.types import Floats
+
+Places = NDArray[np.intp]
+
+
+class Piece(NamedTuple):
+    """A polyhedron, and the class of the rows in it.
+
+    Parameters
+    ----------
+    polyhedron : Polyhedron
+    place : int
+        Of its class among the classes of the rule.
+    shares : tuple of float
+        Of the classes among the training rows in it, where the answer is a leaf of a tree.
+    """
+
+    polyhedron: Polyhedron
+    place: int
+    shares: tuple[float, ...] = ()
+
+
+class Decision(NamedTuple):
+    """The answers to some rows, and what they rest on: an array each.
+
+    Parameters
+    ----------
+    place : of the class that is answered, among the classes of the rule
+    piece : the piece that the answer rests on; the one of the greatest score where none contains
+        the row, or where all are of one class
+    score : what `Rule.decision_function` has for the row; for the answer, where that has a column
+        for each class; the share of the answer in a leaf of a tree
+    face : of that piece, the one of least margin. Only if asked for
+    slack : the margin of that face. Only if asked for
+    """
+
+    place: Places
+    piece: Places
+    score: Floats
+    face: Places | None = None
+    slack: Floats | None = None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Rule:
+    """Unions of polyhedra by class: all that a fitted learner knows of new rows.
+
+    A piece scores a row by its least margin, h(x) = min_k (w_k . x + b_k), and contains it where
+    that is at least 0. A class scores by the best of its pieces. The answer to a row is
+
+    - with a link for every class and no ``otherwise``: the class that is most probable;
+    - else the class of the first piece that contains the row. Where none does, it is
+      ``otherwise``; without that, the class of the best piece. The leaves of a tree are such
+      pieces: they share out the space, and a row on a face belongs to the first.
+
+    Parameters
+    ----------
+    classes : array-like of shape (n_classes,)
+        The labels, sorted.
+    pieces : sequence of Piece
+        At least one.
+    otherwise : int, optional
+        The place of the class of rows that no piece contains.
+    links : sequence of Link or None, optional
+        For each class, how its score becomes a probability.
+
+    Examples
+    --------
+    >>> from polyceptron import Polyhedron
+    >>> from polyceptron.rule import Piece, Rule
+    >>> low = Polyhedron([[-1.0]], [1.0], ["dose"])
+    >>> high = Polyhedron([[1.0]], [-5.0], ["dose"])
+    >>> rule = Rule(["fine", "harm"], [Piece(low, 1), Piece(high, 1)], otherwise=0)
+    >>> print(rule)
+    harm if one of 2 holds:
+      1. -dose >= -1
+      2. dose >= 5
+    otherwise fine
+    >>> rule.predict([[0], [3], [7]]).tolist()
+    ['harm', 'fine', 'harm']
+    """
+
+    classes: NDArray[Any]
+    pieces: tuple[Piece, ...]
+    otherwise: int | None = None
+    links: tuple[Link | None, ...] = ()
+
+    def __post_init__(self) -> None:
+        classes = np.array(self.classes)
+        classes.flags.writeable = False
+        object.__setattr__(self, "classes", classes)
+        object.__setattr__(self, "pieces", tuple(Piece(*piece) for piece in self.pieces))
+        object.__setattr__(self, "links", tuple(self.links))
+        if not self.pieces:
+            raise ValueError("pieces must not be empty")
+        first = self.pieces[0].polyhedron
+        for piece in self.pieces:
+            named = piece.polyhedron.n_features, piece.polyhedron.feature_names
+            if named != (first.n_features, first.feature_names):
+                raise ValueError("pieces must all have the same features")
+            if not 0 <= piece.place < len(classes):
+                raise ValueError(f"a piece has the place {piece.place} of {len(classes)} classes")
+            if len(piece.shares) != len(classes) * bool(self.pieces[0].shares):
+                raise ValueError("pieces must have a share for each class, or none must have any")
+        if self.otherwise is not None and not 0 <= self.otherwise < len(classes):
+            raise ValueError(f"otherwise is the place {self.otherwise} of {len(classes)} classes")
+        if len(self.links) not in (0, len(classes)):
+            raise ValueError(f"links must have {len(classes)} items, or none")
+        if self.otherwise is None and None in self.links:
+            raise ValueError("links must be given for every class where nothing is otherwise")
+
+    @classmethod
+    def inside(
+        cls, classes: ArrayLike, place: int, *polyhedra: Polyhedron, link: Link | None = None
+    ) -> Rule:
+        """The rule of two classes, one of which is the union of polyhedra.
+
+        Parameters
+        ----------
+        classes : array-like of shape (2,)
+        place : {0, 1}
+            Of the class of the rows inside.
+        *polyhedra : Polyhedron
+        link : Link, optional
+            How scores become probabilities of the class inside.
+
+        Examples
+        --------
+        >>> from polyceptron import Polyhedron
+        >>> print(Rule.inside(["out", "in"], 1, Polyhedron([[1, 0], [0, 1]], [0, 0])))
+        in if all 2 hold:
+          x0 >= 0
+          x1 >= 0
+        otherwise out
+        """
+        links = () if link is None else (link, None) if place == 0 else (None, link)
+        return cls(np.asarray(classes), tuple(Piece(p, place) for p in polyhedra), 1 - place, links)
+
+    # --- what it is made of -----------------------------------------------------------
+
+    @property
+    def n_features(self) -> int:
+        """The number of columns of the rows."""
+        return self.pieces[0].polyhedron.n_features
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """What the columns are called, if that is known."""
+        return self.pieces[0].polyhedron.feature_names
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the columns are called: x0, x1, ... where nobody has said."""
+        return self.feature_names or tuple(f"x{j}" for j in range(self.n_features))
+
+    @property
+    def labels(self) -> list[Any]:
+        """The classes as plain values of Python."""
+        labels: list[Any] = self.classes.tolist()
+        return labels
+
+    @cached_property
+    def polyhedra(self) -> dict[Any, tuple[Polyhedron, ...]]:
+        """For each class that has any, the polyhedra whose union it is."""
+        found: dict[Any, tuple[Polyhedron, ...]] = {}
+        for place, label in enumerate(self.labels):
+            union = tuple(piece.polyhedron for piece in self.pieces if piece.place == place)
+            if union:
+                found[label] = union
+        return found
+
+    @cached_property
+    def inside_place(self) -> int | None:
+        """The place of the only class that has polyhedra, all others being outside of them."""
+        places = {piece.place for piece in self.pieces}
+        return self.pieces[0].place if self.otherwise is not None and len(places) == 1 else None
+
+    @property
+    def is_partition(self) -> bool:
+        """Whether the pieces share out the space, as the leaves of a tree do."""
+        return self.otherwise is None and not self.links
+
+    @property
+    def is_most_probable(self) -> bool:
+        """Whether the answer is the class that its own pieces make most probable."""
+        return self.otherwise is None and bool(self.links)
+
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether `predict_proba` has an answer."""
+        return bool(self.links) or bool(self.pieces[0].shares)
+
+    def renamed(self, names: Any) -> Rule:
+        """The same rule, its features called otherwise."""
+        names = None if names is None else tuple(names)
+        return replace(
+            self,
+            pieces=tuple(
+                piece._replace(polyhedron=Polyhedron(piece.polyhedron.W, piece.polyhedron.b, names))
+                for piece in self.pieces
+            ),
+        )
+
+    # --- answers ----------------------------------------------------------------------
+
+    def scores(self, X: Any, n_jobs: int | None = 1) -> Floats:
+        """h(x) of every row by every piece; a piece contains the row where it is at least 0.
+
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+        n_jobs : int or None, default=1
+            Threads for many rows; None is all cores. Answers do not depend on it.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_pieces)
+        """
+        rows = self._rows(X)
+        return np.column_stack([_least(rows, piece.polyhedron, n_jobs) for piece in self.pieces])
+
+    def decide(self, X: Any, *, faces: bool = False, n_jobs: int | None = 1) -> Decision:
+        """The answer to every row, and what it rests on.
+
+        Parameters
+        ----------
+        X, n_jobs : as for `scores`
+        faces : bool, default=False
+            Find the face of least margin, too.
+
+        Returns
+        -------
+        Decision
+        """
+        rows = self._rows(X)
+        if self.is_most_probable:
+            odds = self._log_odds(rows, n_jobs)
+            place = odds.argmax(axis=1)
+            piece = self._best_of(rows, place, n_jobs)
+            decision = Decision(place, piece, odds[np.arange(len(place)), place])
+        else:
+            piece, h = self._deciding(rows, n_jobs)
+            place = np.array([one.place for one in self.pieces], np.intp)[piece]
+            if self.otherwise is None:
+                answer = np.array([one.shares[one.place] for one in self.pieces if one.shares])
+                score = answer[piece] if answer.size else h
+            else:
+                place, score = np.where(h >= 0, place, self.otherwise), self._signed(h)
+            decision = Decision(place, piece, score)
+        return self._with_faces(rows, decision) if faces else decision
+
+    def decision_function(self, X: Any, n_jobs: int | None = 1) -> Floats:
+        """Signed scores as scikit-learn has them.
+
+        Of two classes, h(x) with the sign that the second is positive; of more, a column for each:
+        its log-odds where it has a link, else the score of the best of its pieces.
+
+        Parameters
+        ----------
+        X, n_jobs : as for `scores`
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+        """
+        rows = self._rows(X)
+        if self.inside_place is not None and len(self.classes) == 2:
+            return self._signed(self._best(rows, n_jobs)[1])
+        return self._log_odds(rows, n_jobs) if self.links else self._by_class(rows, n_jobs)
+
+    def predict(self, X: Any, n_jobs: int | None = 1) -> NDArray[Any]:
+        """The label of every row.
+
+        Parameters
+        ----------
+        X, n_jobs : as for `scores`
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        inside = self.inside_place
+        if inside is None:
+            return np.asarray(self.classes[self.decide(X, n_jobs=n_jobs).place])
+        # Without the arrays of places, which would take a tenth of the time.
+        h = self._best(self._rows(X), n_jobs)[1]
+        return np.where(h >= 0, self.classes[inside], self.classes[self.otherwise])
+
+    def predict_proba(self, X: Any, n_jobs: int | None = 1) -> Floats:
+        """The probability of each class.
+
+        Parameters
+        ----------
+        X, n_jobs : as for `scores`
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Columns in the order of the classes.
+        """
+        self._check_probabilities()
+        rows = self._rows(X)
+        if not self.links:
+            shares = np.array([piece.shares for piece in self.pieces])
+            return np.asarray(shares[self._deciding(rows, n_jobs)[0]])
+        if self.inside_place is None:
+            each = self._each(rows, n_jobs)
+            return np.asarray(each / each.sum(axis=1, keepdims=True))
+        return self._in_order(self._link().both(self._best(rows, n_jobs)[1]))
+
+    def predict_log_proba(self, X: Any, n_jobs: int | None = 1) -> Floats:
+        """The logarithm of `predict_proba`, exact where the link allows it.
+
+        Parameters
+        ----------
+        X, n_jobs : as for `scores`
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        self._check_probabilities()
+        if not self.links or self.inside_place is None:
+            with np.errstate(divide="ignore"):
+                return np.log(self.predict_proba(X, n_jobs))
+        return self._in_order(self._link().logarithms(self._best(self._rows(X), n_jobs)[1]))
+
+    def _rows(self, X: Any) -> Any:
+        """The rows as the kernels take them: validated arrays as they are."""
+        if is_kernel_ready(X) and X.shape[1] == self.n_features:
+            return X
+        return as_rows(X, self.n_features, self.feature_names)
+
+    def _best(self, rows: Any, n_jobs: int | None) -> tuple[Places, Floats]:
+        """The piece of the greatest score, the first of equals, and that score."""
+        best = _least(rows, self.pieces[0].polyhedron, n_jobs)
+        piece = np.zeros(len(best), np.intp)
+        for number, other in enumerate(self.pieces[1:], 1):
+            h = _least(rows, other.polyhedron, n_jobs)
+            better = h > best
+            np.putmask(piece, better, number)
+            np.putmask(best, better, h)
+        return piece, best
+
+    def _deciding(self, rows: Any, n_jobs: int | None) -> tuple[Places, Floats]:
+        """The piece that the answer rests on, and its score; without scores in a tree."""
+        if self.inside_place is not None:
+            return self._best(rows, n_jobs)
+        if self._splits and self.pieces[0].shares:
+            piece = self._routed(rows)
+            return piece, np.zeros(len(piece))
+        h = self.scores(rows, n_jobs)
+        piece = np.where(h >= 0, np.inf, h).argmax(axis=1)
+        return piece, h[np.arange(len(h)), piece]
+
+    @cached_property
+    def _splits(self) -> dict[tuple[int, int], int]:
+        """Where the pieces are the leaves of a tree in preorder, how it shares out rows; else {}.
+
+        Of the pieces from `start` that agree in their first `depth` faces, those from
+        ``_splits[start, depth]`` on have the next one the other way round.
+        """
+        splits: dict[tuple[int, int], int] = {}
+        if not self.is_partition:
+            return splits
+        faces = [np.column_stack([one.polyhedron.W, one.polyhedron.b]) for one in self.pieces]
+        waiting = [(0, len(faces), 0)]
+        while waiting:
+            start, stop, depth = waiting.pop()
+            here = faces[start:stop]
+            if stop - start == 1 and len(here[0]) == depth:
+                continue
+            if any(len(one) <= depth for one in here):
+                return {}
+            same = [np.array_equal(one[depth], here[0][depth]) for one in here]
+            n = sum(same)
+            other = [np.array_equal(one[depth], -here[0][depth]) for one in here]
+            if not (0 < n < len(here) and all(same[:n]) and all(other[n:])):
+                return {}
+            splits[start, depth] = start + n
+            waiting += [(start, start + n, depth + 1), (start + n, stop, depth + 1)]
+        return splits
+
+    def _routed(self, rows: Any) -> Places:
+        """The leaf of every row: test by test, each for the rows that come to it."""
+        piece = np.zeros(rows.shape[0], np.intp)
+        waiting = [(0, len(self.pieces), 0, np.arange(rows.shape[0]))]
+        while waiting:
+            start, stop, depth, here = waiting.pop()
+            if stop - start == 1 or not len(here):
+                piece[here] = start
+                continue
+            one, test = self.pieces[start].polyhedron, slice(depth, depth + 1)
+            passed = scores(rows[here] if depth else rows, one.W[test], one.b[test])[:, 0] >= 0
+            middle = self._splits[start, depth]
+            waiting.append((start, middle, depth + 1, here[passed]))
+            waiting.append((middle, stop, depth + 1, here[~passed]))
+        return piece
+
+    def _by_class(self, rows: Any, n_jobs: int | None) -> Floats:
+        """The score of the best piece of each class; minus infinity for a class without any."""
+        found = np.full((rows.shape[0], len(self.classes)), -np.inf)
+        for piece in self.pieces:
+            h = _least(rows, piece.polyhedron, n_jobs)
+            np.maximum(found[:, piece.place], h, out=found[:, piece.place])
+        return found
+
+    def _best_of(self, rows: Any, place: Places, n_jobs: int | None) -> Places:
+        """The best piece of the class at this place, for each row."""
+        own = np.array([piece.place for piece in self.pieces])
+        if np.array_equal(own, np.arange(len(self.classes))):
+            return place
+        h = self.scores(rows, n_jobs)
+        return np.asarray(np.where(own[None, :] == place[:, None], h, -np.inf).argmax(axis=1))
+
+    def _link(self) -> Link:
+        """That of the only class with polyhedra."""
+        link = self.links[self.pieces[0].place]
+        assert link is not None
+        return link
+
+    def _in_order(self, both: tuple[Floats, Floats]) -> Floats:
+        """Columns of outside and inside in the order of two classes."""
+        return np.column_stack(both if self.inside_place == 1 else both[::-1])
+
+    def _each(self, rows: Any, n_jobs: int | None) -> Floats:
+        """The probability of every class by its own pieces."""
+        h = self._by_class(rows, n_jobs)
+        columns = [link.both(h[:, j])[1] for j, link in enumerate(self.links) if link is not None]
+        return np.column_stack(columns)
+
+    def _log_odds(self, rows: Any, n_jobs: int | None) -> Floats:
+        each = self._each(rows, n_jobs)
+        odds: Floats = np.log(each) - np.log1p(-each)
+        return odds
+
+    def _signed(self, h: Floats) -> Floats:
+        """H with the sign that the second of two classes is positive."""
+        return -h if len(self.classes) == 2 and self.otherwise == 1 else h
+
+    def _with_faces(self, rows: Any, decision: Decision) -> Decision:
+        face = np.zeros(len(decision.place), np.intp)
+        slack = np.zeros(len(decision.place))
+        for number in np.unique(decision.piece):
+            here = np.flatnonzero(decision.piece == number)
+            part = self.pieces[number].polyhedron
+            margins = scores(rows[here], part.W, part.b)
+            face[here], slack[here] = margins.argmin(axis=1), margins.min(axis=1)
+        return decision._replace(face=face, slack=slack)
+
+    def _check_probabilities(self) -> None:
+        if not self.has_probabilities:
+            raise ValueError("this rule has no probabilities: its learner gives scores only")
+
+    # --- as a value -------------------------------------------------------------------
+
+    def to_text(self, digits: int = 3) -> str:
+        """The rule in words: the inequalities of each class, and what holds otherwise.
+
+        Parameters
+        ----------
+        digits : int, default=3
+            Significant digits of the numbers.
+
+        Returns
+        -------
+        str
+        """
+        lines = []
+        for label, union in self.polyhedra.items():
+            lines += _as_text(label, union, digits)
+        if self.otherwise is not None:
+            lines.append(f"otherwise {show_label(self.labels[self.otherwise])}")
+        elif self.links:
+            lines.append("where none or several hold, the class that is most probable")
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def __repr__(self) -> str:
+        shown = ", ".join(
+            f"{label!r}: {len(union)} x {[part.n_faces for part in union]}"
+            for label, union in self.polyhedra.items()
+        )
+        return f"<Rule of {len(self.classes)} classes, {self.n_features} features; {shown}>"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Rule):
+            return NotImplemented
+        return (
+            self.classes.dtype.kind == other.classes.dtype.kind
+            and np.array_equal(self.classes, other.classes)
+            and self.pieces == other.pieces
+            and self.otherwise == other.otherwise
+            and self.links == other.links
+        )
+
+    def __hash__(self) -> int:
+        return hash((tuple(self.labels), self.pieces, self.otherwise, self.links))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Rule, (self.classes, self.pieces, self.otherwise, self.links)
+
+
+def as_rule(model: Any, name: str = "model", error: type[Exception] = ValueError) -> Rule:
+    """The rule of a model, whatever kind it is.
+
+    Parameters
+    ----------
+    model : fitted learner, Rule or Polyhedron
+        A polyhedron has the classes "inside" and "outside".
+    name : str
+        What the argument is called, for the error.
+    error : type of Exception
+        What to raise where there is no rule.
+
+    Returns
+    -------
+    Rule
+
+    Examples
+    --------
+    >>> from polyceptron import Polyhedron
+    >>> print(as_rule(Polyhedron([[1.0]], [-2.0], ["age"])))
+    inside if this holds:
+      age >= 2
+    otherwise outside
+    """
+    if isinstance(model, Rule):
+        return model
+    if isinstance(model, Polyhedron):
+        return Rule.inside(["inside", "outside"], 0, model)
+    wanted = f"{name} must be a fitted learner of polyceptron, a Rule or a Polyhedron; got"
+    if isinstance(model, type) or not hasattr(model, "predict"):
+        raise error(f"{wanted} {model!r:.200}")
+    rule = getattr(model, "rule_", None)
+    if not isinstance(rule, Rule):
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(model)
+        raise error(
+            f"{wanted} a {type(model).__name__}. Of a pipeline, give the last step, and rows as it "
+            "sees them"
+        )
+    return rule
+
+
+def show_label(label: Any) -> str:
+    """A label that cannot be taken for anything else: numbers bare, all others as names."""
+    return str(label) if isinstance(label, int | float | np.number) else quoted(str(label))
+
+
+def _least(rows: Any, polyhedron: Polyhedron, n_jobs: int | None) -> Floats:
+    """h(x) of every row by one polyhedron."""
+    h, finite = decide(rows, polyhedron.W, polyhedron.b, n_jobs)
+    return h if finite else polyhedron.decision(rows)  # which mends overflow
+
+
+def _as_text(label: Any, union: Sequence[Polyhedron], digits: int) -> list[str]:
+    name, n = show_label(label), len(union)
+    if n == 1:
+        how = "this holds" if union[0].n_faces == 1 else f"all {union[0].n_faces} hold"
+        faces = union[0].to_text(digits).splitlines()
+        return [f"{name} if {how}:", *(f"  {face}" for face in faces)]
+    lines = [f"{name} if one of {n} holds:"]
+    for number, part in enumerate(union, 1):
+        first, *rest = part.to_text(digits).splitlines()
+        indent = " " * len(f"  {number}. ")
+        lines += [f"  {number}. {first}", *(f"{indent}and {face}" for face in rest)]
+    return lines
