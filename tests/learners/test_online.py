@@ -315,6 +315,19 @@ class TestPartialFit:
         assert_same_hyperplanes(whole, parts)
         assert parts.n_iter_ == len(edges) + 1
 
+    @pytest.mark.parametrize("weight", [None, np.arange(200) % 3])
+    def test_a_class_of_no_weight_is_not_there(self, weight):
+        found = paper(average=True, class_weight={-1: 0.0})
+        found.partial_fit(self.X, self.Y, classes=[-1, 1], sample_weight=weight)
+        kept = self.Y == 1
+        expected = paper(average=True).partial_fit(
+            self.X[kept],
+            self.Y[kept],
+            classes=[-1, 1],
+            sample_weight=None if weight is None else weight[kept],
+        )
+        assert_same_hyperplanes(found, expected)
+
     def test_real_numbers(self):
         X, y = make_dataset1(random_state=0, return_X_y=True)
         whole = paper().partial_fit(X, y, classes=[-1, 1])

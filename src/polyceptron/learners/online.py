@@ -221,6 +221,10 @@ class OnlinePolyceptron(IteratedClassifier, FitsBlocks):
     def _continued(self, X: Any, y: Any, sample_weight: Any, labels: Any) -> TrainingData:
         """These rows as the next of a stream: labels and coordinates are those of before."""
         first = not hasattr(self, "polyhedron_")
+        if isinstance(self.class_weight, dict) and 0 in self.class_weight.values():
+            away = [label for label, weight in self.class_weight.items() if weight == 0]
+            given = 1.0 if sample_weight is None else np.asarray(sample_weight)
+            sample_weight = np.where(np.isin(y, away), 0.0, given)  # they are no rows
         source = self._source(X, y, sample_weight, classes=labels, reset=first)
         inside = self._choose_inside(labels)
         if first and source.n_samples == 0:
