@@ -388,7 +388,8 @@ def test_lost_workers_do_not_show_and_a_fit_without_any_keeps_its_checkpoint(mon
     assert not hasattr(model, "coef_")
     assert checkpoint.path.exists()
     steps = []
-    monkeypatch.setattr(solver.Progress, "step", lambda *at: steps.append(at[2]))
+    monkeypatch.setattr(solver.PrintedProgress, "on_step", lambda *at: steps.append(at[2]))
+    model.set_params(verbose=1)
     same(model.fit_blocks(source), expected)  # goes on, and in memory at that
     assert steps[0] == 4
 

@@ -68,10 +68,7 @@ def source_of(
     >>> from polyceptron.datasets import make_dataset1
     >>> X, y = make_dataset1(random_state=0, return_X_y=True)
     >>> lazy = da.from_array(X, chunks=(500, 2)), da.from_array(y, chunks=500)
-    >>> with (
-    ...     Client(n_workers=1, processes=False, dashboard_address="127.0.0.1:0") as client,
-    ...     source_of(*lazy, client=client) as rows,
-    ... ):
+    >>> with Client(processes=False, dashboard_address=None), source_of(*lazy) as rows:
     ...     model = BatchPolyceptron(random_state=0).fit_blocks(rows)
     >>> model.score(X, y) > 0.97
     True
@@ -104,11 +101,12 @@ class DaskSource(Source):
             raise SourceError("X has no rows")
         labels = [fact.labels for fact in facts if fact.n_rows]
         self.classes = np.unique(np.concatenate(labels)) if known is None else known
-        for fact in facts:
-            if not np.isin(fact.labels, self.classes).all():
-                all_classes = f"not all among the classes {self.classes.tolist()!r}"
-                found = f"the labels {fact.labels.tolist()!r} are {all_classes}"
-                raise SourceError(f"partition {fact.number}: {found}")
+        for number, _, _, found, *_ in facts:
+            if not np.isin(found, self.classes).all():
+                classes = f"not all among the classes {self.classes.tolist()!r}"
+                raise SourceError(
+                    f"partition {number}: the labels {found.tolist()!r} are {classes}"
+                )
         size = rows_of_blocks(self.n_features)
         edges = np.concatenate([[0], np.cumsum(lengths)])
         starts = [np.arange(a, b, size, dtype=np.int64) for a, b in pairwise(edges)]
