@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from polyceptron import datasets, explain, export, geometry, plots
+    from polyceptron.data.open import open_blocks
     from polyceptron.learners import (
         OC1,
         PCSLP,
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from polyceptron.optim.checkpoint import Checkpoint, CheckpointError
     from polyceptron.polyhedron import Polyhedron
     from polyceptron.rule import Rule
-    from polyceptron.sources import open_blocks
 
 __version__ = "0.1.0"
 
@@ -70,7 +70,7 @@ _HOME = {
     "export": "polyceptron.export",
     "geometry": "polyceptron.geometry",
     "load_model": "polyceptron.model_file",
-    "open_blocks": "polyceptron.sources",
+    "open_blocks": "polyceptron.data.open",
     "plots": "polyceptron.plots",
     "save_model": "polyceptron.model_file",
 }

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import nnls
 
-from polyceptron import BatchPolyceptron, Polyhedron, geometry
+from polyceptron import Polyhedron, geometry
 from polyceptron.geometry import (
     GeometryError,
     bounding_box,
@@ -25,6 +25,7 @@ from polyceptron.geometry import (
     volume,
     without_redundant,
 )
+from polyceptron.rule import Rule, as_rule
 
 SQUARE = Polyhedron([[1, 0], [0, 1], [-1, 0], [0, -1]], [0, 0, 1, 1], ["age", "bmi"])
 CORNER = Polyhedron([[1, 0], [0, 1]], [0, 0], ["age", "bmi"])
@@ -70,6 +71,7 @@ def random_polyhedron(rng, most_features=8):
 
 
 class TestProject:
+    @settings(max_examples=40)
     @given(polyhedra(), st.data())
     def test_is_inside_and_optimal(self, P, data):
         assume(not is_empty(P))
@@ -151,6 +153,7 @@ def assert_nearest(P, x, new, weights, scale):
 
 
 class TestDistance:
+    @settings(max_examples=40)
     @given(polyhedra(), st.data())
     def test_is_that_of_the_projection(self, P, data):
         assume(not is_empty(P))
@@ -185,6 +188,7 @@ class TestBall:
         else:
             assert nearest >= -1e-9 * scale
 
+    @settings(max_examples=40)
     @given(polytopes(), st.integers(0, 2**32 - 1))
     def test_no_other_point_is_deeper(self, made, seed):
         P, _ = made
@@ -242,6 +246,7 @@ class TestEmptyAndBounded:
             assert is_empty(P) is empty
             assert is_bounded(P) is bounded
 
+    @settings(max_examples=40)
     @given(polyhedra(WHOLE), st.integers(-100, 100), st.data())
     def test_units_do_not_matter(self, P, exponent, data):
         units = 2.0 ** data.draw(
@@ -251,12 +256,14 @@ class TestEmptyAndBounded:
         assert is_empty(scaled) == is_empty(P)
         assert is_bounded(scaled) == is_bounded(P)
 
+    @settings(max_examples=40)
     @given(polytopes())
     def test_polytopes(self, made):
         P, _ = made
         assert not is_empty(P)
         assert is_bounded(P)
 
+    @settings(max_examples=40)
     @given(polyhedra())
     def test_as_the_box_says(self, P):
         assume(not is_empty(P))
@@ -268,6 +275,7 @@ class TestEmptyAndBounded:
 
 
 class TestBoundingBox:
+    @settings(max_examples=40)
     @given(polytopes())
     def test_holds_the_vertices_tightly(self, made):
         P, _ = made
@@ -298,6 +306,7 @@ class TestBoundingBox:
 
 
 class TestRedundancy:
+    @settings(max_examples=40)
     @given(polyhedra(), st.integers(0, 2**32 - 1))
     def test_changes_nothing(self, P, seed):
         fewer = without_redundant(P)
@@ -308,6 +317,7 @@ class TestRedundancy:
         clear = np.abs(P.distance(X)).min(axis=1) > 1e-5
         np.testing.assert_array_equal(P.contains(X)[clear], fewer.contains(X)[clear])
 
+    @settings(max_examples=40)
     @given(polytopes())
     def test_what_is_kept_is_needed(self, made):
         P, _ = made
@@ -364,6 +374,7 @@ class TestRedundancy:
 
 
 class TestVertices:
+    @settings(max_examples=40)
     @given(polytopes())
     def test_are_on_as_many_faces_as_there_are_features(self, made):
         P, _ = made
@@ -476,9 +487,9 @@ class TestSample:
         assert sample(SQUARE, 0).shape == (0, 2)
 
     def test_many_features(self):
-        eye = np.eye(30)
-        P = Polyhedron(np.vstack([eye, -eye]), np.ones(60))
-        X = sample(P, 500, random_state=0)
+        eye = np.eye(20)
+        P = Polyhedron(np.vstack([eye, -eye]), np.ones(40))
+        X = sample(P, 400, random_state=0)
         assert P.contains(X).all()
         assert np.abs(X.mean()) < 0.05
         assert X.var() == pytest.approx(1 / 3, abs=0.03)
@@ -495,8 +506,15 @@ class TestSample:
             sample(CORNER, 3, box=(-2, -1))
 
 
+def test_of_models():
+    one = as_rule(SQUARE)
+    assert volume(one) == volume(polyhedron=one) == volume(SQUARE)
+    assert distance(one, [2.0, 0.5], weights=[4, 1]) == 2.0
+    with pytest.raises(GeometryError, match="the model has 2 polyhedra: ask one of them"):
+        volume(Rule.inside([0, 1], 1, SQUARE, SQUARE))
+
+
 @pytest.mark.parametrize("name", sorted(set(geometry.__all__) - {"Ball", "GeometryError"}))
-def test_a_model_is_refused_with_advice(name):
-    model = BatchPolyceptron(1, random_state=0).fit([[0.0], [1.0]], [0, 1])
-    with pytest.raises(TypeError, match=r"model\.polyhedron_; got BatchPolyceptron"):
-        getattr(geometry, name)(model)
+def test_what_is_no_model_is_refused(name):
+    with pytest.raises(TypeError, match=r"polyhedron must be a fitted learner .* or a Polyhedron"):
+        getattr(geometry, name)(np.eye(2))

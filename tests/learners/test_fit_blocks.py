@@ -21,16 +21,15 @@ from polyceptron import (
     Polyhedron,
     open_blocks,
 )
+from polyceptron.data.arrays import ArraySource
 from polyceptron.data.blocks import OrderedSum, rows_of_blocks
+from polyceptron.data.files import ArrayFile, FileSource, StreamBlocks
 from polyceptron.data.scaling import Coordinates, EndsOf, identity
-from polyceptron.data.source import View
+from polyceptron.data.source import SourceError, View
 from polyceptron.data.visits import visits
 from polyceptron.learners.polyceptron import sample
 from polyceptron.optim.criterion import gradient
 from polyceptron.optim.planes import Planes
-from polyceptron.sources import ArraySource, FileSource, SourceError
-from polyceptron.sources._files import ArrayFile
-from polyceptron.sources._stream import StreamBlocks
 
 NAMES = ("a", "b", "c", "d")
 
@@ -135,7 +134,7 @@ def test_many_blocks_of_float32(dtype, tmp_path, monkeypatch):
     np.save(tmp_path / "X.npy", X)
     np.save(tmp_path / "y.npy", y)
     small_blocks(monkeypatch, 16)
-    monkeypatch.setattr("polyceptron.sources._files.rows_of_blocks", lambda _: 16)
+    monkeypatch.setattr("polyceptron.data.files.rows_of_blocks", lambda _: 16)
     expected = fit(quick(BatchPolyceptron, max_iter=5), X, y)
     model = quick(BatchPolyceptron, max_iter=5)
     with pytest.warns(match="did not converge"):

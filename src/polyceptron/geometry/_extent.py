@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from polyceptron.geometry._faces import FAR, Faces, GeometryError, empty, question, unit_faces
 from polyceptron.geometry._nearest import EPS, Shortest, shortest, unlimited
+from polyceptron.geometry.faces import FAR, GeometryError, UnitFaces, empty, question, unit_faces
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.utils.types import Floats
 
@@ -24,17 +24,17 @@ class Ball(NamedTuple):
     radius: float
 
 
-class Frame(NamedTuple):
+class BalancedFaces(NamedTuple):
     """Unit faces in coordinates y = x / columns, in which no feature has a scale of its own.
 
     For questions about the set whose answer does not depend on units.
     """
 
-    faces: Faces
+    faces: UnitFaces
     columns: Floats
 
 
-def balanced(polyhedron: Polyhedron) -> Frame:
+def balanced(polyhedron: Polyhedron) -> BalancedFaces:
     """Divide features by their scale, which the faces show.
 
     Coefficients have a geometric mean of one in every row and column (Curtis and Reid, 1972):
@@ -51,7 +51,7 @@ def balanced(polyhedron: Polyhedron) -> Frame:
     # By powers of two, which change no digit.
     exponents = np.rint(columns).astype(int)
     scaled = np.ldexp(A, -exponents)
-    return Frame(unit_faces(scaled, b), np.ldexp(1.0, -exponents))
+    return BalancedFaces(unit_faces(scaled, b), np.ldexp(1.0, -exponents))
 
 
 @question
@@ -71,9 +71,17 @@ def is_empty(polyhedron: Polyhedron) -> bool:
     return nearest_origin(balanced(polyhedron).faces).z is None
 
 
-def nearest_origin(faces: Faces) -> Shortest:
+def nearest_origin(faces: UnitFaces) -> Shortest:
     """The point of a set that is nearest to the origin, or the faces in conflict."""
     return shortest(unlimited(faces.A, -faces.b))
+
+
+def some_point(faces: UnitFaces, n_faces: int) -> Floats:
+    """The point of a set that is nearest to the origin, or an error that says what excludes it."""
+    start = nearest_origin(faces)
+    if start.z is None:
+        raise empty(start.support.tolist(), n_faces)
+    return start.z
 
 
 @question
@@ -139,13 +147,10 @@ def chebyshev_ball(polyhedron: Polyhedron) -> Ball:
             sizes.min(initial=FAR) if sizes.size else 1
         )
         return Ball(outward.z * steps, np.inf)
-    start = nearest_origin(faces)
-    if start.z is None:
-        raise empty(start.support.tolist(), polyhedron.n_faces)
-    return _widest(faces, start.z, outward.support)
+    return _widest(faces, some_point(faces, polyhedron.n_faces), outward.support)
 
 
-def _widest(faces: Faces, start: Floats, opposed: NDArray[np.intp]) -> Ball:
+def _widest(faces: UnitFaces, start: Floats, opposed: NDArray[np.intp]) -> Ball:
     """Solve the linear program around ever better centres, at the scale of the ball."""
     best = Ball(start, max(0.0, float((faces.A @ start + faces.b).min())))
     # The ball lies between these faces, and is no wider than their distances to any point.
@@ -211,15 +216,13 @@ def bounding_box(polyhedron: Polyhedron) -> tuple[Floats, Floats]:
     (array([0., 0.]), array([1., 2.]))
     """
     frame = balanced(polyhedron)
-    start = nearest_origin(frame.faces)
-    if start.z is None:
-        raise empty(start.support.tolist(), polyhedron.n_faces)
-    A, slack = frame.faces.A, frame.faces.A @ start.z + frame.faces.b
+    start = some_point(frame.faces, polyhedron.n_faces)
+    A, slack = frame.faces.A, frame.faces.A @ start + frame.faces.b
     # What is left of a slack of zero by rounding would be a scale of its own.
-    rounding = 16 * EPS * (np.abs(A) @ np.abs(start.z) + np.abs(frame.faces.b))
+    rounding = 16 * EPS * (np.abs(A) @ np.abs(start) + np.abs(frame.faces.b))
     slack = np.where(slack <= rounding, 0.0, slack)
     sides = np.array([
-        [start.z[j] + sign * _least(A, slack, j, sign) for sign in (1.0, -1.0)]
+        [start[j] + sign * _least(A, slack, j, sign) for sign in (1.0, -1.0)]
         for j in range(A.shape[1])
     ])  # fmt: skip
     lower, upper = (sides * frame.columns[:, None]).T

@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import import_module
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -144,16 +145,9 @@ def _digest(raw: Any) -> str:
 @lru_cache(maxsize=1)
 def source_digest() -> str:
     """Of the code that results come from: all of the package but what only shows them."""
-    digest = hashlib.sha256()
-    for name, content in sorted(_sources(files("polyceptron"))):
-        digest.update(f"{name}\n".encode() + content)
+    root, digest = Path(str(files("polyceptron"))), hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        name = path.relative_to(root)
+        if name.parts[0] not in ("cli", "plots", "paper"):
+            digest.update(f"{name.as_posix()}\n".encode() + path.read_bytes())
     return digest.hexdigest()
-
-
-def _sources(folder: Any, prefix: str = "") -> Iterator[tuple[str, bytes]]:
-    for entry in folder.iterdir():
-        name = f"{prefix}{entry.name}"
-        if entry.is_dir() and name not in ("cli", "plots", "paper", "__pycache__"):
-            yield from _sources(entry, f"{name}/")
-        elif entry.name.endswith(".py"):
-            yield name, entry.read_bytes()

@@ -12,7 +12,7 @@ from polyceptron.datasets import load_cycle
 from polyceptron.paper.convergence import exact
 from polyceptron.paper.convergence.exact import Fate, LabelledPoint, Weights
 
-Search = tuple[str, dict[str, Any]]
+SearchTask = tuple[str, dict[str, Any]]
 """What is done, and its arguments: the beginning of its record."""
 
 VARIANTS = ("smallest", "no ties", "trap")
@@ -25,13 +25,13 @@ _VALUES = {
 }
 
 
-def _cycles(d: int, N: int, K: int, reach: int, starts: str = "unit") -> Search:
+def _cycles(d: int, N: int, K: int, reach: int, starts: str = "unit") -> SearchTask:
     return "cycles", {"d": d, "N": N, "K": K, "reach": reach, "starts": starts}
 
 
-def list_searches(*, quick: bool) -> list[Search]:
+def list_searches(*, quick: bool) -> list[SearchTask]:
     """The searches of a study, in order."""
-    found: list[Search] = [("replay", {"variant": variant}) for variant in VARIANTS]
+    found: list[SearchTask] = [("replay", {"variant": variant}) for variant in VARIANTS]
     found += [
         _cycles(1, 2, 2, 3),
         _cycles(1, 3, 2, 1),
@@ -54,7 +54,7 @@ def list_searches(*, quick: bool) -> list[Search]:
     ]
 
 
-def run_search(search: Search, seed: int) -> dict[str, Any]:
+def run_search(search: SearchTask, seed: int) -> dict[str, Any]:
     """Do one search: its record."""
     name, arguments = search
     kinds: dict[str, Callable[..., dict[str, Any]]] = {
@@ -94,8 +94,7 @@ def _count_cycles(d: int, N: int, K: int, reach: int, starts: str) -> dict[str, 
     """Every separable set in every order from every start: how many never converge."""
     runs = linear = cycles = linear_cycles = without_ties = longest = 0
     smallest: tuple[Any, ...] | None = None
-    for rows in exact.separable_rows(d, N, K, reach):
-        one = exact.is_separable(rows, 1, reach)
+    for rows, one in exact.separable_rows(d, N, K, reach):
         for order in itertools.permutations(rows):
             for start in _starts(starts, d, K):
                 fate = exact.follow(start, order)

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from polyceptron.paper.convergence.runs import ORDERS, Cell, RunKey, RunResult, run_once
-from polyceptron.paper.convergence.searches import Search, list_searches, run_search
+from polyceptron.paper.convergence.runs import ORDERS, Cell, RunKey, RunResult, measure_run
+from polyceptron.paper.convergence.searches import SearchTask, list_searches, run_search
 from polyceptron.paper.processes import in_processes
 from polyceptron.paper.results_log import Result, ResultsLog, package_versions, read_results
 
@@ -133,7 +133,7 @@ def run_study(
             for hunt in hunts
             if not any(_is_of(record, hunt) for record in searched.results)
         ]
-        calls += [(run_once, key, seed, limit) for key in keys if key not in known]
+        calls += [(measure_run, key, seed, limit) for key in keys if key not in known]
         total = len(keys) + len(hunts)
         say = progress or (lambda _done, _total: None)
         say(total - len(calls), total)
@@ -146,7 +146,7 @@ def run_study(
         return Study(ran.header, ran.results, searched.results)
 
 
-def _is_of(record: dict[str, Any], search: Search) -> bool:
+def _is_of(record: dict[str, Any], search: SearchTask) -> bool:
     name, arguments = search
     return record["search"] == name and arguments.items() <= record.items()
 

@@ -7,6 +7,7 @@ import io
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import Any
 
 # Figures are drawn in these colours, those of polyceptron.plots among them (Okabe & Ito, 2008),
@@ -17,33 +18,6 @@ VARIABLES = {
     BLUE: "--blue", VERMILLION: "--vermillion", GREEN: "--green", PURPLE: "--purple",
     ORANGE: "--orange", INK: "--ink", FAINT: "--faint", PAPER: "--paper", RULE: "--rule",
 }  # fmt: skip
-_RC = {
-    "svg.fonttype": "none",
-    "font.size": 9.5,
-    "axes.labelsize": 9.5,
-    "axes.titlesize": 9.5,
-    "xtick.labelsize": 8.5,
-    "ytick.labelsize": 8.5,
-    "text.color": INK,
-    "axes.labelcolor": INK,
-    "axes.edgecolor": FAINT,
-    "axes.linewidth": 0.8,
-    "axes.axisbelow": True,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "grid.color": RULE,
-    "grid.linewidth": 0.8,
-    "xtick.color": FAINT,
-    "xtick.labelcolor": INK,
-    "ytick.color": FAINT,
-    "ytick.labelcolor": INK,
-    "legend.frameon": False,
-    "legend.fontsize": 9,
-    "legend.borderaxespad": 0,
-    "path.simplify_threshold": 0.2,
-    "text.parse_math": False,
-    "axes.formatter.use_mathtext": False,
-}
 
 
 @dataclass(frozen=True)
@@ -76,7 +50,8 @@ def draw_chart(
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    with style.context(["default", {**_RC, "svg.hashsalt": name}]):
+    looks = str(files("polyceptron.paper.report").joinpath("figures.mplstyle"))
+    with style.context(["default", looks, {"svg.hashsalt": name}]):
         figure = Figure(figsize=size, layout="constrained", facecolor="none")
         FigureCanvasAgg(figure)  # measures text; no window, no state
         figure.get_layout_engine().set(w_pad=0.03, h_pad=0.03)
