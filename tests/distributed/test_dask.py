@@ -470,7 +470,7 @@ def test_classes_may_be_given_and_are_checked(one):
         assert source.classes.tolist() == [-1, 1]
     with pytest.raises(
         SourceError,
-        match=r"partition .: the labels \[-1, 1\] are not all among the classes \[1, 2\]",
+        match=r"partition .: the labels are \[-1, 1\], not all among the classes \[1, 2\]",
     ):
         source_of(rows, labels, client=one, classes=[1, 2])
 
