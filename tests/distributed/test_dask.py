@@ -388,7 +388,8 @@ def test_lost_workers_do_not_show_and_a_fit_without_any_keeps_its_checkpoint(mon
     assert not hasattr(model, "coef_")
     assert checkpoint.path.exists()
     steps = []
-    monkeypatch.setattr(solver.Progress, "step", lambda *at: steps.append(at[2]))
+    monkeypatch.setattr(solver.PrintedProgress, "on_step", lambda *at: steps.append(at[2]))
+    model.set_params(verbose=1)
     same(model.fit_blocks(source), expected)  # goes on, and in memory at that
     assert steps[0] == 4
 
@@ -469,7 +470,7 @@ def test_classes_may_be_given_and_are_checked(one):
         assert source.classes.tolist() == [-1, 1]
     with pytest.raises(
         SourceError,
-        match=r"partition .: the labels \[-1, 1\] are not all among the classes \[1, 2\]",
+        match=r"partition .: the labels are \[-1, 1\], not all among the classes \[1, 2\]",
     ):
         source_of(rows, labels, client=one, classes=[1, 2])
 

@@ -26,7 +26,6 @@ def lazy(method: Callable[[Any], Any], X: Any) -> Any:
     Returns
     -------
     Dask array for an array; Series or DataFrame with the index of X for a DataFrame
-        Shape, types and chunks are those of the answer.
 
     Examples
     --------

@@ -25,7 +25,6 @@ _MOST_LABELS = 100
 """A column with more different values is taken for something else than classes."""
 _SHARE = 0.6
 """Of a worker's memory: as much may be in use when rows are kept in the coordinates of learning."""
-
 NumberedRows = dict[int, LabelledRows]
 """Blocks of rows by their numbers among all, in rising order."""
 
@@ -64,10 +63,8 @@ def checked_rows(X: Any) -> Any:
         raise ValueError(f"X must be a 2-D Dask array or a Dask DataFrame; got {found}")
     for column, dtype in zip(X.columns, X.dtypes, strict=True):
         if getattr(dtype, "kind", "O") not in "biuf":
-            raise ValueError(
-                f"X, column {column!r}, must hold real numbers; got {dtype}: leave it out, or "
-                "encode it first"
-            )
+            found = f"got {dtype}: leave it out, or encode it first"
+            raise ValueError(f"X, column {column!r}, must hold real numbers; {found}")
     return X
 
 
@@ -114,9 +111,6 @@ def _delayed(collection: Any) -> list[Any]:
     return list(pieces.ravel() if isinstance(pieces, np.ndarray) else pieces)
 
 
-# --- on a worker -------------------------------------------------------------------------
-
-
 def prepare(number: int, X: Any, y: Any, weight: Any = None) -> Partition:
     """Check a partition and bring it into the form of the kernels."""
     where = f"partition {number}"
@@ -124,9 +118,8 @@ def prepare(number: int, X: Any, y: Any, weight: Any = None) -> Partition:
     given = np.ones(len(rows)) if weight is None else as_floats(weight, f"{where}: the weight")
     for name, column in [("y", labels), ("the weight", given)]:
         if column.shape != (len(rows),):
-            raise SourceError(
-                f"{where}: X has {len(rows)} rows, but {name} is of shape {column.shape}"
-            )
+            shape = f"but {name} is of shape {column.shape}"
+            raise SourceError(f"{where}: X has {len(rows)} rows, {shape}")
     codes, found = _coded(labels, where)
     wrong = ~(np.isfinite(given) & (given >= 0))
     _refuse(wrong, given, where, "a weight must be a finite number, at least 0")
@@ -181,10 +174,9 @@ def cut(
     found: NumberedRows = {}
     for part, once, first in zip(parts, facts, firsts, strict=True):
         if (part.facts.digest, *part.facts.labels) != (once.digest, *once.labels):
-            raise SourceError(
-                f"partition {once.number} came out different when it was computed again: "
-                "fix the seed of random rows, or persist or store them"
-            )
+            remedy = "fix the seed of random rows, or persist or store them"
+            other = "came out different when it was computed again for a lost worker"
+            raise SourceError(f"partition {once.number} {other}: {remedy}")
         code = np.searchsorted(classes, once.labels).astype(np.int8)
         codes = code[part.codes] if part.codes.size else part.codes
         edges = [*range(0, len(codes), rows_of_blocks(part.X.shape[1])), len(codes)]
@@ -208,10 +200,9 @@ def seen(rows: NumberedRows, view: View) -> dict[int, Block]:
 def reduced(
     rows: NumberedRows, kept: dict[int, Block], view: View, statistic: Callable[[Block], Adds]
 ) -> list[tuple[int, Adds]]:
-    """Sums of a statistic, under the number of the first block that they are over.
+    """Sums of a statistic over blocks that follow each other from the start of a run.
 
-    What can be added here are blocks that follow each other from the start of a run. The rest
-    waits for blocks that are elsewhere, since sums run in block order.
+    Other blocks wait for those that are elsewhere, since sums run in block order.
     """
 
     def of_block(number: int) -> Adds:
@@ -241,5 +232,5 @@ def taken(rows: NumberedRows, numbers: NDArray[Any], within: NDArray[Any]) -> La
 
 def _room() -> float:
     limit = get_worker().memory_manager.memory_limit or psutil.virtual_memory().total
-    used = psutil.Process().memory_info().rss
-    return float(min(_SHARE * limit - used, psutil.virtual_memory().available / 2))
+    free = _SHARE * limit - psutil.Process().memory_info().rss
+    return float(min(free, psutil.virtual_memory().available / 2))

@@ -1,23 +1,113 @@
-"""Dask collections as a source of rows."""
+"""Dask collections as a source of rows, which stay on the workers of a cluster."""
 
 from __future__ import annotations
 
+import asyncio
+import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from itertools import chain, pairwise
 from operator import attrgetter
 from typing import Any, TypeVar
 
 import numpy as np
+from distributed.comm import CommClosedError
 from numpy.typing import NDArray
 
-from distributed import Client, futures_of
+from distributed import CancelledError, Client, KilledWorker, LocalCluster, futures_of, get_client
 from polyceptron.data.blocks import Adds, Block, OrderedSum, rows_of_blocks
 from polyceptron.data.source import LabelledRows, Source, SourceError, View
 from polyceptron.distributed import _partitions
-from polyceptron.distributed._client import ClusterError, TaskClient
 from polyceptron.utils.checks import as_names
 
 S = TypeVar("S", bound=Adds)
+
+_LOOK, _ANSWER = 0.5, 10.0
+"""Seconds between looks at who is still there, and for the scheduler to say so."""
+
+
+class ClusterError(RuntimeError):
+    """The cluster cannot go on: no worker is left, or rows that were lost cannot come back."""
+
+
+class TaskClient:
+    """A Dask client that gives up where Dask would wait for ever: when no worker is left.
+
+    What a lost worker had is computed again by Dask, from the tasks that made it. Without a
+    client it is the current one, or that of a cluster on this machine, which `close` ends.
+    """
+
+    def __init__(self, client: Client | None, timeout: float) -> None:
+        self._stack, self._timeout = ExitStack(), timeout
+        self._client = client or _current(self._stack)
+        if self._client.asynchronous:
+            raise ValueError("client must not be asynchronous: a fit waits for its answers")
+        self.close = self._stack.close
+
+    def compute(self, parts: list[Any], *, spread: bool) -> list[Any]:
+        """Futures of Delayed objects, with ``spread`` neighbours on the same worker.
+
+        Dask deals them out in turns, which leaves a worker no run of blocks to add up.
+        """
+        threads = (self._client.nthreads() if spread else {}) or {None: 1}
+        ends = np.rint(len(parts) * np.cumsum([0, *threads.values()]) / sum(threads.values()))
+        futures: list[Any] = []
+        for address, (begin, end) in zip(threads, pairwise(ends.astype(int)), strict=True):
+            # Others are allowed, or tasks of a worker that dies meanwhile would wait for ever.
+            at = {"workers": address, "allow_other_workers": address is not None}
+            futures += self._client.compute(parts[begin:end], **at)
+        return futures
+
+    def by_worker(self, futures: list[Any]) -> list[list[int]]:
+        """The places of the futures that each worker has."""
+        who_has, found = self._client.who_has(futures), defaultdict(list)
+        for place, future in enumerate(futures):
+            found[next(iter(who_has.get(future.key, ())), "")].append(place)
+        return list(found.values())
+
+    def submit(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """The future of a call, which Dask makes where the futures among its arguments are."""
+        if self._client.status != "running":
+            raise ClusterError("the Dask client is closed")
+        return self._client.submit(function, *arguments, pure=False)
+
+    def gather(self, futures: Iterable[Any]) -> list[Any]:
+        """The results of futures, in their order."""
+        try:
+            return list(self._client.sync(self._gather, list(futures)))
+        except (KilledWorker, CancelledError, CommClosedError) as error:
+            why = "the cluster was closed, or workers died, perhaps for want of memory"
+            raise ClusterError(f"{why}: {error!r}") from error
+
+    async def _gather(self, futures: list[Any]) -> Any:
+        task = asyncio.ensure_future(self._client.gather(futures, asynchronous=True))
+        end = time.monotonic() + self._timeout
+        try:
+            while not (await asyncio.wait([task], timeout=_LOOK))[0]:
+                if await self._has_workers():
+                    end = time.monotonic() + self._timeout
+                elif time.monotonic() > end:
+                    raise ClusterError(f"no worker is left, and none came in {self._timeout:g} s")
+            return task.result()
+        finally:
+            task.cancel()
+
+    async def _has_workers(self) -> bool:
+        try:
+            return bool(await asyncio.wait_for(self._client.scheduler.ncores(), _ANSWER))
+        except (OSError, TimeoutError, RuntimeError) as error:
+            raise ClusterError(f"the scheduler does not answer: {error!r}") from error
+
+
+def _current(stack: ExitStack) -> Client:
+    try:
+        return get_client()
+    except ValueError:
+        # For this machine only: Dask's own default is a dashboard on all its addresses.
+        private = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}
+        cluster = LocalCluster(processes=True, scheduler_kwargs={"dashboard": False}, **private)
+        return stack.enter_context(Client(stack.enter_context(cluster), set_as_default=False))
 
 
 def source_of(
@@ -68,10 +158,7 @@ def source_of(
     >>> from polyceptron.datasets import make_dataset1
     >>> X, y = make_dataset1(random_state=0, return_X_y=True)
     >>> lazy = da.from_array(X, chunks=(500, 2)), da.from_array(y, chunks=500)
-    >>> with (
-    ...     Client(n_workers=1, processes=False, dashboard_address="127.0.0.1:0") as client,
-    ...     source_of(*lazy, client=client) as rows,
-    ... ):
+    >>> with Client(processes=False, dashboard_address=None), source_of(*lazy) as rows:
     ...     model = BatchPolyceptron(random_state=0).fit_blocks(rows)
     >>> model.score(X, y) > 0.97
     True
@@ -104,11 +191,10 @@ class DaskSource(Source):
             raise SourceError("X has no rows")
         labels = [fact.labels for fact in facts if fact.n_rows]
         self.classes = np.unique(np.concatenate(labels)) if known is None else known
-        for fact in facts:
-            if not np.isin(fact.labels, self.classes).all():
-                all_classes = f"not all among the classes {self.classes.tolist()!r}"
-                found = f"the labels {fact.labels.tolist()!r} are {all_classes}"
-                raise SourceError(f"partition {fact.number}: {found}")
+        for number, _, _, found, *_ in facts if known is not None else []:
+            if not np.isin(found, known).all():
+                unlike = f"{found.tolist()!r}, not all among the classes {known.tolist()!r}"
+                raise SourceError(f"partition {number}: the labels are {unlike}")
         size = rows_of_blocks(self.n_features)
         edges = np.concatenate([[0], np.cumsum(lengths)])
         starts = [np.arange(a, b, size, dtype=np.int64) for a, b in pairwise(edges)]
