@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from polyceptron.learners._parameters import (
     check_two_classes,
     check_weights,
 )
+from polyceptron.learners.documents import Document, Documented, DocumentError, Exponent
 from polyceptron.optim.checkpoint import (
     NO_JOURNAL,
     Journal,
@@ -58,7 +59,13 @@ class Problem:
         return self.data
 
 
-class PolyhedralClassifier(ClassifierMixin, BaseEstimator):
+class PolyhedronFitted(Document):
+    """What a model file keeps of a polyhedron beside its rule."""
+
+    exponent: Exponent
+
+
+class PolyhedralClassifier(Documented, ClassifierMixin, BaseEstimator):
     """Base of the learners of a single polyhedron: how rows come in, and answers go out."""
 
     # Parameters that every such learner has; the learners' __init__ set them.
@@ -200,6 +207,25 @@ class PolyhedralClassifier(ClassifierMixin, BaseEstimator):
         self.polyhedron_ = polyhedron
         self.coef_, self.intercept_ = polyhedron.W, polyhedron.b
         self.rule_ = Rule.inside(self.classes_, inside, polyhedron, link=link or self._link)
+
+    # --- model files ------------------------------------------------------------------
+
+    _Fitted: ClassVar[Any] = PolyhedronFitted
+    _apart: ClassVar[tuple[str, ...]] = ("exponent",)
+
+    def _fitted(self) -> dict[str, Any]:
+        return super()._fitted() | {"exponent": self._exponent}
+
+    def _restore(self, rule: Rule, fitted: Any) -> None:
+        if len(rule.classes) != 2:
+            problem = f"must be two for {type(self).__name__}; got {len(rule.classes)}"
+            raise DocumentError(problem, "rule.classes.labels")
+        piece = rule.pieces[0]
+        link = rule.links[piece.place] if rule.links else None
+        self._set_rule(piece.polyhedron, piece.place, link)
+        self._exponent = fitted.exponent
+        self._set_attributes(fitted)
+        self._check_restored(rule)
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:

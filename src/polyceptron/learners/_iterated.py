@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from polyceptron.data.blocks import Blocks
-from polyceptron.learners._base import PolyhedralClassifier, Problem
+from polyceptron.learners._base import PolyhedralClassifier, PolyhedronFitted, Problem
 from polyceptron.learners._parameters import (
     check_flag,
     check_init,
@@ -19,9 +19,18 @@ from polyceptron.learners._parameters import (
     check_verbose,
     check_whole,
 )
+from polyceptron.learners.documents import Count, History
 from polyceptron.optim import solver
 from polyceptron.optim.checkpoint import Record, as_checkpoint
 from polyceptron.optim.planes import Planes
+
+
+class RunFitted(PolyhedronFitted):
+    """What a model file keeps of a run."""
+
+    n_iter: Count
+    converged: bool
+    history: History
 
 
 class IteratedClassifier(PolyhedralClassifier):
@@ -37,6 +46,8 @@ class IteratedClassifier(PolyhedralClassifier):
     n_init: int
     warm_start: bool
     max_iter: int
+
+    _Fitted: ClassVar[Any] = RunFitted
 
     @property
     def _kept(self) -> str:

@@ -16,8 +16,9 @@ from scipy import sparse
 from polyceptron.data.blocks import ArrayBlocks, Blocks
 from polyceptron.data.scaling import Coordinates, Ends, standardized
 from polyceptron.learners._base import Problem
-from polyceptron.learners._iterated import IteratedClassifier
+from polyceptron.learners._iterated import IteratedClassifier, RunFitted
 from polyceptron.learners._parameters import check_real, check_whole
+from polyceptron.learners.documents import Count, Measure
 from polyceptron.learners.pcslp.programs import LPError, SeparationLP, load_highspy
 from polyceptron.optim import criterion, solver
 from polyceptron.optim.checkpoint import Record
@@ -76,6 +77,13 @@ class PCSLPState(NamedTuple):
     lp: SeparationLP | None
     start: int
     n_iter: int
+
+
+class LPFitted(RunFitted):
+    """What a model file keeps of linear programs."""
+
+    objective: Measure
+    n_lps: Count
 
 
 class PCSLP(IteratedClassifier):
@@ -205,6 +213,8 @@ class PCSLP(IteratedClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.checkpoint = checkpoint
+
+    _Fitted = LPFitted
 
     @property
     def _kept(self) -> str:

@@ -16,12 +16,14 @@ from polyceptron import kernels
 from polyceptron.data.blocks import ArrayBlocks
 from polyceptron.learners._base import Problem
 from polyceptron.learners._parameters import check_real, check_seed, check_whole
+from polyceptron.learners.documents import Measure
 from polyceptron.learners.oc1 import growth
 from polyceptron.learners.spla import likelihood
-from polyceptron.learners.spla.spla1 import SPLA1, LogisticClassifier, LogisticState
+from polyceptron.learners.spla.spla1 import SPLA1, LogisticClassifier, LogisticFitted, LogisticState
 from polyceptron.optim import solver
 from polyceptron.optim.checkpoint import Journal
 from polyceptron.optim.planes import Planes
+from polyceptron.rule import Rule
 from polyceptron.utils.types import Floats
 
 _SPREAD = 0.5
@@ -37,6 +39,12 @@ class Search(NamedTuple):
     """The hyperplanes chosen."""
     unconverged: list[int]
     """The numbers of hyperplanes whose run was ended by `max_iter`."""
+
+
+class SearchFitted(LogisticFitted):
+    """What a model file keeps of a search."""
+
+    validation_scores: list[Measure]
 
 
 class SPLA2(LogisticClassifier):
@@ -212,6 +220,12 @@ class SPLA2(LogisticClassifier):
             self._report_search(search)
             journal.finish()
         return self
+
+    _Fitted = SearchFitted
+
+    def _restore(self, rule: Rule, fitted: Any) -> None:
+        super()._restore(rule, fitted)
+        self.n_hyperplanes_ = len(self.intercept_)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
