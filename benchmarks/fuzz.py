@@ -32,7 +32,6 @@ from hypothesis import strategies as st
 from benchmarks.report import environment
 from polyceptron import learners, model_file
 from polyceptron.data.encoding import Column, Encoding
-from polyceptron.model_file import io as model_io
 
 Choices = random.Random
 Mutation = Callable[[Choices, Any], Any]
@@ -266,7 +265,7 @@ def model_target() -> Target:
 
     def read(data: bytes) -> bool:
         try:
-            model = model_io.decode(data, "model.json")
+            model = model_file.decode(data, "model.json")
         except model_file.ModelFileError as error:
             return not_taken(str(error).startswith("model.json: "), error)
         validator.validate(json.loads(data.decode("utf-8-sig")))
@@ -278,8 +277,8 @@ def model_target() -> Target:
             if hasattr(model.estimator, "predict_proba"):
                 assert not np.isnan(model.estimator.predict_proba(X)).any()
         assert set(labels.tolist()) <= set(model.estimator.classes_.tolist())
-        again = model_io.encode(model.estimator, model.encoding, model.summary)
-        assert model_io.decode(again, "again").summary == model.summary
+        again = model_file.encode(model.estimator, model.encoding, model.summary)
+        assert model_file.decode(again, "again").summary == model.summary
         return True
 
     documents = [spoilt_document] * 6

@@ -1,4 +1,4 @@
-"""Spoilt model files: refused with our own error, or usable; and the program that tries many."""
+"""Spoilt model files: refused with our own error, or usable."""
 
 import json
 import sys
@@ -9,7 +9,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from polyceptron.model_file import ModelFileError, _json, io
+from polyceptron import model_file
+from polyceptron.model_file import ModelFileError, _json
 
 ROOT = str(Path(__file__).parents[2])
 
@@ -77,7 +78,7 @@ class TestSpoiltFiles:
         data = min(target.corpus, key=len)
         for end in range(0, len(data) - 2, 3):  # the last two are a bracket and the end of the line
             with pytest.raises(ModelFileError):
-                io.decode(data[:end])
+                model_file.decode(data[:end])
 
     @given(data=st.binary())
     @example(data=b"\xef\xbb\xbf{}")
@@ -108,26 +109,3 @@ class TestText:
     def test_numbers_to_the_last_bit(self, values):
         read = _json.parse(_json.layout(values).encode())
         assert np.array(read).tobytes() == np.array(values).tobytes()
-
-
-class TestTheProgram:
-    def test_it_counts(self, fuzz, monkeypatch, capsys):
-        monkeypatch.setattr(fuzz, "ROUND", 20)
-        fuzz.main(["--minutes", "0.0001", "--target", "model"])
-        found = json.loads(capsys.readouterr().out)["results"]["model"]
-        assert found["inputs"] == sum(found["outcomes"].values()) == 20
-        assert "crashed" not in found["outcomes"]
-
-    def test_it_finds_a_fault(self, fuzz, monkeypatch, tmp_path):
-        """One that is planted, and keeps what shows it."""
-        monkeypatch.setattr(fuzz, "ROUND", 100)
-
-        def read(data):
-            return {b"whole": True}[data]
-
-        target = fuzz.Target([b"whole"], [fuzz.cut], read)
-        found = fuzz.fuzz(target, 1e-4, 0, tmp_path)
-        assert found["outcomes"]["crashed"] > 0
-        (text,) = tmp_path.glob("*.txt")
-        assert "KeyError" in text.read_text()
-        assert text.with_suffix("").read_bytes() != b"whole"

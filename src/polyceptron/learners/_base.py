@@ -23,7 +23,7 @@ from polyceptron.learners._parameters import (
     check_two_classes,
     check_weights,
 )
-from polyceptron.learners.documents import Document, Documented, DocumentError, Exponent
+from polyceptron.learners.documents import Document, Documented, Exponent, ModelFileError
 from polyceptron.optim.checkpoint import (
     NO_JOURNAL,
     Journal,
@@ -219,7 +219,7 @@ class PolyhedralClassifier(Documented, ClassifierMixin, BaseEstimator):
     def _restore(self, rule: Rule, fitted: Any) -> None:
         if len(rule.classes) != 2:
             problem = f"must be two for {type(self).__name__}; got {len(rule.classes)}"
-            raise DocumentError(problem, "rule.classes.labels")
+            raise ModelFileError(problem, "rule.classes.labels")
         piece = rule.pieces[0]
         link = rule.links[piece.place] if rule.links else None
         self._set_rule(piece.polyhedron, piece.place, link)

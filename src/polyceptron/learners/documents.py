@@ -37,22 +37,31 @@ Measure = Finite | Literal["Infinity", "-Infinity", "NaN"]
 History = Annotated[dict[str, list[Measure]], Meta(max_length=100)]
 
 
-class DocumentError(ValueError):
-    """A document that cannot be used: what is wrong, and the path of the field.
+class ModelFileError(ValueError):
+    """A model file that cannot be used, and which part of it is wrong.
 
     Attributes
     ----------
     problem : str
+        What is wrong.
     field : str
-        Such as ``rule.W[3][0]``; empty for the document as a whole.
+        Where in the document, such as ``rule.W[3][0]``; empty for the document as a whole.
+    file : str
+        The name of the file; empty for a document that is in no file.
+
+    Examples
+    --------
+    >>> print(ModelFileError("must be true or false; got 1", "learner.fitted.converged", "m.json"))
+    m.json: learner.fitted.converged must be true or false; got 1
     """
 
-    def __init__(self, problem: str, field: str = "") -> None:
-        super().__init__(problem, field)  # all of them, so that it can be pickled
-        self.problem, self.field = problem, field
+    def __init__(self, problem: str, field: str = "", file: str = "") -> None:
+        super().__init__(problem, field, file)  # all of them, so that it can be pickled
+        self.problem, self.field, self.file = problem, field, file
 
     def __str__(self) -> str:
-        return f"{self.field} {self.problem}" if self.field else self.problem
+        text = f"{self.field} {self.problem}" if self.field else self.problem
+        return f"{self.file}: {text}" if self.file else text
 
 
 class Document(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -78,7 +87,7 @@ class Documented:
     def _restore(self, rule: Rule, fitted: Any) -> None:
         """Set the fitted attributes. ``classes_`` and what scikit-learn knows of columns are set.
 
-        A rule or values that no fit of this learner gives are a `DocumentError`.
+        A rule or values that no fit of this learner gives are a `ModelFileError`.
         """
         self.rule_ = rule
         self._set_attributes(fitted)
@@ -92,7 +101,7 @@ class Documented:
             if isinstance(value, dict):
                 value = {key: measures(values) for key, values in value.items()}
                 if len(set(map(len, value.values()))) > 1:
-                    raise DocumentError("must have arrays of one length", f"{FITTED}.{name}")
+                    raise ModelFileError("must have arrays of one length", f"{FITTED}.{name}")
             elif isinstance(value, list):
                 value = measures(value)
             elif isinstance(value, str):
@@ -102,7 +111,7 @@ class Documented:
     def _check_restored(self, rule: Rule) -> None:
         """Refuse a file whose rule is not the one that follows from its other fields."""
         if self.rule_ != rule:
-            raise DocumentError(
+            raise ModelFileError(
                 f"is not one that {type(self).__name__} gives with {FITTED} as it is", "rule"
             )
 
@@ -134,16 +143,16 @@ def name_measure(value: float) -> float | str:
 def vector(values: list[float], length: int, field: str) -> Floats:
     """So many numbers as an array."""
     if len(values) != length:
-        raise DocumentError(f"must be an array of {length:,} numbers; got {len(values):,}", field)
+        raise ModelFileError(f"must be an array of {length:,} numbers; got {len(values):,}", field)
     return np.array(values, dtype=np.float64)
 
 
 def matrix(rows: list[list[float]], shape: tuple[int, int], field: str) -> Floats:
     """Rows of numbers as an array of this shape."""
     if len(rows) != shape[0]:
-        raise DocumentError(f"must be an array of {shape[0]:,} rows; got {len(rows):,}", field)
+        raise ModelFileError(f"must be an array of {shape[0]:,} rows; got {len(rows):,}", field)
     for number, row in enumerate(rows):
         if len(row) != shape[1]:
             problem = f"must be an array of {shape[1]:,} numbers; got {len(row):,}"
-            raise DocumentError(problem, f"{field}[{number}]")
+            raise ModelFileError(problem, f"{field}[{number}]")
     return np.array(rows, dtype=np.float64).reshape(shape)

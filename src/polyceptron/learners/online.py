@@ -25,8 +25,8 @@ from polyceptron.learners._parameters import (
 from polyceptron.learners.documents import (
     FITTED,
     Document,
-    DocumentError,
     Finite,
+    ModelFileError,
     Positive,
     matrix,
     vector,
@@ -397,7 +397,7 @@ class OnlinePolyceptron(IteratedClassifier, FitsBlocks):
         super()._restore(rule, fitted)
         (K, d), of, where = self.coef_.shape, fitted.stream, f"{FITTED}.stream"
         if np.frexp(of.bias_unit)[0] != 0.5:
-            raise DocumentError("must be a power of two", f"{where}.bias_unit")
+            raise ModelFileError("must be a power of two", f"{where}.bias_unit")
         scale, shift = vector(of.scale, d, f"{where}.scale"), vector(of.shift, d, f"{where}.shift")
         self._coordinates = Coordinates(scale, shift, of.bias_unit)
         planes = Planes.of(matrix(of.W, (K, d), f"{where}.W"), vector(of.b, K, f"{where}.b"))
@@ -405,7 +405,7 @@ class OnlinePolyceptron(IteratedClassifier, FitsBlocks):
         if of.U is not None and of.u is not None:
             U, u = matrix(of.U, (K, d), f"{where}.U"), vector(of.u, K, f"{where}.u")
         elif of.U is not None or of.u is not None:
-            raise DocumentError("must both be null, or neither", f"{where}.U and {where}.u")
+            raise ModelFileError("must both be null, or neither", f"{where}.U and {where}.u")
         counts = of.seed, of.n_passes, of.n_seen
         state = OnlineState(planes, planes, of.bias_unit, *counts, U, u)
         self._state = state._replace(answer=state.average() if len(u) else planes)

@@ -6,16 +6,43 @@ installed it has 0.7 MB against 10, and checks a matrix as fast; both name the f
 JSON itself is parsed by the standard library, which shows also a field that is there twice.
 """
 
-from polyceptron.model_file._json import MAX_BYTES
-from polyceptron.model_file.documents import FORMAT, VERSION
-from polyceptron.model_file.io import (
-    Model,
-    ModelFileError,
-    load_model,
-    read_model,
-    save_model,
-    schema,
+from __future__ import annotations
+
+import sys
+import warnings
+from collections import Counter
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+import numpy as np
+
+from polyceptron.learners.documents import ModelFileError
+from polyceptron.learners.registry import (
+    BUILT_IN,
+    find_learner,
+    known_names,
+    learner_names,
+    name_of_learner,
 )
+from polyceptron.model_file import _json
+from polyceptron.model_file._json import MAX_BYTES
+from polyceptron.model_file.documents import (
+    FORMAT,
+    VERSION,
+    WithLearner,
+    document_type,
+    read_parameters,
+    read_rule,
+    write_parameters,
+    write_rule,
+)
+from polyceptron.utils.atomic import write_bytes
+
+if TYPE_CHECKING:
+    from polyceptron.data.encoding import Encoding
+
 
 __all__ = [
     "FORMAT",
@@ -23,8 +50,313 @@ __all__ = [
     "VERSION",
     "Model",
     "ModelFileError",
+    "decode",
+    "encode",
     "load_model",
     "read_model",
     "save_model",
     "schema",
 ]
+
+
+class Model(NamedTuple):
+    """What a model file holds.
+
+    Parameters
+    ----------
+    estimator : object
+        A fitted scikit-learn classifier, of the class that was saved.
+    encoding : Encoding or None
+        How the columns of a table become the estimator's numbers.
+    summary : dict
+        What was said of the training: any JSON.
+    """
+
+    estimator: Any
+    encoding: Encoding | None
+    summary: dict[str, Any]
+
+    def predict(self, table: Any) -> Any:
+        """Return the class of every row of a table, its text columns included.
+
+        Parameters
+        ----------
+        table : data frame, or mapping of str to array-like
+            Columns are found by name; others are ignored. Without an encoding, whatever
+            `estimator.predict` takes.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
+        if self.encoding is None:
+            return self.estimator.predict(table)
+        X = self.encoding.transform(table)
+        with warnings.catch_warnings():  # names have been matched
+            warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
+            return self.estimator.predict(X)
+
+
+def save_model(
+    estimator: Any,
+    path: str | PathLike[str],
+    *,
+    encoding: Encoding | None = None,
+    summary: dict[str, Any] | None = None,
+) -> None:
+    """Write a fitted learner to a file, in one step: it is whole, or the old one is still there.
+
+    What is written has been read back and checked before the file is touched.
+
+    Parameters
+    ----------
+    estimator : object
+        A fitted learner of `polyceptron`, or one that is registered. All numbers are kept to the
+        last bit, and what `partial_fit` needs to go on. A `random_state` that is not a number is
+        not kept.
+    path : str or path-like
+        A file that is there is replaced; where it is a link, the file that it leads to. A pipe or
+        a device is written into.
+    encoding : Encoding, default=None
+        How the columns of a table become the numbers that the estimator learned from.
+    summary : dict, default=None
+        What to say of the training, as JSON: numbers of rows, accuracy, and so on.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from polyceptron.learners import SPLA1
+    >>> from polyceptron.model_file import load_model, save_model
+    >>> model = SPLA1(1, random_state=0).fit([[0.0], [1.0], [2.0], [3.0]], list("aabb"))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(model, f"{folder}/model.json", summary={"rows": 4})
+    ...     loaded = load_model(f"{folder}/model.json")
+    >>> loaded.predict([[0.5], [2.5]])
+    array(['a', 'b'], dtype='<U1')
+    """
+    data = encode(estimator, encoding, summary)
+    decode(data, str(path))
+    write_bytes(Path(path), data)
+
+
+def load_model(path: str | PathLike[str]) -> Any:
+    """Return the fitted learner of a file, which predicts as the one that was saved did.
+
+    It takes the numbers that it learned from. A model of `polyceptron fit` with columns of text
+    learned from their encoding: ``read_model(path).predict(frame)`` answers such a table.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A file that `save_model` wrote.
+
+    Returns
+    -------
+    object
+        A scikit-learn classifier of the class that was saved, with its parameters and fitted
+        attributes.
+
+    Raises
+    ------
+    ModelFileError, OSError
+        As in `read_model`.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from polyceptron.model_file import load_model
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "model.json"
+    ...     _ = path.write_text('{"format": "polyceptron model", "version": 9}')
+    ...     try:
+    ...         load_model(path)
+    ...     except ModelFileError as error:
+    ...         print(error.field, error.problem)
+    version must be 2, got 9: it is of a newer polyceptron, which can be installed
+    """
+    return read_model(path).estimator
+
+
+def read_model(path: str | PathLike[str]) -> Model:
+    """Return all that a model file holds; nothing in it is run.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A file that `save_model` wrote.
+
+    Returns
+    -------
+    Model
+        The estimator, the encoding of columns (or None), and the summary of the training; its
+        method `predict` answers a table with columns of text.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is no model that this version can use. It names the field that is wrong.
+    OSError
+        If the file cannot be read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from polyceptron.learners import OC1
+    >>> from polyceptron.model_file import read_model, save_model
+    >>> model = OC1(prune_share=0, random_state=0).fit([[1.0], [2.0], [3.0]], [0, 0, 1])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(model, f"{folder}/model.json", summary={"rows": 3})
+    ...     estimator, encoding, summary = read_model(f"{folder}/model.json")
+    >>> print(estimator.to_text(), encoding, summary)
+    if x0 >= 2.5:
+        1 (1 of 1)
+    else:
+        0 (2 of 2) None {'rows': 3}
+
+    Columns of text need the encoding, which `polyceptron fit` saves as well:
+
+    >>> from polyceptron.data.encoding import Encoding
+    >>> pets = {"weight": [3, 4, 30, 40], "coat": ["long", "short", "short", "long"]}
+    >>> encoding = Encoding.learn(pets)
+    >>> model = OC1(prune_share=0, random_state=0).fit(
+    ...     encoding.transform(pets), ["cat", "cat", "dog", "dog"]
+    ... )
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(model, f"{folder}/model.json", encoding=encoding)
+    ...     loaded = read_model(f"{folder}/model.json")
+    >>> loaded.predict({"weight": [5, 35], "coat": ["short", "short"]})
+    array(['cat', 'dog'], dtype='<U3')
+    """
+    with Path(path).open("rb") as file:
+        data = file.read(_json.MAX_BYTES + 1)
+    return decode(data, str(path))
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of model files of the learners built in.
+
+    Examples
+    --------
+    >>> schema()["$schema"]
+    'https://json-schema.org/draft/2020-12/schema'
+    """
+    title = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": FORMAT}
+    return title | msgspec.json.schema(
+        document_type(*((name, find_learner(name)) for name in BUILT_IN))
+    )
+
+
+# --- bytes ------------------------------------------------------------------------------
+
+
+def encode(
+    estimator: Any, encoding: Encoding | None = None, summary: dict[str, Any] | None = None
+) -> bytes:
+    """Return the content of a model file; see `save_model`."""
+    from sklearn.utils.validation import check_is_fitted
+
+    if summary is not None and not isinstance(summary, dict):
+        raise ValueError(f"summary must be a dict or None; got {type(summary).__name__}")
+    name = name_of_learner(type(estimator))
+    if name is None:
+        raise ValueError(
+            f"estimator must be a learner of polyceptron ({', '.join(learner_names())}) itself, "
+            f"not one inside a pipeline or a search; got {type(estimator).__name__}"
+        )
+    check_is_fitted(estimator)
+    parameters, notes = write_parameters(estimator)
+    names = getattr(estimator, "feature_names_in_", None)
+    fitted = _json.plain(estimator._fitted(), "fitted", measured=True)
+    document = {
+        "format": FORMAT,
+        "version": VERSION,
+        # The package itself: importing from it would be importing from all that it offers.
+        "library": sys.modules["polyceptron"].__version__,
+        "summary": _json.plain(summary or {}, "summary"),
+        "notes": notes,
+        "features": None if names is None else _json.plain(names, "feature_names_in_"),
+        "encoding": None if encoding is None else _json.plain(encoding.to_json(), "encoding"),
+        "rule": write_rule(estimator.rule_),
+        "learner": {"name": name, "parameters": parameters, "fitted": fitted},
+    }
+    return _json.layout(document).encode("ascii") + b"\n"
+
+
+def decode(data: bytes, file: str = "") -> Model:
+    """Return what the content of a model file stands for; errors name the file."""
+    try:
+        return _read(_json.parse(data))
+    except ModelFileError as error:
+        raise ModelFileError(error.problem, error.field, file) from None
+    except MemoryError:
+        raise ModelFileError("needs more memory than there is", file=file) from None
+
+
+def _read(raw: Any) -> Model:
+    _check_version(raw)
+    name, learner = _find_learner(raw)
+    document = _json.convert(raw, document_type((name, learner)))
+    _json.check_free(document.summary, "summary")
+    _json.check_free(document.encoding, "encoding")
+    _json.check_free(raw["learner"]["parameters"], "learner.parameters")
+    names = document.features
+    if names is not None and len(set(names)) < len(names):
+        twice = next(name for name, n in Counter(names).items() if n > 1)
+        raise ModelFileError(f"must differ; {_json.brief(twice)} is there twice", "features")
+    rule = read_rule(document.rule, names)
+    encoding = _read_encoding(document.encoding, names, rule.n_features)
+    estimator = read_parameters(document.learner.parameters, learner)
+    estimator.n_features_in_ = rule.n_features
+    if names is not None:
+        estimator.feature_names_in_ = np.array(names, dtype=object)
+    estimator.classes_ = np.array(rule.classes)
+    estimator._restore(rule, document.learner.fitted)
+    return Model(estimator, encoding, document.summary)
+
+
+def _check_version(raw: Any) -> None:
+    """Before all else: a file of another version may differ in anything but this."""
+    if type(raw) is not dict:
+        raise ModelFileError(f"must be an object; got {_json.brief(raw)}")
+    if raw.get("format") != FORMAT:
+        raise ModelFileError(f'is not a model file: it lacks "format": "{FORMAT}"')
+    if "version" not in raw:
+        raise ModelFileError("is missing", "version")
+    version = raw["version"]
+    if type(version) is not int:
+        raise ModelFileError(f"must be a whole number; got {_json.brief(version)}", "version")
+    if version != VERSION:
+        older = "an older polyceptron: learn the model again, as `polyceptron fit` does"
+        newer = "a newer polyceptron, which can be installed"
+        remedy = older if version < VERSION else newer
+        raise ModelFileError(f"must be {VERSION}, got {version}: it is of {remedy}", "version")
+
+
+def _find_learner(raw: dict[str, Any]) -> tuple[str, Any]:
+    """The name and the class of the learner, which is found by that name alone."""
+    name = _json.convert(raw, WithLearner).learner.name
+    if name not in known_names() and name not in learner_names():
+        raise ModelFileError(
+            f"must be one of {', '.join(learner_names())}; got {_json.brief(name)}: "
+            "import or install what registers it",
+            "learner.name",
+        )
+    return name, find_learner(name)
+
+
+def _read_encoding(value: Any, names: list[str] | None, n_features: int) -> Encoding | None:
+    from polyceptron.data.encoding import Encoding
+
+    if value is None:
+        return None
+    try:
+        encoding = Encoding.from_json(value)
+    except ValueError as error:
+        where, _, problem = str(error).partition(" ")
+        if not where.startswith("columns"):
+            where, problem = "columns", f"is wrong: {error}"
+        raise ModelFileError(problem, where.replace("columns", "encoding", 1)) from None
+    found = list(encoding.feature_names)
+    if len(found) != n_features or (names is not None and found != names):
+        raise ModelFileError("must give the features that are in features", "encoding")
+    return encoding

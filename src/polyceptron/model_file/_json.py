@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from polyceptron.learners.documents import DocumentError, name_measure
+from polyceptron.learners.documents import ModelFileError, name_measure
 
 MAX_BYTES = 48 * 2**20
 """A file that is larger is neither read nor written."""
@@ -30,10 +30,7 @@ _STEP = re.compile(r"\.([^.\[]+)|\[(\d+|\.\.\.)\]")
 
 
 class NotJSON:
-    """Stands where a file has something that is not JSON, or that we do not take.
-
-    It is of no type that a field may have, so whoever checks the field says which one it is.
-    """
+    """Stands where a file has what we do not take; it is of no type that a field may have."""
 
     def __init__(self, what: str) -> None:
         self.what = what
@@ -56,7 +53,7 @@ def parse(data: bytes) -> Any:
         ("texts", data.count(b'"') // 2, MAX_TEXTS),
     ):
         if found > most:
-            raise DocumentError(f"has more than {most:,} {what}")
+            raise ModelFileError(f"has more than {most:,} {what}")
     try:
         return json.loads(
             data.decode("utf-8-sig"),
@@ -65,12 +62,12 @@ def parse(data: bytes) -> Any:
             parse_constant=NotJSON,
         )
     except UnicodeDecodeError as error:
-        raise DocumentError(f"is not text in UTF-8 (byte {error.start})") from None
+        raise ModelFileError(f"is not text in UTF-8 (byte {error.start})") from None
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
-        raise DocumentError(f"is not JSON: {error.msg} ({where})") from None
+        raise ModelFileError(f"is not JSON: {error.msg} ({where})") from None
     except RecursionError:
-        raise DocumentError("has arrays or objects nested too deeply") from None
+        raise ModelFileError("has arrays or objects nested too deeply") from None
 
 
 def _object(pairs: list[tuple[str, Any]]) -> Any:
@@ -93,15 +90,15 @@ def check_free(value: Any, field: str, depth: int = MAX_DEPTH) -> None:
     kind, must = type(value), ""
     if kind is dict or kind is list:
         if depth == 0:
-            raise DocumentError(f"is nested more than {MAX_DEPTH} levels deep", field)
+            raise ModelFileError(f"is nested more than {MAX_DEPTH} levels deep", field)
         for key, item in value.items() if kind is dict else enumerate(value):
             if kind is dict and type(key) is not str:
-                raise DocumentError(f"must have names that are text; got {key!r:.60}", field)
+                raise ModelFileError(f"must have names that are text; got {key!r:.60}", field)
             try:
                 check_free(item, "", depth - 1)
-            except DocumentError as error:  # the path is made only where it is needed
+            except ModelFileError as error:  # the path is made only where it is needed
                 path = f"{field}{step(key)}{error.field}"
-                raise DocumentError(error.problem, path) from None
+                raise ModelFileError(error.problem, path) from None
     elif kind is int:
         must = "" if -(2**63) <= value < 2**64 else "must be a whole number of 64 bits"
     elif kind is float:
@@ -109,7 +106,7 @@ def check_free(value: Any, field: str, depth: int = MAX_DEPTH) -> None:
     elif value is not None and kind is not str and kind is not bool:
         must = "must be JSON: text, numbers, lists, objects"
     if must:
-        raise DocumentError(f"{must}; got {brief(value)}", field)
+        raise ModelFileError(f"{must}; got {brief(value)}", field)
 
 
 # --- from values to typed documents -----------------------------------------------------
@@ -120,7 +117,7 @@ def convert(raw: Any, kind: Any) -> Any:
     try:
         return msgspec.convert(raw, kind)
     except UnicodeEncodeError:
-        raise DocumentError("has a field whose name is no text in Unicode") from None
+        raise ModelFileError("has a field whose name is no text in Unicode") from None
     except msgspec.ValidationError as error:
         message, _, path = str(error).partition(" - at `$")
     field, value = "", raw
@@ -136,11 +133,11 @@ def convert(raw: Any, kind: Any) -> Any:
     found = re.search(r"(unknown|required) field `(.*)`", message, re.DOTALL)
     if found:
         problem = "is missing" if found[1] == "required" else "is not a field that is known"
-        raise DocumentError(problem, f"{field}{step(found[2])}".removeprefix("."))
+        raise ModelFileError(problem, f"{field}{step(found[2])}".removeprefix("."))
     must = message.partition(", got ")[0].replace("Expected", "must be")
     must = must.replace("`", "").replace(" | ", " or ")
     must = must if must.startswith("must") else "must be one of the values in the schema"
-    raise DocumentError(f"{must}; got {brief(value)}", field.removeprefix("."))
+    raise ModelFileError(f"{must}; got {brief(value)}", field.removeprefix("."))
 
 
 def _culprit(raw: Any, kind: Any, within: dict[str, Any]) -> str:
@@ -188,7 +185,7 @@ def plain(value: Any, field: str, *, measured: bool = False) -> Any:
     try:
         value = _plain(value, measured)
     except RecursionError:
-        raise DocumentError(f"is nested more than {MAX_DEPTH} levels deep", field) from None
+        raise ModelFileError(f"is nested more than {MAX_DEPTH} levels deep", field) from None
     check_free(value, field)
     return value
 
@@ -214,27 +211,23 @@ def _plain(value: Any, measured: bool) -> Any:
 
 
 def layout(value: Any, indent: str = "") -> str:
-    """Return JSON with one row of a matrix, and one simple object of a list, on a line."""
+    """Return JSON with one row of a matrix, and one simple object of a list, on a line.
+
+    In ASCII: no editor and no channel can mistake it, and lone surrogates survive.
+    """
     inner = indent + "  "
     if isinstance(value, dict) and value:
-        lines = [f"{inner}{_text(key)}: {layout(item, inner)}" for key, item in value.items()]
+        lines = [f"{inner}{json.dumps(key)}: {layout(item, inner)}" for key, item in value.items()]
         return "{\n" + ",\n".join(lines) + f"\n{indent}}}"
     if isinstance(value, list) and any(isinstance(item, dict | list) for item in value):
-        lines = [inner + (_text(item) if _is_row(item) else layout(item, inner)) for item in value]
+        lines = [inner + (layout(item, inner) if _is_deep(item) else _text(item)) for item in value]
         return "[\n" + ",\n".join(lines) + f"\n{indent}]"
     return _text(value)
 
 
-def _is_row(item: Any) -> bool:
-    """Whether this is a number, a list of them, or an object of such."""
-    parts = item.values() if isinstance(item, dict) else [item]
-    return not any(
-        isinstance(part, dict)
-        or (isinstance(part, list) and any(isinstance(one, dict | list) for one in part))
-        for part in parts
-    )
+def _is_deep(item: Any) -> bool:
+    return isinstance(item, dict) and any(isinstance(part, dict) for part in item.values())
 
 
 def _text(value: Any) -> str:
-    # In ASCII: no editor and no channel can mistake it, and lone surrogates survive.
     return json.dumps(value, allow_nan=False)

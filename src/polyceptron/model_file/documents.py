@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from polyceptron.calibration import Calibration, Logistic, Side
 from polyceptron.learners.documents import (
     Document,
-    DocumentError,
     Exponent,
     Finite,
+    ModelFileError,
     matrix,
     vector,
 )
@@ -133,57 +133,52 @@ def read_rule(document: RuleDocument, names: list[str] | None) -> Rule:
     W = matrix(document.W, (len(document.W), max(d, 1)), "rule.W")
     b = vector(document.b, len(W), "rule.b")
     if names is not None and len(names) != d:
-        raise DocumentError(
+        raise ModelFileError(
             f"must be an array of {d}, as rule.W[0] is; got {len(names)}", "features"
         )
     flat = np.flatnonzero(~W.any(axis=1))
     if flat.size:
-        raise DocumentError("must have a number that is not zero", f"rule.W[{flat[0]}]")
+        raise ModelFileError("must have a number that is not zero", f"rule.W[{flat[0]}]")
     _check_pieces(document, n_classes, W.shape)
     if document.otherwise is not None and document.otherwise >= n_classes:
-        raise DocumentError(f"must be less than {n_classes}", "rule.otherwise")
+        raise ModelFileError(f"must be less than {n_classes}", "rule.otherwise")
     pieces = []
     for piece in document.pieces:
         faces = np.array(piece.faces)
         sign, rows = np.sign(faces).astype(float), np.abs(faces) - 1
         polyhedron = Polyhedron(W[rows] * sign[:, None], b[rows] * sign, names)
         pieces.append(Piece(polyhedron, piece.place, tuple(piece.shares)))
+    classes = _read_labels(document.classes)
     links = tuple(_read_link(link) for link in document.links)
     try:
-        return Rule(_read_labels(document.classes), tuple(pieces), document.otherwise, links)
-    except DocumentError:
-        raise
+        return Rule(classes, tuple(pieces), document.otherwise, links)
     except ValueError as error:
-        raise DocumentError(f"is wrong: {error}", "rule") from None
+        raise ModelFileError(f"is wrong: {error}", "rule") from None
 
 
 def _check_pieces(document: RuleDocument, n_classes: int, shape: tuple[int, ...]) -> None:
     n_faces, d = shape
     used: set[int] = set()
-    n_coefficients = 0
-    with_shares = bool(document.pieces[0].shares)
+    n_coefficients, n_shares = 0, n_classes if document.pieces[0].shares else 0
     for number, piece in enumerate(document.pieces):
-        field = f"rule.pieces[{number}]"
-        for i, face in enumerate(piece.faces):
-            if not 1 <= abs(face) <= n_faces:
-                problem = f"must be from 1 to {n_faces} or the negative of that; got {face}"
-                raise DocumentError(problem, f"{field}.faces[{i}]")
         used.update(map(abs, piece.faces))
         n_coefficients += len(piece.faces) * d
+        field = problem = ""
+        if not 1 <= min(map(abs, piece.faces)) <= max(map(abs, piece.faces)) <= n_faces:
+            field, problem = "faces", f"must be from 1 to {n_faces}, or the negative of that"
+        elif piece.place >= n_classes:
+            field, problem = "place", f"must be less than {n_classes}; got {piece.place}"
+        elif len(piece.shares) != n_shares:
+            field, problem = "shares", f"must be an array of {n_shares}; got {len(piece.shares)}"
+        elif n_shares and abs(sum(piece.shares) - 1) > 1e-6:
+            field, problem = "shares", "must add up to 1"
+        if problem:
+            raise ModelFileError(problem, f"rule.pieces[{number}].{field}")
         if n_coefficients > MAX_COEFFICIENTS:
-            raise DocumentError(f"have more than {MAX_COEFFICIENTS:,} numbers", "rule.pieces")
-        if piece.place >= n_classes:
-            raise DocumentError(
-                f"must be less than {n_classes}; got {piece.place}", f"{field}.place"
-            )
-        if len(piece.shares) != n_classes * with_shares:
-            problem = f"must be an array of {n_classes * with_shares}; got {len(piece.shares)}"
-            raise DocumentError(problem, f"{field}.shares")
-        if with_shares and abs(sum(piece.shares) - 1) > 1e-6:
-            raise DocumentError("must add up to 1", f"{field}.shares")
+            raise ModelFileError(f"have more than {MAX_COEFFICIENTS:,} numbers", "rule.pieces")
     if len(used) < n_faces:
         unused = min(set(range(1, n_faces + 1)) - used)
-        raise DocumentError("is a face of no piece", f"rule.W[{unused - 1}]")
+        raise ModelFileError("is a face of no piece", f"rule.W[{unused - 1}]")
 
 
 def _write_link(link: Any) -> dict[str, Any] | None:
@@ -217,36 +212,24 @@ def _write_labels(classes: NDArray[Any]) -> dict[str, Any]:
 
 
 def _read_labels(document: LabelsDocument) -> NDArray[Any]:
-    dtype, field = np.dtype(document.type), "rule.classes.labels"
-    values: list[Any] = []
-    for number, label in enumerate(document.labels):
-        must = _label_must(label, dtype)
-        if not must and values and not values[-1] < label:
-            must = f"must be greater than the label before it, {brief(values[-1])}"
+    labels = document.labels
+    for number, label in enumerate(labels):
+        must = "" if _is_of_type(label, document.type) else f"must be of type {document.type}"
+        if not must and number > 0 and not labels[number - 1] < label:  # type: ignore[operator]
+            must = f"must be greater than the label before it, {brief(labels[number - 1])}"
         if must:
-            raise DocumentError(f"{must}; got {brief(label)}", f"{field}[{number}]")
-        values.append(label)
-    return np.array(values, dtype=dtype)
+            raise ModelFileError(f"{must}; got {brief(label)}", f"rule.classes.labels[{number}]")
+    return np.array(labels, dtype=document.type)
 
 
-def _label_must(label: Any, dtype: np.dtype[Any]) -> str:
-    """What a label lacks to be one of this type, which has to hold it as it is."""
-    kind = dtype.kind
-    if kind == "b":
-        return "" if type(label) is bool else "must be true or false"
-    if kind in "iu":
-        limits = np.iinfo(dtype)
-        fits = type(label) is int and limits.min <= label <= limits.max
-        return "" if fits else f"must be a whole number from {limits.min} to {limits.max}"
-    if kind == "f":
+def _is_of_type(label: Any, name: str) -> bool:
+    """Whether numpy's type holds the label as it is: text that ends in a zero loses that."""
+    try:
         with np.errstate(over="ignore", under="ignore"):
-            number = type(label) in (int, float)
-            fits = number and abs(label) < 2**1023 and float(dtype.type(label)) == label
-        return "" if fits else f"must be a number of type {dtype}"
-    if type(label) is not str:
-        return "must be text"
-    ends = kind == "U" and label.endswith("\0")
-    return "must not end in a zero character, which numpy drops" if ends else ""
+            held = np.array([label], dtype=name).tolist()[0]
+    except (ValueError, OverflowError):
+        return False
+    return type(held) is type(label) and held == label
 
 
 # --- parameters -------------------------------------------------------------------------
@@ -297,7 +280,7 @@ def read_parameters(parameters: Any, learner: Any) -> Any:
     except ImportError:  # it says that fitting needs HiGHS; predicting does not
         pass
     except ValueError as error:
-        raise DocumentError(f"are not those of the learner: {error}", field) from None
+        raise ModelFileError(f"are not those of the learner: {error}", field) from None
     return estimator
 
 
@@ -305,13 +288,13 @@ def _read_parameter(value: Any, field: str) -> Any:
     if isinstance(value, MappingDocument):
         found = dict(value.items)
         if len(found) < len(value.items):
-            raise DocumentError("must have different keys", f"{field}.items")
+            raise ModelFileError("must have different keys", f"{field}.items")
         return found
     if isinstance(value, list):
         try:
             return np.array(value, dtype=np.float64)
         except ValueError:
-            raise DocumentError("must have rows of one length", field) from None
+            raise ModelFileError("must have rows of one length", field) from None
     return value
 
 

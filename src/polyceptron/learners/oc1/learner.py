@@ -26,7 +26,7 @@ from polyceptron.learners.documents import (
     FITTED,
     Document,
     Documented,
-    DocumentError,
+    ModelFileError,
     NotNegative,
     matrix,
 )
@@ -265,19 +265,19 @@ class OC1(Documented, ClassifierMixin, BaseEstimator):
             totals = counts.sum(axis=1)
         bad = np.flatnonzero(~((totals > 0) & (totals < np.inf)))
         if bad.size:
-            raise DocumentError("must have a finite sum above 0", f"{where}[{bad[0]}]")
+            raise ModelFileError("must have a finite sum above 0", f"{where}[{bad[0]}]")
         leaves = [(one.polyhedron.W, one.polyhedron.b) for one in rule.pieces]
         try:
             tree = Tree.of_leaves(leaves, counts)
         except ValueError as error:
-            raise DocumentError(str(error), "rule.pieces") from None
+            raise ModelFileError(str(error), "rule.pieces") from None
         self._set_tree(tree)
         self.rule_ = rule
         own = [(one.place, one.shares) for one in rule.pieces]
         whole = len(leaves) > 1 or all(map(np.array_equal, leaves[0], _everywhere(rule.n_features)))
         follows = own == list(zip(*_answers(tree), strict=True))
         if not (rule.is_partition and whole and follows):
-            raise DocumentError(f"is not that of a tree with {where} as they are", "rule")
+            raise ModelFileError(f"is not that of a tree with {where} as they are", "rule")
 
     # --- rows ---------------------------------------------------------------------------
 

@@ -31,9 +31,9 @@ from polyceptron.learners.documents import (
     FITTED,
     Count,
     Document,
-    DocumentError,
     Exponent,
     Finite,
+    ModelFileError,
     NotNegative,
 )
 from polyceptron.learners.polyceptron.hyperplanes import FIT, Rows, learn, needed, rows_of, trials
@@ -439,13 +439,13 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         n = 1 if len(rule.classes) == 2 else len(rule.classes)
         if len(fitted.fits) != n:
             problem = f"must be an array of {n}; got {len(fitted.fits)}"
-            raise DocumentError(problem, f"{FITTED}.fits")
+            raise ModelFileError(problem, f"{FITTED}.fits")
         if n == 1:
             self._restore_class(rule, fitted.fits[0], f"{FITTED}.fits[0]")
             self._check_restored(rule)
             return
         if len(rule.pieces) != n or len(rule.links) != n:
-            raise DocumentError(f"must be an array of {n}, one for each class", "rule.pieces")
+            raise ModelFileError(f"must be an array of {n}, one for each class", "rule.pieces")
         self.estimators_ = []
         for place, one in enumerate(fitted.fits):
             estimator = self._for_class(one.random_state)
@@ -460,9 +460,9 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
     def _restore_class(self, rule: Rule, fitted: ClassFitted, where: str) -> None:
         piece, table = rule.pieces[0], msgspec.structs.asdict(fitted.selection)
         if len(set(map(len, table.values()))) > 1:
-            raise DocumentError("must have arrays of one length", f"{where}.selection")
+            raise ModelFileError("must have arrays of one length", f"{where}.selection")
         if not rule.links or rule.links[piece.place] is None:
-            raise DocumentError("must give the class of each polyhedron a link", "rule.links")
+            raise ModelFileError("must give the class of each polyhedron a link", "rule.links")
         self._set_rule(piece.polyhedron, piece.place, rule.links[piece.place])
         labels = self.classes_.tolist()
         self._exponent, self.n_iter_ = fitted.exponent, fitted.n_iter
