@@ -45,8 +45,8 @@ from polyceptron.learners.polyceptron.centre import matched_mean
 from polyceptron.learners.polyceptron.hyperplanes import FIT, Rows, centre_of, refined, with_offset
 from polyceptron.learners.polyceptron.selection import Setting
 from polyceptron.paper.folds import seed_of
-from polyceptron.paper.journal import versions
 from polyceptron.paper.processes import in_processes
+from polyceptron.paper.results_log import package_versions
 from polyceptron.utils.atomic import write_text
 
 Floats = NDArray[np.float64]
@@ -219,7 +219,7 @@ def run(size: Size, seed: int, jobs: int) -> dict[str, Any]:
         "kind": "polyceptron ablation",
         "seed": seed,
         "size": size._asdict(),
-        "versions": versions(PACKAGES),
+        "versions": package_versions(PACKAGES),
         "cells": summarise(found),
     }
 

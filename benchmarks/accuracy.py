@@ -43,8 +43,8 @@ from benchmarks.registry import Bar
 from benchmarks.report import PACKAGES, environment
 from polyceptron import datasets
 from polyceptron.paper.folds import hyperplanes_of, seed_of
-from polyceptron.paper.journal import Journal, JournalError, versions
 from polyceptron.paper.processes import in_processes
+from polyceptron.paper.results_log import ResultsLog, ResultsLogError, package_versions
 from polyceptron.utils.atomic import write_text
 
 GROUPS = ("synthetic", "noise", "cv", *realdata.GROUPS)
@@ -220,18 +220,19 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         "kind": "polyceptron accuracy",
         "seed": options.seed,
         "size": size._asdict(),
-        "versions": versions(dict.fromkeys([*PACKAGES, *realdata.PACKAGES])),
+        "versions": package_versions(dict.fromkeys([*PACKAGES, *realdata.PACKAGES])),
     }
     path = Path(options.out) / JOURNAL
-    with Journal(path, header, resume=options.resume, overwrite=options.overwrite) as journal:
-        done = {task_of(r) for r in journal.records if r["method"] not in options.redo}
+    how = {"resume": options.resume, "overwrite": options.overwrite}
+    with ResultsLog(path, header, dict, **how) as log:
+        done = {task_of(r) for r in log.results if r["method"] not in options.redo}
         missing = [t for t in plan(options.groups, options.methods, size) if t not in done]
         arguments = ((task, options.seed, size) for task in missing)
         for n, record in enumerate(in_processes(measure, arguments, options.jobs), 1):
-            journal.append(record)
+            log.append(record)
             if sys.stderr.isatty():
                 print(f"\r{n} of {len(missing)} fits", end="", file=sys.stderr, flush=True)
-        summary = summarise(journal.records, header)
+        summary = summarise(log.results, header)
     write_text(Path(options.out) / SUMMARY, json.dumps(summary, indent=1) + "\n")
     return summary
 
@@ -425,7 +426,7 @@ def main(argv: list[str] | None = None) -> None:
             if contenders.make(key, contenders.Problem(2, 2, 0)) is None:
                 raise ValueError(f"{key}: this learner is not there yet")
         summary = run(options)
-    except (JournalError, ValueError) as error:
+    except (ResultsLogError, ValueError) as error:
         parser.error(str(error))
     print(text(summary))
     print(f"\nWritten to {Path(options.out) / SUMMARY}")

@@ -8,7 +8,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from polyceptron import BatchPolyceptron, OnlinePolyceptron, Polyceptron
-from polyceptron.data.blocks import ArrayBlocks
+from polyceptron.data.blocks import ArrayBlocks, kernel_rows
 from polyceptron.learners.registry import BUILT_IN, find_learner, parameters_of
 
 PERCEPTRONS = [BatchPolyceptron, OnlinePolyceptron]
@@ -88,8 +88,16 @@ def assert_sound(model, X, y):
         assert not np.isnan(values).any()
 
 
+def array_blocks(X, y, weight=None, **options):
+    """Rows in memory as learners see them: +1 where y is above 0."""
+    signs = np.where(np.asarray(y) > 0, 1, -1).astype(np.int8)
+    weight = np.empty(0) if weight is None else weight
+    return ArrayBlocks(kernel_rows(X), signs, weight, X.shape[1], **options)
+
+
 def small_blocks(monkeypatch, block_rows):
     """Blocks of so many rows in fits: what a caller gives still counts."""
+    monkeypatch.setattr("polyceptron.data.arrays.rows_of_blocks", lambda *_, **__: block_rows)
     monkeypatch.setitem(ArrayBlocks.__init__.__kwdefaults__, "block_rows", block_rows)
 
 

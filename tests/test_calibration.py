@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
+import scipy.optimize
 from scipy.optimize import approx_fprime
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.metrics import brier_score_loss, log_loss
 from sklearn.model_selection import train_test_split
 
-from polyceptron import Polyceptron, calibration
+from polyceptron import Polyceptron
 from polyceptron.calibration import Calibration, Side, calibrate
 from polyceptron.datasets import load_breast_cancer, load_ionosphere, make_dataset1, make_dataset2
 
@@ -103,9 +104,9 @@ def test_a_side_without_a_lapse_is_not_certain():
 def test_slopes_are_those_of_the_value(point, monkeypatch):
     """The loss is an inner function: catch it on its way to the optimiser."""
     caught = []
-    minimize = calibration.minimize
+    minimize = scipy.optimize.minimize
     monkeypatch.setattr(
-        calibration,
+        scipy.optimize,
         "minimize",
         lambda loss, *a, **k: caught.append(loss) or minimize(loss, *a, **k),
     )

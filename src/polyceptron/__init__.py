@@ -13,6 +13,7 @@ if TYPE_CHECKING:  # for type checkers, which do not run `__getattr__`
     from polyceptron import export as export
     from polyceptron import geometry as geometry
     from polyceptron import plots as plots
+    from polyceptron.data.open import open_blocks as open_blocks
     from polyceptron.learners import *  # noqa: F403
     from polyceptron.learners.pcslp.programs import LPError as LPError
     from polyceptron.model_file import ModelFileError as ModelFileError
@@ -22,7 +23,6 @@ if TYPE_CHECKING:  # for type checkers, which do not run `__getattr__`
     from polyceptron.optim.checkpoint import CheckpointError as CheckpointError
     from polyceptron.polyhedron import Polyhedron as Polyhedron
     from polyceptron.rule import Rule as Rule
-    from polyceptron.sources import open_blocks as open_blocks
 
 __version__ = "0.1.0"
 
@@ -39,7 +39,7 @@ _HOME = {path.partition(":")[2]: path.partition(":")[0] for path in _LEARNERS.va
     "export": "polyceptron.export",
     "geometry": "polyceptron.geometry",
     "load_model": "polyceptron.model_file",
-    "open_blocks": "polyceptron.sources",
+    "open_blocks": "polyceptron.data.open",
     "plots": "polyceptron.plots",
     "save_model": "polyceptron.model_file",
 }

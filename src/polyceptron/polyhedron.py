@@ -139,7 +139,7 @@ class Polyhedron:
         array([[-1.],
                [ 4.]])
         """
-        W, b, norms = _scaled_faces(self.W, self.b)
+        W, b, norms = scaled_faces(self.W, self.b)
         rows = as_rows(X, self.n_features, self.feature_names)
         with np.errstate(over="ignore"):
             return scores(rows, W, b) / norms
@@ -273,12 +273,12 @@ class Polyhedron:
         return Polyhedron, (self.W, self.b, self.feature_names)
 
     def _unit_faces(self) -> tuple[Floats, Floats]:
-        W, b, norms = _scaled_faces(self.W, self.b)
+        W, b, norms = scaled_faces(self.W, self.b)
         with np.errstate(over="ignore"):
             return W / norms[:, None], b / norms
 
 
-def _scaled_faces(W: Floats, b: Floats) -> tuple[Floats, Floats, Floats]:
+def scaled_faces(W: Floats, b: Floats) -> tuple[Floats, Floats, Floats]:
     """Return W and b with normals of about one, and the norms of the normals.
 
     The factors are powers of two, hence exact: the norms of tiny and huge normals neither

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -41,10 +42,11 @@ class Decision(NamedTuple):
     Parameters
     ----------
     place : of the class that is answered, among the classes of the rule
-    piece : the piece that contains the row, or comes nearest to it by its score
+    piece : the piece that the answer rests on; the one of the greatest score where none contains
+        the row, or where all are of one class
     score : what `Rule.decision_function` has for the row; for the answer, where that has a column
         for each class; the share of the answer in a leaf of a tree
-    face : of that piece, the one of least margin; -1 where there is none. Only if asked for
+    face : of that piece, the one of least margin. Only if asked for
     slack : the margin of that face. Only if asked for
     """
 
@@ -59,19 +61,20 @@ class Decision(NamedTuple):
 class Rule:
     """Unions of polyhedra by class: all that a fitted learner knows of new rows.
 
-    A piece scores a row by its least margin, h(x) = min_k (w_k . x + b_k), and a class by the best
-    of its pieces. How that becomes an answer depends on what is given:
+    A piece scores a row by its least margin, h(x) = min_k (w_k . x + b_k), and contains it where
+    that is at least 0. A class scores by the best of its pieces. The answer to a row is
 
-    - with ``otherwise``: the class of the best piece where that contains the row, else this one;
-    - with a link for each class: the class that is most probable;
-    - with neither: the class of the best piece. The pieces share out the space, as leaves do.
+    - with a link for every class and no ``otherwise``: the class that is most probable;
+    - else the class of the first piece that contains the row. Where none does, it is
+      ``otherwise``; without that, the class of the best piece. The leaves of a tree are such
+      pieces: they share out the space, and a row on a face belongs to the first.
 
     Parameters
     ----------
     classes : array-like of shape (n_classes,)
         The labels, sorted.
     pieces : sequence of Piece
-        At least one; of equally good pieces the first decides.
+        At least one.
     otherwise : int, optional
         The place of the class of rows that no piece contains.
     links : sequence of Link or None, optional
@@ -102,7 +105,7 @@ class Rule:
         classes = np.array(self.classes)
         classes.flags.writeable = False
         object.__setattr__(self, "classes", classes)
-        object.__setattr__(self, "pieces", tuple(self.pieces))
+        object.__setattr__(self, "pieces", tuple(Piece(*piece) for piece in self.pieces))
         object.__setattr__(self, "links", tuple(self.links))
         if not self.pieces:
             raise ValueError("pieces must not be empty")
@@ -113,6 +116,8 @@ class Rule:
                 raise ValueError("pieces must all have the same features")
             if not 0 <= piece.place < len(classes):
                 raise ValueError(f"a piece has the place {piece.place} of {len(classes)} classes")
+            if len(piece.shares) != len(classes) * bool(self.pieces[0].shares):
+                raise ValueError("pieces must have a share for each class, or none must have any")
         if self.otherwise is not None and not 0 <= self.otherwise < len(classes):
             raise ValueError(f"otherwise is the place {self.otherwise} of {len(classes)} classes")
         if len(self.links) not in (0, len(classes)):
@@ -124,7 +129,26 @@ class Rule:
     def inside(
         cls, classes: ArrayLike, place: int, *polyhedra: Polyhedron, link: Link | None = None
     ) -> Rule:
-        """The rule of two classes, one of which, at this place, is the union of polyhedra."""
+        """The rule of two classes, one of which is the union of polyhedra.
+
+        Parameters
+        ----------
+        classes : array-like of shape (2,)
+        place : {0, 1}
+            Of the class of the rows inside.
+        *polyhedra : Polyhedron
+        link : Link, optional
+            How scores become probabilities of the class inside.
+
+        Examples
+        --------
+        >>> from polyceptron import Polyhedron
+        >>> print(Rule.inside(["out", "in"], 1, Polyhedron([[1, 0], [0, 1]], [0, 0])))
+        in if all 2 hold:
+          x0 >= 0
+          x1 >= 0
+        otherwise out
+        """
         links = () if link is None else (link, None) if place == 0 else (None, link)
         return cls(np.asarray(classes), tuple(Piece(p, place) for p in polyhedra), 1 - place, links)
 
@@ -132,11 +156,18 @@ class Rule:
 
     @property
     def n_features(self) -> int:
+        """The number of columns of the rows."""
         return self.pieces[0].polyhedron.n_features
 
     @property
     def feature_names(self) -> tuple[str, ...] | None:
+        """What the columns are called, if that is known."""
         return self.pieces[0].polyhedron.feature_names
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the columns are called: x0, x1, ... where nobody has said."""
+        return self.feature_names or tuple(f"x{j}" for j in range(self.n_features))
 
     @property
     def labels(self) -> list[Any]:
@@ -154,7 +185,7 @@ class Rule:
                 found[label] = union
         return found
 
-    @property
+    @cached_property
     def inside_place(self) -> int | None:
         """The place of the only class that has polyhedra, all others being outside of them."""
         places = {piece.place for piece in self.pieces}
@@ -166,7 +197,13 @@ class Rule:
         return self.otherwise is None and not self.links
 
     @property
+    def is_most_probable(self) -> bool:
+        """Whether the answer is the class that its own pieces make most probable."""
+        return self.otherwise is None and bool(self.links)
+
+    @property
     def has_probabilities(self) -> bool:
+        """Whether `predict_proba` has an answer."""
         return bool(self.links) or bool(self.pieces[0].shares)
 
     def renamed(self, names: Any) -> Rule:
@@ -199,22 +236,32 @@ class Rule:
         return np.column_stack([_least(rows, piece.polyhedron, n_jobs) for piece in self.pieces])
 
     def decide(self, X: Any, *, faces: bool = False, n_jobs: int | None = 1) -> Decision:
-        """The answer to every row, and with `faces` the face that it hangs on."""
+        """The answer to every row, and what it rests on.
+
+        Parameters
+        ----------
+        X, n_jobs : as for `scores`
+        faces : bool, default=False
+            Find the face of least margin, too.
+
+        Returns
+        -------
+        Decision
+        """
         rows = self._rows(X)
-        if self.otherwise is None and self.links:
+        if self.is_most_probable:
             odds = self._log_odds(rows, n_jobs)
             place = odds.argmax(axis=1)
             piece = self._best_of(rows, place, n_jobs)
             decision = Decision(place, piece, odds[np.arange(len(place)), place])
         else:
-            piece, h = self._best(rows, n_jobs)
+            piece, h = self._deciding(rows, n_jobs)
             place = np.array([one.place for one in self.pieces], np.intp)[piece]
             if self.otherwise is None:
-                shares = np.array([one.shares[one.place : one.place + 1] for one in self.pieces])
-                score = shares[piece, 0] if shares.size else h
+                answer = np.array([one.shares[one.place] for one in self.pieces if one.shares])
+                score = answer[piece] if answer.size else h
             else:
-                place = np.where(h >= 0, place, self.otherwise)
-                score = self._signed(h)
+                place, score = np.where(h >= 0, place, self.otherwise), self._signed(h)
             decision = Decision(place, piece, score)
         return self._with_faces(rows, decision) if faces else decision
 
@@ -223,45 +270,76 @@ class Rule:
 
         Of two classes, h(x) with the sign that the second is positive; of more, a column for each:
         its log-odds where it has a link, else the score of the best of its pieces.
+
+        Parameters
+        ----------
+        X, n_jobs : as for `scores`
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
         """
         rows = self._rows(X)
-        if self.otherwise is not None and len(self.classes) == 2:
+        if self.inside_place is not None and len(self.classes) == 2:
             return self._signed(self._best(rows, n_jobs)[1])
-        if self.links:
-            return self._log_odds(rows, n_jobs)
-        return self._by_class(rows, n_jobs)
+        return self._log_odds(rows, n_jobs) if self.links else self._by_class(rows, n_jobs)
 
     def predict(self, X: Any, n_jobs: int | None = 1) -> NDArray[Any]:
-        """The label of every row."""
-        labels: NDArray[Any] = self.classes[self.decide(X, n_jobs=n_jobs).place]
-        return labels
+        """The label of every row.
+
+        Parameters
+        ----------
+        X, n_jobs : as for `scores`
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        inside = self.inside_place
+        if inside is None:
+            return np.asarray(self.classes[self.decide(X, n_jobs=n_jobs).place])
+        # Without the arrays of places, which would take a tenth of the time.
+        h = self._best(self._rows(X), n_jobs)[1]
+        return np.where(h >= 0, self.classes[inside], self.classes[self.otherwise])
 
     def predict_proba(self, X: Any, n_jobs: int | None = 1) -> Floats:
-        """The probability of each class, columns in the order of the classes."""
+        """The probability of each class.
+
+        Parameters
+        ----------
+        X, n_jobs : as for `scores`
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Columns in the order of the classes.
+        """
         self._check_probabilities()
         rows = self._rows(X)
         if not self.links:
             shares = np.array([piece.shares for piece in self.pieces])
-            return np.asarray(shares[self._best(rows, n_jobs)[0]])
-        place = self.inside_place
-        if place is None:
+            return np.asarray(shares[self._deciding(rows, n_jobs)[0]])
+        if self.inside_place is None:
             each = self._each(rows, n_jobs)
             return np.asarray(each / each.sum(axis=1, keepdims=True))
-        link = self.links[place]
-        assert link is not None
-        outside, inside = link.both(self._best(rows, n_jobs)[1])
-        return np.column_stack([outside, inside] if place == 1 else [inside, outside])
+        return self._in_order(self._link().both(self._best(rows, n_jobs)[1]))
 
     def predict_log_proba(self, X: Any, n_jobs: int | None = 1) -> Floats:
-        """The logarithm of `predict_proba`, exact where the link allows it."""
+        """The logarithm of `predict_proba`, exact where the link allows it.
+
+        Parameters
+        ----------
+        X, n_jobs : as for `scores`
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
         self._check_probabilities()
-        place = self.inside_place
-        link = self.links[place] if self.links and place is not None else None
-        if link is None or place is None:
+        if not self.links or self.inside_place is None:
             with np.errstate(divide="ignore"):
                 return np.log(self.predict_proba(X, n_jobs))
-        outside, inside = link.logarithms(self._best(self._rows(X), n_jobs)[1])
-        return np.column_stack([outside, inside] if place == 1 else [inside, outside])
+        return self._in_order(self._link().logarithms(self._best(self._rows(X), n_jobs)[1]))
 
     def _rows(self, X: Any) -> Any:
         """The rows as the kernels take them: validated arrays as they are."""
@@ -276,9 +354,64 @@ class Rule:
         for number, other in enumerate(self.pieces[1:], 1):
             h = _least(rows, other.polyhedron, n_jobs)
             better = h > best
-            piece[better] = number
-            best = np.where(better, h, best)
+            np.putmask(piece, better, number)
+            np.putmask(best, better, h)
         return piece, best
+
+    def _deciding(self, rows: Any, n_jobs: int | None) -> tuple[Places, Floats]:
+        """The piece that the answer rests on, and its score; without scores in a tree."""
+        if self.inside_place is not None:
+            return self._best(rows, n_jobs)
+        if self._splits and self.pieces[0].shares:
+            piece = self._routed(rows)
+            return piece, np.zeros(len(piece))
+        h = self.scores(rows, n_jobs)
+        piece = np.where(h >= 0, np.inf, h).argmax(axis=1)
+        return piece, h[np.arange(len(h)), piece]
+
+    @cached_property
+    def _splits(self) -> dict[tuple[int, int], int]:
+        """Where the pieces are the leaves of a tree in preorder, how it shares out rows; else {}.
+
+        Of the pieces from `start` that agree in their first `depth` faces, those from
+        ``_splits[start, depth]`` on have the next one the other way round.
+        """
+        splits: dict[tuple[int, int], int] = {}
+        if not self.is_partition:
+            return splits
+        faces = [np.column_stack([one.polyhedron.W, one.polyhedron.b]) for one in self.pieces]
+        waiting = [(0, len(faces), 0)]
+        while waiting:
+            start, stop, depth = waiting.pop()
+            here = faces[start:stop]
+            if stop - start == 1 and len(here[0]) == depth:
+                continue
+            if any(len(one) <= depth for one in here):
+                return {}
+            same = [np.array_equal(one[depth], here[0][depth]) for one in here]
+            n = sum(same)
+            other = [np.array_equal(one[depth], -here[0][depth]) for one in here]
+            if not (0 < n < len(here) and all(same[:n]) and all(other[n:])):
+                return {}
+            splits[start, depth] = start + n
+            waiting += [(start, start + n, depth + 1), (start + n, stop, depth + 1)]
+        return splits
+
+    def _routed(self, rows: Any) -> Places:
+        """The leaf of every row: test by test, each for the rows that come to it."""
+        piece = np.zeros(rows.shape[0], np.intp)
+        waiting = [(0, len(self.pieces), 0, np.arange(rows.shape[0]))]
+        while waiting:
+            start, stop, depth, here = waiting.pop()
+            if stop - start == 1 or not len(here):
+                piece[here] = start
+                continue
+            one, test = self.pieces[start].polyhedron, slice(depth, depth + 1)
+            passed = scores(rows[here] if depth else rows, one.W[test], one.b[test])[:, 0] >= 0
+            middle = self._splits[start, depth]
+            waiting.append((start, middle, depth + 1, here[passed]))
+            waiting.append((middle, stop, depth + 1, here[~passed]))
+        return piece
 
     def _by_class(self, rows: Any, n_jobs: int | None) -> Floats:
         """The score of the best piece of each class; minus infinity for a class without any."""
@@ -291,10 +424,20 @@ class Rule:
     def _best_of(self, rows: Any, place: Places, n_jobs: int | None) -> Places:
         """The best piece of the class at this place, for each row."""
         own = np.array([piece.place for piece in self.pieces])
-        if len(np.unique(own)) == len(own) and np.array_equal(own, np.arange(len(own))):
+        if np.array_equal(own, np.arange(len(self.classes))):
             return place
         h = self.scores(rows, n_jobs)
         return np.asarray(np.where(own[None, :] == place[:, None], h, -np.inf).argmax(axis=1))
+
+    def _link(self) -> Link:
+        """That of the only class with polyhedra."""
+        link = self.links[self.pieces[0].place]
+        assert link is not None
+        return link
+
+    def _in_order(self, both: tuple[Floats, Floats]) -> Floats:
+        """Columns of outside and inside in the order of two classes."""
+        return np.column_stack(both if self.inside_place == 1 else both[::-1])
 
     def _each(self, rows: Any, n_jobs: int | None) -> Floats:
         """The probability of every class by its own pieces."""
@@ -312,8 +455,8 @@ class Rule:
         return -h if len(self.classes) == 2 and self.otherwise == 1 else h
 
     def _with_faces(self, rows: Any, decision: Decision) -> Decision:
-        face = np.full(len(decision.place), -1, np.intp)
-        slack = np.full(len(decision.place), np.inf)
+        face = np.zeros(len(decision.place), np.intp)
+        slack = np.zeros(len(decision.place))
         for number in np.unique(decision.piece):
             here = np.flatnonzero(decision.piece == number)
             part = self.pieces[number].polyhedron
@@ -328,7 +471,17 @@ class Rule:
     # --- as a value -------------------------------------------------------------------
 
     def to_text(self, digits: int = 3) -> str:
-        """The rule in words: the inequalities of each class, and what holds otherwise."""
+        """The rule in words: the inequalities of each class, and what holds otherwise.
+
+        Parameters
+        ----------
+        digits : int, default=3
+            Significant digits of the numbers.
+
+        Returns
+        -------
+        str
+        """
         lines = []
         for label, union in self.polyhedra.items():
             lines += _as_text(label, union, digits)
@@ -366,25 +519,45 @@ class Rule:
         return Rule, (self.classes, self.pieces, self.otherwise, self.links)
 
 
-def as_rule(model: Any, name: str = "model") -> Rule:
-    """The rule of a fitted learner, of a polyhedron (classes "inside", "outside"), or itself."""
+def as_rule(model: Any, name: str = "model", error: type[Exception] = ValueError) -> Rule:
+    """The rule of a model, whatever kind it is.
+
+    Parameters
+    ----------
+    model : fitted learner, Rule or Polyhedron
+        A polyhedron has the classes "inside" and "outside".
+    name : str
+        What the argument is called, for the error.
+    error : type of Exception
+        What to raise where there is no rule.
+
+    Returns
+    -------
+    Rule
+
+    Examples
+    --------
+    >>> from polyceptron import Polyhedron
+    >>> print(as_rule(Polyhedron([[1.0]], [-2.0], ["age"])))
+    inside if this holds:
+      age >= 2
+    otherwise outside
+    """
     if isinstance(model, Rule):
         return model
     if isinstance(model, Polyhedron):
         return Rule.inside(["inside", "outside"], 0, model)
+    wanted = f"{name} must be a fitted learner of polyceptron, a Rule or a Polyhedron; got"
     if isinstance(model, type) or not hasattr(model, "predict"):
-        raise ValueError(
-            f"{name} must be a fitted learner of polyceptron, a Rule or a Polyhedron; "
-            f"got {model!r:.200}"
-        )
+        raise error(f"{wanted} {model!r:.200}")
     rule = getattr(model, "rule_", None)
     if not isinstance(rule, Rule):
         from sklearn.utils.validation import check_is_fitted
 
         check_is_fitted(model)
-        raise ValueError(
-            f"{name} must be a fitted learner of polyceptron, a Rule or a Polyhedron; got a "
-            f"{type(model).__name__}. Of a pipeline, give the last step, and rows as it sees them"
+        raise error(
+            f"{wanted} a {type(model).__name__}. Of a pipeline, give the last step, and rows as it "
+            "sees them"
         )
     return rule
 
@@ -400,7 +573,7 @@ def _least(rows: Any, polyhedron: Polyhedron, n_jobs: int | None) -> Floats:
     return h if finite else polyhedron.decision(rows)  # which mends overflow
 
 
-def _as_text(label: Any, union: tuple[Polyhedron, ...], digits: int) -> list[str]:
+def _as_text(label: Any, union: Sequence[Polyhedron], digits: int) -> list[str]:
     name, n = show_label(label), len(union)
     if n == 1:
         how = "this holds" if union[0].n_faces == 1 else f"all {union[0].n_faces} hold"

@@ -71,16 +71,9 @@ def _is_sparse(X: Any) -> bool:
 def _as_csr(X: Any) -> Any:
     if X.dtype.kind not in "biuf":
         raise ValueError(f"X must hold real numbers (found {X.dtype})")
+    from polyceptron.data.blocks import canonical
+
     return canonical(X.tocsr().astype(np.float64))
-
-
-def canonical(X: Any) -> Any:
-    """CSR rows with sorted columns and no duplicates; the caller's matrix stays as it is."""
-    rows = type(X)((X.data, X.indices, X.indptr), X.shape)  # a view, with flags of its own
-    if not rows.has_canonical_format:
-        rows = rows.copy()
-        rows.sum_duplicates()
-    return rows
 
 
 def _check_column_names(X: Any, feature_names: Sequence[str]) -> None:

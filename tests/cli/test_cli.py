@@ -1,8 +1,6 @@
 """The command line: what it prints, its exit codes, its errors in one line."""
 
-import gzip
 import io
-import json
 import os
 import pathlib
 import pty
@@ -18,10 +16,9 @@ from rich.console import Console
 
 from polyceptron.cli import _options
 from polyceptron.cli._app import app
-from polyceptron.cli._reproduce import show
-from polyceptron.paper.journal import read_journal
-from polyceptron.paper.protocol import load_protocol
-from polyceptron.paper.table import tabulate
+from polyceptron.cli._reproduce import print_table
+from polyceptron.paper.reproduce import read_folds
+from polyceptron.paper.results_log import read_results
 
 SMALL = ["--datasets", "breast-cancer", "--methods", "batch,cart", "--repetitions", "1", "-j", "1"]
 
@@ -82,9 +79,8 @@ class TestReproduce:
     @pytest.mark.parametrize("width", [45, 56, 70, 80, 120])
     def test_narrow_terminals_lose_columns_not_digits(self, width):
         docs = pathlib.Path(__file__).parents[2] / "docs" / "results" / "folds.jsonl.gz"
-        _, *records = map(json.loads, gzip.decompress(docs.read_bytes()).splitlines())
         console = Console(width=width, record=True, file=io.StringIO())
-        show(tabulate(load_protocol(), records), console)
+        print_table(read_folds(docs)[0], console)
         text = console.export_text()
         assert "…" not in text
         assert max(map(len, text.splitlines())) <= width
@@ -139,7 +135,7 @@ class TestReproduce:
         os.close(ours)
         text = shown.decode()
         assert process.returncode == 130, text
-        n = len(read_journal(path)[1])
+        n = len(read_results(path, dict)[1])
         assert n >= 2
         assert f"Interrupted; {n} of 100 results are kept" in text
         assert "polyceptron reproduce --resume --out" in text

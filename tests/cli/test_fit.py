@@ -15,8 +15,8 @@ import pytest
 from cli_files import done, failed, people, run, text_of
 from polyceptron.cli._scores import confusion
 from polyceptron.cli._tables import shown, table
+from polyceptron.data.columns import as_labels
 from polyceptron.model_file import read_model
-from polyceptron.sources._columns import as_labels
 
 QUICK = ["-l", "batch", "-k", 1]
 

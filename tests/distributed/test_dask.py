@@ -1,8 +1,6 @@
 """Learning on a Dask cluster: the same bits wherever the rows are, and whatever is lost."""
 
-import gc
 import os
-import pickle
 import signal
 import subprocess
 import sys
@@ -16,25 +14,25 @@ import dask.array as da
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
+import psutil
 import pytest
 from scipy import sparse
 from sklearn.base import clone
 
-import polyceptron
 from distributed import Client, LocalCluster
-from polyceptron import Checkpoint
+from polyceptron import SPLA1, SPLA2, BatchPolyceptron, Checkpoint, OnlinePolyceptron, Polyceptron
+from polyceptron.data.arrays import ArraySource
 from polyceptron.data.blocks import OrderedSum
 from polyceptron.data.scaling import Coordinates, identity
-from polyceptron.data.source import View
+from polyceptron.data.source import SourceError, View
 from polyceptron.datasets import make_polyhedron
-from polyceptron.distributed import SPLA1, BatchPolyceptron, ClusterError, DaskBlocks
-from polyceptron.distributed._cluster import shared_out
-from polyceptron.distributed._keeper import Keeper, in_runs
-from polyceptron.learners import _iterated
-from polyceptron.optim import criterion
+from polyceptron.distributed import ClusterError, _worker, lazy, source_of
+from polyceptron.distributed._partitions import prepare
+from polyceptron.optim import criterion, solver
 from polyceptron.optim.criterion import GradientOf
 from polyceptron.optim.planes import Planes
-from polyceptron.sources import ArraySource, SourceError
+from polyceptron.polyhedron import Polyhedron
+from polyceptron.rule import Piece, Rule
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
@@ -118,116 +116,95 @@ def large():
 
 
 @pytest.mark.parametrize(
-    ("learner", "setting", "weighted"),
+    ("model", "weighted"),
     [
-        (BatchPolyceptron, {}, False),
-        (BatchPolyceptron, {"standardize": False, "tol": 1.0}, False),
-        (BatchPolyceptron, {"inner_steps": 2}, True),
-        (BatchPolyceptron, {"class_weight": "balanced", "inside": -1}, True),
-        (SPLA1, {}, False),
-        (SPLA1, {"class_weight": {1: 2.0}, "standardize": False}, True),
+        (BatchPolyceptron(**QUICK), False),
+        (BatchPolyceptron(**QUICK, inner_steps=2, standardize=False, tol=1.0), True),
+        (BatchPolyceptron(**QUICK, class_weight="balanced", inside=-1), True),
+        (SPLA1(**QUICK, class_weight={1: 2.0}), True),
+        (OnlinePolyceptron(random_state=0, n_init=1, max_iter=2), False),
     ],
 )
-def test_dask_in_memory_and_source_give_the_same_bits(large, one, two, learner, setting, weighted):
+def test_dask_and_memory_give_the_same_bits(large, one, two, model, weighted):
     X, y, weight = large
     weight = weight if weighted else None
-    model = learner(**QUICK, **setting)
-    plain = getattr(polyceptron, learner.__name__)(**model.get_params())
-    in_memory = clone(plain).fit(X, y, sample_weight=weight)
-    same(in_memory, clone(plain).fit_blocks(ArraySource(X, y, weight)))
-    lazy = [None if array is None else chunked(array, BLOCK) for array in (X, y, weight)]
+    in_memory = clone(model).fit(X, y, sample_weight=weight)
+    same(in_memory, clone(model).fit_blocks(ArraySource(X, y, weight)))
+    rows = [None if array is None else chunked(array, BLOCK) for array in (X, y, weight)]
     with two.as_current():
-        same(in_memory, clone(model).fit(*lazy))
-    with DaskBlocks(*lazy, client=one) as rows:
-        same(in_memory, clone(model).fit(rows))
+        same(in_memory, clone(model).fit(*rows))
+    with source_of(*rows, client=one) as source:
+        same(in_memory, clone(model).fit_blocks(source))
 
 
-@pytest.mark.parametrize("n_chunks", [150, 64])
-def test_runs_of_blocks_are_summed_on_workers(one, two, n_chunks):
-    X, y, weight = noisy(40 * n_chunks - 7)
+def test_the_flagship_learns_from_partitions_of_odd_sizes(one):
+    X, y, weight = noisy(300)
+    model = Polyceptron(3, margin=20, penalty=None, inside=None, n_init=2, max_iter=30)
+    model.set_params(random_state=0, standardize=False)  # means depend on the blocks
+    sizes = ((37, 101, 0, 162),)
+    rows = (
+        da.from_array(X, chunks=(*sizes, 3)),
+        *(da.from_array(column, chunks=sizes) for column in (y, weight)),
+    )
+    with one.as_current():
+        found = clone(model).fit(*rows)
+        share = found.predict_proba(rows[0])
+        assert share.chunks == ((37, 101, 0, 162), (2,))
+        in_memory = model.fit(X, y, weight)
+        assert np.array_equal(share.compute(), in_memory.predict_proba(X))
+    assert np.array_equal(found.coef_, in_memory.coef_)
+
+
+def test_runs_of_blocks_are_summed_on_workers(one, two):
+    X, y, weight = noisy(40 * 150 - 7)
     model = BatchPolyceptron(**QUICK)
     expected = clone(model).fit_blocks(ArraySource(X, y, weight, block_rows=40))
     for client in (one, two):
-        with DaskBlocks(chunked(X, 40), chunked(y, 40), chunked(weight, 40), client=client) as rows:
-            assert len(rows.starts) == n_chunks
-            same(expected, clone(model).fit(rows))
+        with source_of(*(chunked(array, 40) for array in (X, y, weight)), client=client) as rows:
+            assert len(rows.starts) == 150
+            same(expected, clone(model).fit_blocks(rows))
 
 
-def test_persisted_rows_stay_where_they_are(two):
+def test_neighbours_share_a_worker_and_persisted_rows_stay_where_they_are(two):
     X, y, _ = noisy(300)
-    lazy = chunked(X, 30)
-    workers = list(two.nthreads())
-    pieces = [two.persist(lazy.blocks[i], workers=[workers[i % 2]]) for i in range(10)]
-    spread = da.concatenate(pieces)
-    (spread,) = dask.optimize(spread)
-    with DaskBlocks(spread, chunked(y, 30), client=two) as rows:
+    spread, workers = chunked(X, 30), list(two.nthreads())
+    with source_of(spread, chunked(y, 30), client=two) as rows:
+        assert rows._holder.tolist() == [0] * 5 + [1] * 5
+    pieces = [two.persist(spread.blocks[i], workers=[workers[i % 2]]) for i in range(10)]
+    with source_of(da.concatenate(pieces), chunked(y, 30), client=two) as rows:
+        assert rows._holder.tolist() == [0, 1] * 5
         same(
-            BatchPolyceptron(**QUICK).fit(rows),
+            BatchPolyceptron(**QUICK).fit_blocks(rows),
             BatchPolyceptron(**QUICK).fit_blocks(ArraySource(X, y, block_rows=30)),
         )
-    kept = two.persist(lazy)
-    with DaskBlocks(kept, chunked(y, 30), client=two) as rows:
-        where = two.who_has(kept)
-        for held in rows._cluster._held:
-            for number in held.numbers:
-                (key,) = {key for key in where if key[1] == number}
-                assert held.address in where[key]
-
-
-def known_tasks(dask_scheduler):
-    return [key for key in dask_scheduler.tasks if "Keeper" not in str(key)]
-
-
-def known_actors(dask_scheduler):
-    return [key for key in dask_scheduler.tasks if "Keeper" in str(key)]
-
-
-def soon(condition):
-    """Whether something becomes true: the scheduler is told of what is let go of later."""
-    end = time.monotonic() + 20
-    while not condition() and time.monotonic() < end:
-        gc.collect()  # fits that failed live on in tracebacks
-        time.sleep(0.05)
-    return condition()
-
-
-def test_only_the_actors_are_left_at_the_scheduler(two):
-    X, y, _ = noisy(300)
-    assert soon(lambda: not two.run_on_scheduler(known_tasks))
-    before = set(two.run_on_scheduler(known_actors))  # of fits that nothing has collected yet
-
-    def new_actors():
-        return set(two.run_on_scheduler(known_actors)) - before
-
-    with DaskBlocks(chunked(X, 30), chunked(y, 30), client=two):
-        assert soon(lambda: not two.run_on_scheduler(known_tasks))
-        assert len(new_actors()) == 2
-    assert soon(lambda: not new_actors())
 
 
 def test_rows_without_room_are_seen_anew_each_time(one, monkeypatch):
     X, y, _ = noisy(300)
     expected = BatchPolyceptron(**QUICK).fit_blocks(ArraySource(X, y, block_rows=30))
-    monkeypatch.setattr(Keeper, "_room", lambda self: 2 * 30 * 3 * 8)  # noqa: ARG005
-    with DaskBlocks(chunked(X, 30), chunked(y, 30), client=one) as rows:
-        same(BatchPolyceptron(**QUICK).fit(rows), expected)
+    monkeypatch.setattr(_worker, "_room", lambda: 2 * 30 * 3 * 8)
+    with source_of(chunked(X, 30), chunked(y, 30), client=one) as rows:
+        same(BatchPolyceptron(**QUICK).fit_blocks(rows), expected)
 
 
 def test_a_row_of_no_weight_is_no_row(one):
     X, y, weight = noisy(300)
     weight[::3] = 0
     kept = weight > 0
-    with DaskBlocks(chunked(X, 30), chunked(y, 30), chunked(weight, 30), client=one) as rows:
+    with source_of(chunked(X, 30), chunked(y, 30), chunked(weight, 30), client=one) as rows:
         expected = ArraySource(X[kept], y[kept], weight[kept], block_rows=20)
-        same(BatchPolyceptron(**QUICK).fit(rows), BatchPolyceptron(**QUICK).fit_blocks(expected))
+        same(
+            BatchPolyceptron(**QUICK).fit_blocks(rows),
+            BatchPolyceptron(**QUICK).fit_blocks(expected),
+        )
 
 
 def test_blocks_and_rows_can_be_had(two):
     X, y, weight = noisy(100)
     edges = (40, 0, 35, 25)
-    lazy = da.from_array(X, chunks=(edges, 3)), da.from_array(y, chunks=(edges,))
+    chunks = da.from_array(X, chunks=(edges, 3)), da.from_array(y, chunks=(edges,))
     view = View(Coordinates(np.full(3, 2.0), np.ones(3)), 1)
-    with DaskBlocks(*lazy, da.from_array(weight, chunks=(edges,)), client=two) as rows:
+    with source_of(*chunks, da.from_array(weight, chunks=(edges,)), client=two) as rows:
         assert rows.starts.tolist() == [0, 40, 75]
         assert rows.where(1, 3) == "partition 2, row 3"
         taken = rows.take(np.array([1, 39, 40, 99]))
@@ -251,7 +228,7 @@ def test_sums_in_runs_add_up_as_those_of_single_blocks():
         sums = [
             pair
             for a, b in pairwise(cuts)
-            for pair in in_runs((number, values[number]) for number in range(a, b))
+            for pair in _worker.in_runs((number, values[number]) for number in range(a, b))
         ]
         total = OrderedSum()
         for number, value in sums:
@@ -259,38 +236,32 @@ def test_sums_in_runs_add_up_as_those_of_single_blocks():
         assert total.result() == whole.result()
 
 
-def test_partitions_are_shared_out_in_stretches():
-    assert shared_out([1] * 5, [2, 1]) == [range(3), range(3, 5)]
-    assert list(map(len, shared_out([1], [1, 1, 1]))) == [0, 1, 0]
-    assert shared_out([10] * 26, [1, 1])[0].stop == 13  # no edge of a run is near
-    assert shared_out([16] * 9, [1, 1])[0] == range(4)  # 64 blocks
-
-
 # --- frames, predictions, estimators -------------------------------------------------------
 
 
 def test_frames_keep_names_and_index(two):
     X, y, weight = noisy(600)
-    frame = pd.DataFrame(X, columns=["age", "dose", "mass"], index=np.arange(600) * 2)
-    frame["label"], frame["w"] = np.where(y > 0, "ill", "well"), weight
-    lazy = dd.from_pandas(frame, npartitions=4)
     names = ["age", "dose", "mass"]
+    frame = pd.DataFrame(X, columns=names, index=np.arange(600) * 2)
+    frame["label"], frame["w"] = np.where(y > 0, "ill", "well"), weight
+    table = dd.from_pandas(frame, npartitions=4)
     with two.as_current():
-        model = SPLA1(**QUICK, inside="ill").fit(lazy[names], lazy["label"], lazy["w"])
+        model = SPLA1(**QUICK, inside="ill").fit(table[names], table["label"], table["w"])
         assert model.feature_names_in_.tolist() == names
         assert model.polyhedron_.feature_names == tuple(names)
-        labels, score, share = (
-            getattr(model, method)(lazy[names])
+        answers = (
+            getattr(model, method)(table[names])
             for method in ("predict", "decision_function", "predict_proba")
         )
-        assert dask.is_dask_collection(labels)
-        found = dask.compute(labels, score, share)
-    eager = model.predict(frame[names])
-    pd.testing.assert_series_equal(found[0], pd.Series(eager, index=frame.index), check_dtype=False)
-    assert np.array_equal(found[1], model.decision_function(frame[names]))
-    assert found[2].columns.tolist() == ["ill", "well"]
-    assert np.array_equal(found[2], model.predict_proba(frame[names]))
-    assert found[2].index.equals(frame.index)
+        labels, score, share = dask.compute(*answers)
+    eager = pd.Series(model.predict(frame[names]), index=frame.index)
+    pd.testing.assert_series_equal(labels, eager, check_dtype=False)
+    assert np.array_equal(score, model.decision_function(frame[names]))
+    assert share.columns.tolist() == ["ill", "well"]
+    assert np.array_equal(share, model.predict_proba(frame[names]))
+    assert share.index.equals(frame.index)
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(table[["age", "w", "mass"]])
 
 
 @pytest.mark.filterwarnings("ignore:The inplace keyword")  # of pandas, used by Dask's reader
@@ -306,39 +277,47 @@ def test_files_are_read_partition_by_partition(one, tmp_path):
     same(model, BatchPolyceptron(**QUICK).fit_blocks(ArraySource(X, y, block_rows=100)))
 
 
-def test_lazy_predictions_of_arrays_equal_eager_ones(one):
+def test_lazy_predictions_of_arrays_equal_eager_ones():
     X, y, _ = noisy(500)
-    lazy = da.from_array(X, chunks=(130, 2))  # columns in two chunks
-    with one.as_current():
-        model = SPLA1(**QUICK).fit(lazy, da.from_array(y, chunks=70))
-        for method in ("predict", "decision_function", "predict_proba", "predict_log_proba"):
-            found = getattr(model, method)(lazy)
-            assert isinstance(found, da.Array)
-            expected = getattr(model, method)(X)
-            assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
-            assert np.array_equal(found.compute(), expected)
+    rows = da.from_array(X, chunks=(130, 2))  # columns in two chunks
+    model = SPLA1(**QUICK).fit(X, y)
+    boxes = [Piece(Polyhedron(np.eye(3)[:1], [-10.0 * place]), place) for place in range(3)]
+    three = Rule(["a", "b", "c"], boxes)
+    asked = [getattr(model, f"predict{of}") for of in ("", "_proba", "_log_proba")]
+    for method in (*asked, model.decision_function, three.predict, three.decision_function):
+        found, expected = lazy(method, rows), method(X)
+        assert isinstance(found, da.Array)
+        assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
+        assert found.chunks[0] == rows.chunks[0]
+        assert np.array_equal(found.compute(scheduler="sync"), expected)
+    assert isinstance(model.predict(rows), da.Array)
+
+
+def test_wrong_columns_are_refused_at_once():
+    X, y, _ = noisy(100)
+    model = BatchPolyceptron(**QUICK).fit(X, y)
+    with pytest.raises(ValueError, match=r"X has 2 features, but .* expecting 3"):
+        model.predict(chunked(X[:, :2], 50))
+    with pytest.raises(ValueError, match="X must be a 2-D Dask array"):
+        model.predict(chunked(y, 50))
+
+
+def test_learners_of_rows_in_memory_say_so():
+    X, y, _ = noisy(100)
+    with pytest.raises(TypeError, match=r"learns from rows in memory: give X.compute\(\)"):
+        SPLA2().fit(chunked(X, 50), chunked(y, 50))
 
 
 def test_single_precision_is_kept(one):
     X, y, _ = noisy(400)
     X = X.astype(np.float32)
-    with DaskBlocks(chunked(X, 100), chunked(y, 100), client=one) as rows:
+    with source_of(chunked(X, 100), chunked(y, 100), client=one) as rows:
         assert rows.take(np.arange(3)).X.dtype == np.float32
         expected = ArraySource(X, y, block_rows=100)
-        same(BatchPolyceptron(**QUICK).fit(rows), BatchPolyceptron(**QUICK).fit_blocks(expected))
-
-
-def test_estimators_behave_as_the_originals():
-    X, y, weight = noisy(300)
-    model = BatchPolyceptron(4, random_state=3, margin=2.0, max_iter=20)
-    assert (
-        repr(model) == "BatchPolyceptron(margin=2.0, max_iter=20, n_hyperplanes=4, random_state=3)"
-    )
-    assert clone(model).get_params() == model.get_params()
-    assert model.get_params().keys() == polyceptron.BatchPolyceptron().get_params().keys()
-    plain = polyceptron.BatchPolyceptron(**model.get_params()).fit(X, y, weight)
-    same(model.fit(X, y, weight), plain)
-    assert np.array_equal(pickle.loads(pickle.dumps(model)).predict(X), plain.predict(X))
+        same(
+            BatchPolyceptron(**QUICK).fit_blocks(rows),
+            BatchPolyceptron(**QUICK).fit_blocks(expected),
+        )
 
 
 def test_the_package_does_not_load_dask():
@@ -347,10 +326,21 @@ def test_the_package_does_not_load_dask():
     assert run.stdout.strip() == "False"
 
 
-def test_without_a_client_a_cluster_is_started_for_the_fit():
+def test_without_a_client_a_cluster_is_started_on_loopback():
     X, y, _ = noisy(200)
-    model = BatchPolyceptron(**QUICK).fit(chunked(X, 50), chunked(y, 50))
+    with source_of(chunked(X, 50), chunked(y, 50)) as rows:
+        me = psutil.Process()
+        sockets = [
+            socket
+            for process in (me, *me.children(recursive=True))
+            for socket in process.net_connections("inet")
+            if socket.status == psutil.CONN_LISTEN
+        ]
+        assert {socket.laddr.ip for socket in sockets} == {"127.0.0.1"}
+        model = BatchPolyceptron(**QUICK).fit_blocks(rows)
     same(model, BatchPolyceptron(**QUICK).fit_blocks(ArraySource(X, y, block_rows=50)))
+    with pytest.raises(ClusterError, match="these rows were closed"):
+        model.fit_blocks(rows)
 
 
 # --- lost workers --------------------------------------------------------------------------
@@ -388,14 +378,16 @@ def slowly(statistic):
     return slow
 
 
-def test_a_killed_worker_does_not_show_in_the_model(monkeypatch):
+def test_lost_workers_do_not_show_and_a_fit_without_any_keeps_its_checkpoint(monkeypatch, tmp_path):
     X, y, _ = noisy(700)
     source = ArraySource(X, y, block_rows=70)
     expected = BatchPolyceptron(**QUICK).fit_blocks(source)
+    checkpoint = Checkpoint(tmp_path / "fit.checkpoint", iterations=1)
+    model = BatchPolyceptron(**QUICK, checkpoint=checkpoint)
     view, planes = View(identity(3), 1), Planes.of(np.eye(3), np.ones(3))
     with (
         workers_without_nanny(3) as (client, processes),
-        DaskBlocks(chunked(X, 70), chunked(y, 70), client=client) as rows,
+        source_of(chunked(X, 70), chunked(y, 70), client=client, timeout=1.0) as rows,
     ):
         timer = threading.Timer(0.15, kill, [processes[0]])  # while a sum is under way
         timer.start()
@@ -405,32 +397,17 @@ def test_a_killed_worker_does_not_show_in_the_model(monkeypatch):
         assert np.array_equal(found.G, there.G)
         assert np.array_equal(found.totals, there.totals)
         with before_step(monkeypatch, 3, lambda: kill(processes[1])):
-            same(BatchPolyceptron(**QUICK).fit(rows), expected)
+            same(BatchPolyceptron(**QUICK).fit_blocks(rows), expected)
         assert len(client.nthreads()) == 1
-
-
-def test_without_workers_a_fit_ends_and_its_checkpoint_remains(monkeypatch, tmp_path):
-    X, y, _ = noisy(700)
-    checkpoint = Checkpoint(tmp_path / "fit.checkpoint", iterations=1)
-    model = BatchPolyceptron(**QUICK, checkpoint=checkpoint)
-    source = ArraySource(X, y, block_rows=70)
-    expected = BatchPolyceptron(**QUICK).fit_blocks(source)
-    with workers_without_nanny(2) as (client, processes):
-        rows = DaskBlocks(chunked(X, 70), chunked(y, 70), client=client, timeout=1.0)
-        begun = []
-
-        def lose_all():
-            for process in processes:
-                kill(process)
-            begun.append(time.monotonic())
-
-        with before_step(monkeypatch, 4, lose_all), pytest.raises(ClusterError, match="no worker"):
-            model.fit(rows)
-        assert time.monotonic() - begun[0] < 30
+        with (
+            before_step(monkeypatch, 4, lambda: kill(processes[2])),
+            pytest.raises(ClusterError, match="no worker is left"),
+        ):
+            model.fit_blocks(rows)
     assert not hasattr(model, "coef_")
     assert checkpoint.path.exists()
     steps = []
-    monkeypatch.setattr(_iterated.solve.Progress, "step", lambda *at: steps.append(at[2]))
+    monkeypatch.setattr(solver.Progress, "step", lambda *at: steps.append(at[2]))
     same(model.fit_blocks(source), expected)  # goes on, and in memory at that
     assert steps[0] == 4
 
@@ -441,18 +418,19 @@ def test_a_cluster_that_is_closed_is_said_so():
         LocalCluster(n_workers=1, processes=False, **LOOPBACK) as cluster,
         Client(cluster, set_as_default=False) as client,
     ):
-        rows = DaskBlocks(chunked(X, 50), chunked(y, 50), client=client, timeout=1.0)
-    with pytest.raises(ClusterError):
-        BatchPolyceptron(**QUICK).fit(rows)
+        rows = source_of(chunked(X, 50), chunked(y, 50), client=client, timeout=1.0)
+    with pytest.raises(ClusterError, match="closed"):
+        BatchPolyceptron(**QUICK).fit_blocks(rows)
 
 
-def test_rows_that_come_out_different_are_refused(one):
+def test_rows_that_come_out_different_are_refused():
     X, y, _ = noisy(100)
-    with DaskBlocks(chunked(X, 50), chunked(y, 50), client=one) as rows:
-        with DaskBlocks(chunked(X + 1, 50), chunked(y, 50), client=one) as others:
-            rows._cluster._parts = others._cluster._parts
-        with pytest.raises(SourceError, match="partition 0 came out different"):
-            rows._cluster._rescue(list(rows._cluster._held))
+    once = prepare(3, X, y)
+    rest = [once.facts], [9], np.unique(y)
+    assert list(_worker.cut([once], *rest)) == [9]
+    for other in (prepare(3, X + 1, y), prepare(3, X, y + 1)):
+        with pytest.raises(SourceError, match="partition 3 came out different"):
+            _worker.cut([other], *rest)
 
 
 # --- misuse --------------------------------------------------------------------------------
@@ -460,10 +438,9 @@ def test_rows_that_come_out_different_are_refused(one):
 
 def unknown_lengths(array):
     """The same array, of which Dask does not know how long its chunks are."""
-    lazy = chunked(array, 50)
-    lazy._chunks = tuple((np.nan,) * len(sizes) if i == 0 else sizes
-                         for i, sizes in enumerate(lazy.chunks))  # fmt: skip
-    return lazy
+    rows = chunked(array, 50)
+    rows._chunks = ((np.nan,) * len(rows.chunks[0]), *rows.chunks[1:])
+    return rows
 
 
 def misused():
@@ -501,27 +478,16 @@ def misused():
 def test_misuse_is_named(one, case):
     arguments, message = misused()[case]
     with pytest.raises(ValueError, match=message):
-        BatchPolyceptron(**QUICK).fit(DaskBlocks(*arguments, client=one))
+        BatchPolyceptron(**QUICK).fit_blocks(source_of(*arguments, client=one))
 
 
 def test_classes_may_be_given_and_are_checked(one):
     X, y, _ = noisy(100)
     rows, labels = chunked(X, 50), chunked(y, 50)
-    with DaskBlocks(rows, labels, client=one, classes=[1, -1]) as source:
+    with source_of(rows, labels, client=one, classes=[1, -1]) as source:
         assert source.classes.tolist() == [-1, 1]
     with pytest.raises(SourceError, match=r"row .*: the label .*-1.* is not among the classes"):
-        DaskBlocks(rows, labels, client=one, classes=[1, 2])
-
-
-def test_a_source_needs_a_client_and_brings_its_labels(one):
-    X, y, _ = noisy(100)
-    with pytest.raises(ValueError, match="there is no Dask client"):
-        DaskBlocks(chunked(X, 50), chunked(y, 50))
-    with (
-        DaskBlocks(chunked(X, 50), chunked(y, 50), client=one) as rows,
-        pytest.raises(ValueError, match="leave out y"),
-    ):
-        BatchPolyceptron().fit(rows, y)
+        source_of(rows, labels, client=one, classes=[1, 2])
 
 
 def test_errors_of_the_work_are_those_of_the_user(one):
@@ -530,19 +496,11 @@ def test_errors_of_the_work_are_those_of_the_user(one):
     def spoilt(chunk):
         raise ZeroDivisionError(f"no {len(chunk)} today")
 
-    lazy = chunked(X, 50).map_blocks(spoilt, dtype=float, meta=np.empty((0, 3)))
+    rows = chunked(X, 50).map_blocks(spoilt, dtype=float, meta=np.empty((0, 3)))
     with pytest.raises(ZeroDivisionError, match="no 50 today"):
-        DaskBlocks(lazy, chunked(y, 50), client=one)
-    with DaskBlocks(chunked(X, 50), chunked(y, 50), client=one) as rows:
+        source_of(rows, chunked(y, 50), client=one)
+    with source_of(chunked(X, 50), chunked(y, 50), client=one) as rows:
         statistic = lambda block: 1 / (block.number - 1)  # noqa: E731
         with pytest.raises(ZeroDivisionError):
             rows.blocks(View(identity(3), 1)).reduce(statistic)
         assert rows.blocks(View(identity(3), 1)).reduce(lambda block: block.n_samples) == 100
-
-
-def test_rows_that_were_closed(one):
-    X, y, _ = noisy(500)
-    rows = DaskBlocks(da.from_array(X, chunks=-1), da.from_array(y, chunks=-1), client=one)
-    rows.close()
-    with pytest.raises(ClusterError, match="these rows were closed"):
-        BatchPolyceptron().fit_blocks(rows)

@@ -67,7 +67,10 @@ def test_options_reach_the_format():
         ({"to": "c", "dialect": "x"}, "the format c has no option 'dialect'; it has inside,"),
         ({"to": "scipy", "digits": 3}, "the format scipy has no option 'digits'; it has none"),
         ({"to": "lp", "inside": "0"}, "must be different"),
-        ({"to": "c", "polyhedron": np.eye(2)}, "polyhedron must be a Polyhedron, .* got ndarray"),
+        (
+            {"to": "c", "polyhedron": np.eye(2)},
+            "polyhedron must be a fitted learner .* or a Polyhedron; got array",
+        ),
         ({"to": "sql", "encoding": Encoding([Column("z", "number")])}, "encoding"),
     ],
 )

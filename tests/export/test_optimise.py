@@ -72,7 +72,7 @@ def test_numbers_that_solvers_drop_are_scaled(unit):
         assert there == pytest.approx(optimum(P, c), rel=1e-9)
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(st.data())
 def test_scaling_changes_no_answer(data):
     floats = st.floats(-1e100, 1e100).filter(lambda v: v == 0 or abs(v) > 1e-100)
@@ -176,7 +176,7 @@ def test_each_hostile_name_by_itself(tmp_path, name):
     assert found == pytest.approx(-3)
 
 
-@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.text(st.characters(), max_size=30), min_size=2, max_size=4, unique=True))
 def test_any_names(tmp_path, names):
     P = Polyhedron(-np.eye(len(names)), np.arange(len(names)) + 1.0, names)

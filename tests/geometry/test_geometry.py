@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import nnls
 
-from polyceptron import BatchPolyceptron, Polyhedron, geometry
+from polyceptron import Polyhedron, geometry
 from polyceptron.geometry import (
     GeometryError,
     bounding_box,
@@ -25,6 +25,7 @@ from polyceptron.geometry import (
     volume,
     without_redundant,
 )
+from polyceptron.rule import Rule, as_rule
 
 SQUARE = Polyhedron([[1, 0], [0, 1], [-1, 0], [0, -1]], [0, 0, 1, 1], ["age", "bmi"])
 CORNER = Polyhedron([[1, 0], [0, 1]], [0, 0], ["age", "bmi"])
@@ -476,9 +477,9 @@ class TestSample:
         assert sample(SQUARE, 0).shape == (0, 2)
 
     def test_many_features(self):
-        eye = np.eye(30)
-        P = Polyhedron(np.vstack([eye, -eye]), np.ones(60))
-        X = sample(P, 500, random_state=0)
+        eye = np.eye(20)
+        P = Polyhedron(np.vstack([eye, -eye]), np.ones(40))
+        X = sample(P, 400, random_state=0)
         assert P.contains(X).all()
         assert np.abs(X.mean()) < 0.05
         assert X.var() == pytest.approx(1 / 3, abs=0.03)
@@ -495,8 +496,15 @@ class TestSample:
             sample(CORNER, 3, box=(-2, -1))
 
 
+def test_of_models():
+    one = as_rule(SQUARE)
+    assert volume(one) == volume(polyhedron=one) == volume(SQUARE)
+    assert distance(one, [2.0, 0.5], weights=[4, 1]) == 2.0
+    with pytest.raises(GeometryError, match="the model has 2 polyhedra: ask one of them"):
+        volume(Rule.inside([0, 1], 1, SQUARE, SQUARE))
+
+
 @pytest.mark.parametrize("name", sorted(set(geometry.__all__) - {"Ball", "GeometryError"}))
-def test_a_model_is_refused_with_advice(name):
-    model = BatchPolyceptron(1, random_state=0).fit([[0.0], [1.0]], [0, 1])
-    with pytest.raises(TypeError, match=r"model\.polyhedron_; got BatchPolyceptron"):
-        getattr(geometry, name)(model)
+def test_what_is_no_model_is_refused(name):
+    with pytest.raises(TypeError, match=r"polyhedron must be a fitted learner .* or a Polyhedron"):
+        getattr(geometry, name)(np.eye(2))

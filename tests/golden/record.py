@@ -194,6 +194,7 @@ def csv(model, X, y, folder):
 
 def dask(model, X, y, _folder, weight=None):
     import dask.array as da
+
     from distributed import Client, LocalCluster
 
     size = 100 if len(y) < 1000 else 65_536

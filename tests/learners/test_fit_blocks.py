@@ -1,5 +1,6 @@
 """The same rows in memory, in a map, in files: the same model, to the last bit."""
 
+import itertools
 import threading
 import time
 import warnings
@@ -8,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from common import assert_equal_models, fit, quick, small_blocks
@@ -19,16 +21,15 @@ from polyceptron import (
     Polyhedron,
     open_blocks,
 )
+from polyceptron.data.arrays import ArraySource
 from polyceptron.data.blocks import OrderedSum, rows_of_blocks
+from polyceptron.data.files import ArrayFile, FileSource, StreamBlocks
 from polyceptron.data.scaling import Coordinates, EndsOf, identity
-from polyceptron.data.source import View
+from polyceptron.data.source import SourceError, View
 from polyceptron.data.visits import visits
-from polyceptron.learners.polyceptron import large
+from polyceptron.learners.polyceptron import sample
 from polyceptron.optim.criterion import gradient
 from polyceptron.optim.planes import Planes
-from polyceptron.sources import ArraySource, FileSource, SourceError
-from polyceptron.sources._files import ArrayFile
-from polyceptron.sources._stream import StreamBlocks
 
 NAMES = ("a", "b", "c", "d")
 
@@ -91,22 +92,39 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("kind", ["arrays", "map", "npy", "parquet"])
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize(("learner", "parameters"), CASES)
-def test_the_same_model(learner, parameters, weighted, kind, folder, monkeypatch):
+# Every place with and without weights and by one and two threads, each with another learner.
+PLACES = list(itertools.product(["arrays", "map", "npy", "parquet"], [False, True], [1, 2]))
+COVERED = [(*CASES[number % len(CASES)], *place) for number, place in enumerate(PLACES)]
+
+
+@pytest.mark.parametrize(("learner", "parameters", "kind", "weighted", "n_jobs"), COVERED)
+def test_the_same_model(learner, parameters, kind, weighted, n_jobs, folder, monkeypatch):
     X, y, weight = (np.load(folder / f"{name}.npy") for name in ("X", "y", "weight"))
     small_blocks(monkeypatch, 64)
-    monkeypatch.setattr("polyceptron.learners._parameters.rows_of_blocks", lambda _: 64)
     expected = fit(quick(learner, **parameters), X, y, sample_weight=weight if weighted else None)
-    for n_jobs in (1, 2):
-        monkeypatch.setattr("polyceptron.data.blocks.ROWS_WORTH_THREADS", 0)
-        model = quick(learner, n_jobs=n_jobs, **parameters)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            model.fit_blocks(source(folder, kind, weighted))
-        assert_equal_models(model, expected)
-        np.testing.assert_array_equal(model.predict(X), expected.predict(X))
+    monkeypatch.setattr("polyceptron.data.blocks.ROWS_WORTH_THREADS", 0)
+    model = quick(learner, n_jobs=n_jobs, **parameters)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit_blocks(source(folder, kind, weighted))
+    assert_equal_models(model, expected)
+    np.testing.assert_array_equal(model.predict(X), expected.predict(X))
+
+
+def test_sparse_rows(monkeypatch):
+    """CSR rows are a source as well, with gaps named."""
+    X, y = rows()
+    X[X < 5] = 0
+    small_blocks(monkeypatch, 64)
+    matrix = sp.csr_matrix(X)
+    expected = fit(quick(BatchPolyceptron, max_iter=8), matrix, y)
+    model = quick(BatchPolyceptron, max_iter=8)
+    with pytest.warns(ConvergenceWarning):
+        model.fit_blocks(ArraySource(matrix, y))
+    assert_equal_models(model, expected)
+    matrix.data[matrix.indptr[345]] = np.nan
+    with pytest.raises(SourceError, match="row 345: a value that is not a finite number"):
+        model.fit_blocks(ArraySource(matrix, y))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -116,7 +134,7 @@ def test_many_blocks_of_float32(dtype, tmp_path, monkeypatch):
     np.save(tmp_path / "X.npy", X)
     np.save(tmp_path / "y.npy", y)
     small_blocks(monkeypatch, 16)
-    monkeypatch.setattr("polyceptron.sources._files.rows_of_blocks", lambda _: 16)
+    monkeypatch.setattr("polyceptron.data.files.rows_of_blocks", lambda _: 16)
     expected = fit(quick(BatchPolyceptron, max_iter=5), X, y)
     model = quick(BatchPolyceptron, max_iter=5)
     with pytest.warns(match="did not converge"):
@@ -138,7 +156,7 @@ class TestPolyceptron:
         X = rng.uniform(-2, 2, (20_000, 2))
         clean = np.abs(X).max(axis=1) < 1.2
         y = np.where(rng.random(len(X)) < noise, ~clean, clean)
-        monkeypatch.setattr(large, "_VALUES", 2 * 1500)
+        monkeypatch.setattr(sample, "_VALUES", 2 * 1500)
         part = Polyceptron(n_hyperplanes=4, inside=True, n_init=3, random_state=0)
         model = part.fit_blocks(ArraySource(X, y, block_rows=512))
         assert np.mean(model.predict(X) == clean) > 0.985
@@ -150,17 +168,24 @@ class TestPolyceptron:
         rng = np.random.default_rng(0)
         X = rng.uniform(-2, 2, (20_000, 2))
         y = np.abs(X).max(axis=1) < 1.2
-        monkeypatch.setattr(large, "_VALUES", 2 * 1000)
+        monkeypatch.setattr(sample, "_VALUES", 2 * 1000)
         fixed = {"n_hyperplanes": 4, "inside": True, "margin": 0.0, "penalty": None, "n_init": 3}
         model = Polyceptron(**fixed, random_state=0).fit_blocks(ArraySource(X, y))
-        monkeypatch.setattr(large, "_ROUNDS", 0)
+        monkeypatch.setattr(sample, "_ROUNDS", 0)
         first = Polyceptron(**fixed, random_state=0).fit_blocks(ArraySource(X, y))
         assert (model.predict(X) != y).sum() < (first.predict(X) != y).sum()
 
-    def test_three_classes_are_refused(self):
-        X, _ = rows(30)
+    def test_three_classes(self, tmp_path):
+        X, _ = rows(300)
+        y = np.digitize(X[:, 0], [4.5, 5.5])
+        np.save(tmp_path / "X.npy", X)
+        np.save(tmp_path / "y.npy", y)
+        expected = quick(Polyceptron).fit(X, y)
+        source = open_blocks(tmp_path / "X.npy", target=tmp_path / "y.npy")
+        model = quick(Polyceptron).fit_blocks(source)
+        assert model.rule_ == expected.rule_
         with pytest.raises(ValueError, match="3 classes"):
-            Polyceptron().fit_blocks(ArraySource(X, np.arange(30) % 3))
+            BatchPolyceptron().fit_blocks(source)
 
 
 class TestMisuse:

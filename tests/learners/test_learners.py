@@ -10,10 +10,8 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 
 from common import (
-    PERCEPTRONS,
     X_SQUARE,
     Y_SQUARE,
     assert_equal_models,
@@ -24,60 +22,6 @@ from common import (
 )
 from polyceptron import OnlinePolyceptron, Polyhedron, kernels
 from polyceptron.datasets import load_breast_cancer
-
-WEIGHTS = (
-    "an online update is step_size * weight * x: a row of weight 2 moves a hyperplane once by "
-    "two steps, two equal rows move it twice, the second time only if it still counts"
-)
-EXPECTED_FAILURES = {
-    OnlinePolyceptron: {
-        "check_sample_weight_equivalence_on_dense_data": WEIGHTS,
-        "check_sample_weight_equivalence_on_sparse_data": WEIGHTS,
-    },
-}
-
-
-def expected_failures(estimator):
-    return EXPECTED_FAILURES.get(type(estimator), {})
-
-
-@pytest.fixture
-def _array_api(monkeypatch):
-    """Without this, scikit-learn skips its check of arrays of other namespaces."""
-    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
-
-
-@pytest.mark.usefixtures("_array_api")
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@parametrize_with_checks(
-    [learner() for learner in PERCEPTRONS], expected_failed_checks=expected_failures
-)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
-
-
-def checks_with_the_lesser_label_inside():
-    """All but those expected to fail, and one that wants a class of little weight given up.
-
-    The online learner finds, from two starts of three, hyperplanes that are right about every
-    row of the heavy class *and* about a fifth of the light one: more than the check allows.
-    """
-    left_out = {"check_class_weight_classifiers", *EXPECTED_FAILURES[OnlinePolyceptron]}
-    for learner in PERCEPTRONS:
-        for estimator, check in estimator_checks_generator(learner()):
-            name = getattr(check, "func", check).__name__
-            if name not in left_out:
-                yield pytest.param(estimator, check, id=f"{learner.__name__}-{name}")
-
-
-@pytest.mark.usefixtures("_array_api")
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize(("estimator", "check"), list(checks_with_the_lesser_label_inside()))
-def test_scikit_learn_checks_with_the_lesser_label_inside(estimator, check, monkeypatch):
-    """The checks have labels of many kinds, so no single value of `inside` names the lesser."""
-    monkeypatch.setattr("polyceptron.learners._base.check_inside", lambda *_: 0)
-    check(estimator)
-
 
 # --- convergence ----------------------------------------------------------------------
 

@@ -1,5 +1,6 @@
 """A learner in one file, as CONTRIBUTING.md describes it: gradient descent with a fixed step."""
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from polyceptron.learners.base import (
@@ -15,35 +16,22 @@ from polyceptron.learners.base import (
 
 
 @register("toy")
+@dataclass(eq=False, repr=False)
 class ToyPolyceptron(IteratedClassifier):
     """Learn a polyhedron by plain gradient descent on the Polyceptron criterion."""
 
-    def __init__(
-        self,
-        n_hyperplanes: int = 2,
-        *,
-        max_iter: int = 100,
-        init: Any = "random",
-        n_init: int = 2,
-        standardize: bool = True,
-        inside: Any = None,
-        class_weight: Any = None,
-        warm_start: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_hyperplanes = n_hyperplanes
-        self.max_iter = max_iter
-        self.init = init
-        self.n_init = n_init
-        self.standardize = standardize
-        self.inside = inside
-        self.class_weight = class_weight
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    n_hyperplanes: int = 2
+    _: KW_ONLY
+    max_iter: int = 100
+    init: Any = "random"
+    n_init: int = 2
+    standardize: bool = True
+    inside: Any = None
+    class_weight: Any = None
+    warm_start: bool = False
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int = 0
 
     def _stopping(self) -> Stopping:
         return Stopping(self.max_iter, patience=20)

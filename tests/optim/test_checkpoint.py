@@ -26,10 +26,16 @@ from polyceptron import (
     open_blocks,
 )
 from polyceptron.data.blocks import ArrayBlocks, kernel_rows
+from polyceptron.data.source import SourceError
 from polyceptron.datasets import make_dataset1
 from polyceptron.optim import checkpoint
-from polyceptron.optim.checkpoint import NO_JOURNAL, Journal, as_checkpoint, described, fingerprint
-from polyceptron.sources import SourceError
+from polyceptron.optim.checkpoint import (
+    NO_JOURNAL,
+    FitJournal,
+    as_checkpoint,
+    described,
+    fingerprint,
+)
 
 X, Y = make_dataset1(random_state=0, return_X_y=True)
 OFTEN = {"seconds": 0.0, "iterations": 1}
@@ -60,7 +66,7 @@ def copy(name, path=None, **parameters):
 
 def interrupted(name, path, monkeypatch, after=7, **parameters):
     """Fit until a checkpoint has been written so many times."""
-    write, count = Journal.write, iter(range(10**9))
+    write, count = FitJournal.write, iter(range(10**9))
 
     def write_and_stop(journal):
         write(journal)
@@ -68,7 +74,7 @@ def interrupted(name, path, monkeypatch, after=7, **parameters):
             raise Killed
 
     with monkeypatch.context() as patched:
-        patched.setattr(Journal, "write", write_and_stop)
+        patched.setattr(FitJournal, "write", write_and_stop)
         with pytest.raises(Killed):
             fit(copy(name, path, **parameters))
     assert path.exists()
@@ -130,9 +136,9 @@ class TestGoingOn:
         assert self.steps(copy(name, path), monkeypatch) < whole
 
     def steps(self, model, monkeypatch):
-        write, count = Journal.write, []
+        write, count = FitJournal.write, []
         with monkeypatch.context() as patched:
-            patched.setattr(Journal, "write", lambda journal: (count.append(0), write(journal)))
+            patched.setattr(FitJournal, "write", lambda journal: (count.append(0), write(journal)))
             fit(model)
         return len(count)
 
@@ -203,7 +209,7 @@ class TestFiles:
         elif spoil == "format":
             with monkeypatch.context() as patched:
                 patched.setattr(checkpoint, "_FORMAT", 2)
-                Journal(Checkpoint(tmp_path / "d"), {}).write()
+                FitJournal(Checkpoint(tmp_path / "d"), {}).write()
             data = (tmp_path / "d").read_bytes()
         else:
             data = b"" if spoil == "empty" else b"hello"
@@ -342,14 +348,14 @@ class TestParameter:
 
     def test_every_so_many_iterations(self, tmp_path, monkeypatch):
         count = []
-        monkeypatch.setattr(Journal, "write", lambda journal: journal.__dict__.update(_steps=0))
-        step = Journal.step
-        monkeypatch.setattr(Journal, "step", lambda journal: count.append(step(journal)))
+        monkeypatch.setattr(FitJournal, "write", lambda journal: journal.__dict__.update(_steps=0))
+        step = FitJournal.step
+        monkeypatch.setattr(FitJournal, "step", lambda journal: count.append(step(journal)))
         fit(copy("batch").set_params(checkpoint=Checkpoint(tmp_path / "c", 1e9, 10), n_init=1))
         assert count[:20] == ([False] * 9 + [True]) + [True] * 10  # nothing was written
 
     def test_short_fits_write_nothing(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(Journal, "write", lambda _: 1 / 0)
+        monkeypatch.setattr(FitJournal, "write", lambda _: 1 / 0)
         fit(copy("batch").set_params(checkpoint=tmp_path / "c"))
 
 

@@ -41,17 +41,13 @@ def ranks(*mistakes, criterion=1.0):
     return tuple(Rank(m, criterion) for m in mistakes)
 
 
-def silent():
-    return solver.Progress(0, "Toy")
-
-
 def once(learner, some_ranks, max_iter=100, patience=None):
-    return solver.run_once(learner, "rows", (some_ranks, 0), Stopping(max_iter, patience), silent())
+    return solver.run_once(learner, "rows", (some_ranks, 0), Stopping(max_iter, patience))
 
 
 def run(learner, starts, max_iter=100, patience=None):
     starts = ((some_ranks, 0) for some_ranks in starts)
-    return solver.run(learner, "rows", starts, Stopping(max_iter, patience), silent())
+    return solver.run(learner, "rows", starts, Stopping(max_iter, patience))
 
 
 class TestOneRun:
@@ -92,7 +88,7 @@ class TestOneRun:
 
     def test_not_settled_too_soon(self):
         stopping = Stopping(100, 3, at_least=10)
-        found = solver.run_once(Script(), "rows", (ranks(5, 4), 0), stopping, silent())
+        found = solver.run_once(Script(), "rows", (ranks(5, 4), 0), stopping)
         assert (found.n_iter, found.converged) == (10, True)
 
     def test_no_patience_no_settling(self):
@@ -164,17 +160,30 @@ class TestRestarts:
 
 
 class TestProgress:
-    def speak(self, verbose):
-        progress = solver.Progress(verbose, "Toy")
+    def speak(self, *callbacks):
         stopping, starts = Stopping(3), [(ranks(5), 0), (ranks(4), 0)]
-        solver.run(Script(finish_at=1), "rows", starts, stopping, progress)
+        solver.run(Script(finish_at=1), "rows", starts, stopping, callbacks)
 
     def test_silent_by_default(self, capsys):
-        self.speak(0)
+        self.speak()
         assert capsys.readouterr() == ("", "")
 
+    def test_callbacks_see_every_step_and_end(self):
+        seen = []
+
+        class Seeing(solver.Callback):
+            def on_step(self, run, iteration, state, measures):
+                seen.append((run, iteration, state[1], measures["place"]))
+
+            def on_end(self, run, iteration, measures, why):
+                seen.append((run, iteration, why, measures["place"]))
+
+        self.speak(solver.Callback(), Seeing())
+        of_run = [(1, 1, 0), (2, 1, 1), (2, "finished", 1)]
+        assert seen == [(number, *one) for number in (0, 1) for one in of_run]
+
     def test_a_line_for_each_start(self, capsys):
-        self.speak(1)
+        self.speak(solver.PrintedProgress("Toy"))
         said = capsys.readouterr()
         assert said.err == ""
         assert said.out.splitlines() == [
@@ -187,7 +196,7 @@ class TestProgress:
         [(Script(), None, "stopped"), (Script(), 1, "settled"), (Script(1), None, "finished")],
     )
     def test_says_why_a_run_ended(self, capsys, learner, patience, word):
-        progress = solver.Progress(1, "Toy")
+        progress = [solver.PrintedProgress("Toy")]
         solver.run_once(learner, "rows", (ranks(5), 0), Stopping(4, patience), progress)
         assert f"start 1 {word} after" in capsys.readouterr().out
 
@@ -201,7 +210,7 @@ class TestProgress:
                 now[0] = float(next(clock))
                 return super()._step(data, state)
 
-        progress = solver.Progress(1, "Toy")
+        progress = [solver.PrintedProgress("Toy")]
         solver.run_once(Slow(), "rows", (ranks(5), 0), Stopping(20), progress)
         lines = [line for line in capsys.readouterr().out.splitlines() if "iteration " in line]
         assert len(lines) == 4  # 20 steps of a quarter of a second, the first at 0

@@ -2,7 +2,6 @@
 
 import re
 import sys
-from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -10,17 +9,17 @@ import pytest
 
 from polyceptron import Polyhedron
 from polyceptron.paper.convergence.study import RUNS_FILE, SEARCHES_FILE
-from polyceptron.paper.journal import Journal
+from polyceptron.paper.folds import FoldResult
 from polyceptron.paper.protocol import load_protocol
 from polyceptron.paper.report import write_report
-from polyceptron.paper.reproduce import FOLDS, header
-from report_folders import fill_folds, fill_study
+from polyceptron.paper.reproduce import FOLDS_FILE, folds_header
+from polyceptron.paper.results_log import ResultsLog
 
 pytest.importorskip("jinja2")
 pytest.importorskip("matplotlib")
 
 from polyceptron.paper.report import figures, page, study, svg
-from polyceptron.paper.report.fits import Courses, Learned
+from polyceptron.paper.report.fits import Curves, Learned
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 
@@ -59,17 +58,8 @@ class Reader(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    out = tmp_path_factory.mktemp("full")
-    fill_folds(out)
-    fill_study(out)
-    write_report(out)
-    return out
-
-
-@pytest.fixture(scope="module")
-def text(folder):
-    return (folder / "report.html").read_text("utf-8")
+def text(report):
+    return report.read_text("utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +97,7 @@ def test_rows_below_the_printed_figure_are_marked_in_words(full):
     marked = [a for a in full.all("tr") if a.get("class") == "below"]
     assert [a["data-set"] for a in marked] == ["breast-cancer"]
     assert "▼ note 1" in full.said()
-    reason = load_protocol().reason("batch", "breast-cancer")
+    reason = load_protocol().reasons["batch"]["breast-cancer"]
     assert " ".join(reason.split()) in full.said()
 
 
@@ -149,14 +139,11 @@ def test_nothing_is_fetched(full, text):
     assert "script-src 'sha256-" in policy
 
 
-def test_size(folder):
-    assert (folder / "report.html").stat().st_size < 2_000_000
-
-
-def test_same_results_same_page(folder, text):
-    write_report(folder)
-    assert (folder / "report.html").read_text("utf-8") == text
-    assert not [path for path in folder.iterdir() if path.suffix == ".tmp"]
+def test_same_results_same_page(report, text, write_small_report):
+    assert len(text) < 2_000_000
+    write_small_report(report.parent)
+    assert report.read_text("utf-8") == text
+    assert not [path for path in report.parent.iterdir() if path.suffix == ".tmp"]
 
 
 def test_the_study_has_the_cycle_and_the_cells(full):
@@ -169,14 +156,13 @@ def test_the_study_has_the_cycle_and_the_cells(full):
 
 def test_the_cycle_by_hand():
     cycle = study.written_out("smallest")
-    assert cycle.start == ["(0, 0)", "(0, 0)"]
-    first = cycle.moves[0]
+    assert cycle["start"] == ["(0, 0)", "(0, 0)"]
     minus = "\N{MINUS SIGN}"
-    assert (first.point, first.label, first.scores, first.moved) == (
-        f"{minus}1", f"{minus}1", ["0", "0"], 0,
-    )  # fmt: skip
-    assert first.weights == [f"(1, {minus}1)", "(0, 0)"]
-    assert cycle.moves[-1].weights == cycle.start
+    assert cycle["moves"][0] == {
+        "number": 1, "point": f"{minus}1", "label": f"{minus}1", "scores": ["0", "0"], "moved": 0,
+        "weights": [f"(1, {minus}1)", "(0, 0)"],
+    }  # fmt: skip
+    assert cycle["moves"][-1]["weights"] == cycle["start"]
 
 
 def test_empty_folder(tmp_path):
@@ -187,8 +173,7 @@ def test_empty_folder(tmp_path):
 
 
 def test_folder_with_a_header_only(tmp_path):
-    with Journal(tmp_path / FOLDS, header(load_protocol(), 0)):
-        pass
+    ResultsLog(tmp_path / FOLDS_FILE, folds_header(load_protocol(), 0), FoldResult).close()
     assert "No fold has been measured" in write_report(tmp_path).read_text("utf-8")
 
 
@@ -197,16 +182,16 @@ def test_missing_folder(tmp_path):
         write_report(tmp_path / "nowhere")
 
 
-def test_unfinished_run(tmp_path):
+def test_unfinished_run(tmp_path, fill_folds, write_small_report):
     fill_folds(tmp_path, datasets=["breast-cancer"], methods=["batch", "cart"], drop=1)
-    content = (tmp_path / FOLDS).read_bytes()
-    (tmp_path / FOLDS).write_bytes(content[:-9])  # as a kill leaves it
-    said = Reader(write_report(tmp_path).read_text("utf-8")).said()
+    content = (tmp_path / FOLDS_FILE).read_bytes()
+    (tmp_path / FOLDS_FILE).write_bytes(content[:-9])  # as a kill leaves it
+    said = Reader(write_small_report(tmp_path).read_text("utf-8")).said()
     assert "The run is not finished: 1 of 2 rows" in said
     assert "--datasets breast-cancer --methods batch,cart --repetitions 2 --seed 7" in said
 
 
-def test_study_without_searches_or_without_runs(tmp_path):
+def test_study_without_searches_or_without_runs(tmp_path, fill_study):
     fill_study(tmp_path)
     content = (tmp_path / SEARCHES_FILE).read_bytes()
     (tmp_path / SEARCHES_FILE).unlink()
@@ -226,17 +211,12 @@ def hostile():
     return Learned(dataset, polyhedron, X, y, 1, HOSTILE, "<i>out</i>")
 
 
-def test_names_from_data_are_escaped(tmp_path):
-    fill_folds(tmp_path, datasets=["breast-cancer"], methods=["batch"])
-    measured = page.measurements(tmp_path)
+def test_names_from_data_are_escaped(report, monkeypatch):
     learned = hostile()
-    changed = replace(
-        measured,
-        inequalities=[page.inequalities(learned)],
-        planes=[figures.plane(learned)],
-    )
-    text = page.template(measured=changed, study=None)
-    read = Reader(text)
+    monkeypatch.setattr(page, "learn_polyhedron", lambda *_: learned)
+    monkeypatch.setattr(page, "learning_curves", lambda *_, **__: CURVES)
+    measured = page.results_context(report.parent)
+    read = Reader(page.fill_template(measured=measured, study=None))
     assert read.all("img") == read.all("b") == read.all("i") == []
     assert len(read.all("script")) == 1
     assert HOSTILE in read.said()
@@ -244,38 +224,42 @@ def test_names_from_data_are_escaped(tmp_path):
 
 
 def test_text_in_figures_is_escaped():
-    chart = svg.draw("x", "t", HOSTILE, "c", lambda figure: figure.text(0.1, 0.5, HOSTILE))
+    chart = svg.draw_chart("x", "t", HOSTILE, "c", lambda figure: figure.text(0.1, 0.5, HOSTILE))
     read = Reader(chart.svg)
     assert read.said() == HOSTILE
     assert read.all("svg")[0]["aria-label"] == HOSTILE
     assert read.all("img") == []
 
 
+def test_text_in_figures_is_left_as_it_is():
+    """Numbers and colours are changed where they are drawn, not where they are said."""
+    said = "1.23456 #0072B2 sans-serif"
+    chart = svg.draw_chart("x", "t", "l", "c", lambda figure: figure.text(0.1, 0.5, said))
+    assert Reader(chart.svg).said() == said
+
+
 def test_faces_count_what_they_reject():
     learned = hostile()
-    found = page.inequalities(learned)
+    found = page.face_facts(learned)
     margins = learned.polyhedron.margins(learned.X)
-    for face in found.faces:
-        assert face.rejected == (margins[:, face.number] < 0).sum()
-        others = np.delete(margins, face.number, axis=1)
-        alone = (margins[:, face.number] < 0) & (others >= 0).all(axis=1)
-        assert face.alone == alone.sum()
-    assert sum(abs(shares[0]) for _, shares in found.weights) == pytest.approx(100)
+    for face in found["faces"]:
+        k = face["number"]
+        assert face["rejected"] == (margins[:, k] < 0).sum()
+        others = np.delete(margins, k, axis=1)
+        assert face["alone"] == ((margins[:, k] < 0) & (others >= 0).all(axis=1)).sum()
+    assert sum(abs(shares[0]) for _, shares in found["weights"]) == pytest.approx(100)
     assert learned.right == 60
 
 
-def test_planes_keep_every_margin():
-    learned = hostile()
-    turned, rows = figures.telling_plane(learned)
-    np.testing.assert_allclose(turned.margins(rows), learned.polyhedron.margins(learned.X))
-    # Two normals are in the plane of the first two directions.
-    np.testing.assert_allclose(turned.W[:, 2:], 0, atol=1e-12)
+CURVES = Curves(
+    load_protocol().datasets["ionosphere"],
+    [np.array([3.0, 2.0, 2.5, 1.0]), np.array([2.0, 2.0, 1.0])],
+    4,
+)
 
 
 def test_rises_are_counted():
-    dataset = load_protocol().datasets["dataset1"]
-    courses = Courses(dataset, [np.array([3.0, 2.0, 2.5, 1.0]), np.array([2.0, 2.0, 1.0])], 4)
-    assert (courses.rises, courses.steps, courses.falling, courses.cut) == (1, 5, 1, 1)
+    assert (CURVES.rises, CURVES.steps, CURVES.falling, CURVES.cut) == (1, 5, 1, 1)
 
 
 def test_criterion_says_what_became_of_every_step(full):

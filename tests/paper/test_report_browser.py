@@ -5,9 +5,6 @@ import shutil
 
 import pytest
 
-from polyceptron.paper.report import write_report
-from report_folders import fill_folds, fill_study
-
 _NEEDED = os.environ.get("POLYCEPTRON_NEEDS_BROWSER") == "1"
 _CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 _ARGUMENTS = [
@@ -20,14 +17,6 @@ def _without(reason):
     if _NEEDED:
         pytest.fail(f"POLYCEPTRON_NEEDS_BROWSER is 1, but {reason}")
     pytest.skip(reason)
-
-
-@pytest.fixture(scope="module")
-def path(tmp_path_factory):
-    out = tmp_path_factory.mktemp("report")
-    fill_folds(out)
-    fill_study(out)
-    return write_report(out)
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +34,7 @@ def browser():
 
 
 @pytest.fixture
-def visit(browser, path):
+def visit(browser, report):
     """Open the page; at the end there must have been no error and no other request."""
     contexts, trouble, requests = [], [], []
 
@@ -56,14 +45,14 @@ def visit(browser, path):
         page.on("console", lambda message: trouble.append(message.text))
         page.on("pageerror", lambda error: trouble.append(str(error)))
         page.on("request", lambda request: requests.append(request.url))
-        page.goto(path.as_uri())
+        page.goto(report.as_uri())
         return page
 
     yield go
     for context in contexts:
         context.close()
     assert trouble == []
-    assert set(requests) == {path.as_uri()}
+    assert set(requests) == {report.as_uri()}
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -76,3 +76,18 @@ def test_errors_name_the_file_that_was_asked_for(tmp_path):
             atomic.write_bytes(path, b"new")
         assert (error.value.filename, error.value.filename2) == (str(path), None)
     assert not list(tmp_path.iterdir())
+
+
+def test_replaces_and_leaves_nothing_beside(tmp_path):
+    for text in ("one", "zwei é"):
+        atomic.write_text(tmp_path / "a.txt", text)
+        assert (tmp_path / "a.txt").read_text(encoding="utf-8") == text
+    assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
+
+
+def test_what_fails_leaves_the_old_file(tmp_path):
+    atomic.write_text(tmp_path / "a.txt", "old")
+    with pytest.raises(UnicodeEncodeError):
+        atomic.write_text(tmp_path / "a.txt", "\ud800")
+    assert (tmp_path / "a.txt").read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]

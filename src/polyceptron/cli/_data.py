@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 if TYPE_CHECKING:
+    from polyceptron.data.columns import Request
     from polyceptron.data.encoding import Encoding
-    from polyceptron.readers import Reader, Table
 
 
 class Training(NamedTuple):
@@ -17,7 +21,8 @@ class Training(NamedTuple):
 
     X: Any
     y: Any
-    encoding: Encoding
+    encoding: Encoding | None
+    """None where the columns have no names."""
     target: str
     n_left_out: int
     """Rows that were left out for missing values."""
@@ -33,7 +38,7 @@ def training_options(command: Callable[..., Any]) -> Callable[..., Any]:
                 "-t",
                 metavar="COLUMN",
                 help="The column with the classes: its name, or its number, from the end -1. "
-                "LIBSVM and .npz files say it themselves.",
+                "LIBSVM and .npz files say it themselves; for .npy, a file .npy of labels.",
             ),
             click.option(
                 "--features",
@@ -69,144 +74,57 @@ header_option = click.option(
 )
 
 
-def load_training(
-    data: str,
-    *,
-    target: str | None,
+@contextmanager
+def asking(
     features: Sequence[str],
     drop: Sequence[str],
     categories: Sequence[str],
     missing: str | None,
     header: bool | None,
-) -> Training:
-    """Read a file, and make rows of numbers and labels of it."""
-    from polyceptron.readers import open_table
-    from polyceptron.readers._table import NotANumberError
-    from polyceptron.sources._columns import column_of, listed
+) -> Iterator[Request]:
+    """What the options ask for; errors about them are those of the command line."""
+    from polyceptron.data.columns import Request, RequestError
 
-    with open_table(data, header=header) as reader:
-        chosen = _target(reader, target)
-        if reader.is_sparse:  # which columns there are is known when all is read
-            table = reader.read()
-            columns = _features(reader, chosen, features, drop)
-        else:
-            columns = _features(reader, chosen, features, drop)
-            try:
-                texts = [chosen, *listed(categories, columns)]
-                table = reader.read([*columns, chosen], texts=texts)
-            except NotANumberError as error:
-                raise click.ClickException(
-                    f"{error}: mend it, or use --drop or --categories for the column"
-                ) from error
-    if table.matrix is None:
-        table = table.select([*columns, chosen])
-    table, n_left_out = _without_gaps(table, chosen, missing)
-    y = _labels(table, chosen)
-    codes = [column_of(name, columns, table.source) for name in listed(categories, columns)]
-    encoding = _encoding(table, columns, missing == "median", codes)
-    X = table.matrix[:, _places(table, columns)] if table.matrix is not None else None
-    X = encoding.transform(table) if X is None else X
-    return Training(X, y, encoding, chosen, n_left_out)
-
-
-def _places(table: Table, columns: Sequence[str]) -> list[int]:
-    places = {name: j for j, name in enumerate(table.sparse_names)}
-    return [places[name] for name in columns]
-
-
-def _target(reader: Reader, target: str | None) -> str:
-    from polyceptron.sources._columns import column_of
-
-    if target is not None:
-        return column_of(target, reader.names, reader.name)
-    if reader.target is None:
-        listed = ", ".join(map(repr, reader.names[:10])) + (
-            ", ..." if len(reader.names) > 10 else ""
-        )
-        raise click.UsageError(f"--target is needed: which of {listed} is the class?")
-    return reader.target
-
-
-def _features(
-    reader: Reader, target: str, features: Sequence[str], drop: Sequence[str]
-) -> list[str]:
-    from polyceptron.cli._tables import note
-    from polyceptron.sources._columns import column_of, listed
-
-    names = reader.names
-    wanted = [column_of(name, names, reader.name) for name in listed(features, names)]
-    dropped = {column_of(name, names, reader.name) for name in listed(drop, names)}
-    if target in wanted:
-        raise click.UsageError(f"--features names the target, {target!r}")
-    if target in dropped:
-        raise click.UsageError(f"--drop names the target, {target!r}")
-    if wanted:
-        columns = [name for name in dict.fromkeys(wanted) if name not in dropped]
-    else:
-        columns = [name for name in names if name not in {target, *dropped, *reader.unnamed}]
-        unnamed = [name for name in names if name in reader.unnamed and name not in dropped]
-        if unnamed:
-            note(f"left out, as without a name: {', '.join(unnamed)} (--features takes them in)")
-    if not columns:
-        raise click.ClickException(f"{reader.name}: no column is left to learn from")
-    return columns
-
-
-def _without_gaps(table: Table, target: str, missing: str | None) -> tuple[Table, int]:
-    import numpy as np
-
-    from polyceptron.data.encoding import is_missing
-    from polyceptron.readers import ReaderError
-
-    gaps = {name: is_missing(values) for name, values in table.columns.items()}
-    with_gaps = {name: rows for name, rows in gaps.items() if rows.any()}
-    if missing is None and with_gaps:
-        counts = ", ".join(f"{name!r} ({int(rows.sum())})" for name, rows in with_gaps.items())
-        name, rows = next(iter(with_gaps.items()))
-        first = table.where(int(np.flatnonzero(rows)[0]), name)
-        raise ReaderError(
-            f"{first}: a missing value, the first of those in {counts}; "
-            "--missing drop leaves such rows out, --missing median fills them"
-        )
-    # Labels are not made up.
-    left_out = gaps[target].copy()
-    if missing == "drop":
-        left_out |= np.logical_or.reduce(list(gaps.values()))
-    if left_out.all():
-        raise ReaderError(f"{table.source}: every row has a missing value")
-    n = int(left_out.sum())
-    return (table.take(np.flatnonzero(~left_out)) if n else table), n
-
-
-def _labels(table: Table, target: str) -> Any:
-    import numpy as np
-
-    from polyceptron.readers import ReaderError
-    from polyceptron.sources._columns import MAX_CLASSES, as_labels
-
-    texts = [str(text) for text in table[target]]
-    classes = set(texts)
-    where = f"{table.source}, column {target!r}"
-    if len(classes) < 2:
-        raise ReaderError(f"{where}: two classes are needed; all rows are {texts[0]!r}")
-    if len(classes) > MAX_CLASSES:
-        raise ReaderError(
-            f"{where}: {len(classes)} different values in {len(texts)} rows are no classes "
-            f"(at most {MAX_CLASSES})"
-        )
-    return np.array(as_labels(texts))
-
-
-def _encoding(
-    table: Table, columns: Sequence[str], fill: bool, categories: Sequence[str]
-) -> Encoding:
-    from polyceptron.data.encoding import Column, Encoding
-    from polyceptron.readers import ReaderError
-
-    if table.matrix is not None:
-        return Encoding([Column(name, "number") for name in columns])
     try:
-        return Encoding.learn(table.select(columns), fill=fill, categories=categories)
-    except ValueError as error:
-        hint = " (--drop)" if "too many categories" in str(error) else ""
-        raise ReaderError(f"{table.source}: {error}{hint}") from None
+        yield Request(
+            features=tuple(features) or None,
+            drop=tuple(drop),
+            categories=tuple(categories),
+            missing=missing,
+            header=header,
+            is_command=True,
+        )
+    except RequestError as error:
+        raise click.UsageError(str(error)) from error
+
+
+def load_training(data: str, *, target: str | None, **options: Any) -> Training:
+    """Read a file, and make rows of numbers and labels of it."""
+    from polyceptron.data.open import read_files
+
+    with asking(**options) as request, _again(data) as (path, name):
+        found = read_files(path, target, request, name)
+    note_unnamed(found.unnamed)
+    X = found.X if found.is_sparse else found.X.array()
+    encoding = found.encoding if found.is_named else None
+    return Training(X, found.y, encoding, found.target, found.n_left_out)
+
+
+@contextmanager
+def _again(data: str) -> Iterator[tuple[str, str | None]]:
+    """A file that can be read more than once, and what to call it."""
+    if data != "-":
+        yield data, None
+        return
+    with tempfile.NamedTemporaryFile() as copy:
+        shutil.copyfileobj(sys.stdin.buffer, copy, 1 << 20)
+        copy.flush()
+        yield copy.name, "standard input"
+
+
+def note_unnamed(names: Sequence[str]) -> None:
+    """Say which columns were left out."""
+    from polyceptron.cli._tables import note
+
+    if names:
+        note(f"left out, as without a name: {', '.join(names)} (--features takes them in)")

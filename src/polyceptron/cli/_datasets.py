@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import io
+
 import click
 
 from polyceptron.cli._out import check_free, force_option, out_option, write
@@ -28,13 +31,13 @@ def datasets(name: str | None, output: str, force: bool) -> None:
     check_free(output, force)
 
     from polyceptron import datasets as sets
-    from polyceptron.cli._format import quoted_field
 
     bunch = getattr(sets, _NAMES[name][0])()
     labels = dict(zip((-1, 1), bunch.target_names.tolist(), strict=True))
-    names = [quoted_field(column).decode() for column in [*bunch.feature_names, "class"]]
-    lines = [",".join(names)]
+    out = io.StringIO()
+    lines = csv.writer(out, lineterminator="\n")
+    lines.writerow([*bunch.feature_names, "class"])
     for row, label in zip(bunch.data.tolist(), bunch.target.tolist(), strict=True):
-        values = [str(int(value)) if value.is_integer() else repr(value) for value in row]
-        lines.append(",".join([*values, labels[label]]))
-    write(output, "\n".join(lines) + "\n")
+        values = [int(value) if value.is_integer() else repr(value) for value in row]
+        lines.writerow([*values, labels[label]])
+    write(output, out.getvalue())

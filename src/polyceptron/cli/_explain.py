@@ -66,7 +66,7 @@ def explain(
 
     from polyceptron import explain as explanations
     from polyceptron.cli._model import Loaded
-    from polyceptron.sources._columns import listed
+    from polyceptron.data.columns import listed
 
     loaded = Loaded(model)
     place, x = find_row(loaded, data, header, row)
@@ -160,17 +160,17 @@ def _other(loaded: Loaded, after: Any, label: Any) -> str:
 
 def find_row(loaded: Loaded, data: str, header: bool | None, row: int) -> tuple[str, Any]:
     """Return where a row is and what it holds, without reading on."""
-    from polyceptron.readers import ReaderError
+    from polyceptron.data.source import SourceError
 
-    before, name = 0, data
+    before = 0
     for rows, X in loaded.pieces(data, header):
-        name = rows.source
         if row <= before + rows.n_rows:
             one = X[row - 1 - before]
             x = one.toarray().ravel() if hasattr(one, "toarray") else one
-            return rows.where(row - 1 - before), x
+            return rows.where(row - 1 - before, None), x
         before += rows.n_rows
-    raise ReaderError(f"{name}: there is no row {row}; it has {before}")
+    name = "standard input" if data == "-" else data
+    raise SourceError(f"{name}: there is no row {row}; it has {before}")
 
 
 def typical(loaded: Loaded, n: int) -> tuple[Any, Any]:

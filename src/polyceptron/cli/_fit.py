@@ -26,7 +26,7 @@ from polyceptron.cli._tables import note, percent, section, shown
 if TYPE_CHECKING:
     from polyceptron.cli._data import Training
     from polyceptron.cli._scores import Score
-    from polyceptron.sources import Source
+    from polyceptron.data.source import Source
 
 _MOST_COLUMNS = 1000
 
@@ -91,12 +91,12 @@ def fit(
 ) -> None:
     """Learn a class as a few inequalities from the rows of DATA, and write them to a model file.
 
-    DATA is CSV with any delimiter, TSV, Parquet, LIBSVM or .npz, also inside gzip; - is standard
-    input. Columns of text become one feature for each value. With -o - the model goes to standard
-    output, and all else that is printed to standard error.
+    DATA is CSV with any delimiter, TSV, Parquet, Arrow, LIBSVM, .npz or .npy, also inside gzip,
+    bzip2, Zstandard or LZ4; or a folder of such files, or a pattern such as 'rows-*.parquet', in
+    quotes; - is standard input. Columns of text become one feature for each value. With -o - the
+    model goes to standard output, and all else that is printed to standard error.
 
-    Rows that do not fit into memory stay on disk (--out-of-core): DATA may then also be a folder
-    or a pattern such as 'rows-*.parquet', in quotes, and Arrow or .npy.
+    Rows that do not fit into memory stay on disk (--out-of-core), as do those of several files.
     """
     if test_size is not None and cv is not None:
         raise click.UsageError("--test-size and --cv exclude each other.")
@@ -214,9 +214,8 @@ def _fit(
     X, y = training.X, training.y
     classes, counts = np.unique(y, return_counts=True)
     estimator = wish.make(classes)
-    n_features = len(training.encoding.feature_names)
     with suppress(BrokenPipeError):  # who reads may have gone away; the model is written first
-        _say_data(classes, counts, n_features, training.n_left_out)
+        _say_data(classes, counts, X.shape[1], training.n_left_out)
     score: Score | None = None
     if test_size is not None:
         estimator = wish.with_checkpoint(estimator)
@@ -229,8 +228,9 @@ def _fit(
             wish.with_checkpoint(estimator).fit(X, y)
     answers = estimator.predict(X)
     share = float(np.mean(answers == y))
-    # Names are not given to fit, as it takes them from data frames only.
-    estimator.feature_names_in_ = np.array(training.encoding.feature_names, dtype=object)
+    if training.encoding is not None:
+        # Names are not given to fit, as it takes them from data frames only.
+        estimator.feature_names_in_ = np.array(training.encoding.feature_names, dtype=object)
     learned_counts = np.unique(y, return_counts=True)[1]
     accuracy = {"training": share} | _as_dict(score)
     facts = _facts(training.target, classes, learned_counts, accuracy, X)

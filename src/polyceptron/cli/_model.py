@@ -12,7 +12,7 @@ import click
 
 if TYPE_CHECKING:
     from polyceptron.data.encoding import Encoding
-    from polyceptron.readers import Reader, Table
+    from polyceptron.data.tables import Batch, Table
 
 model_argument = click.argument("model", type=click.Path(dir_okay=False))
 data_argument = click.argument("data", type=click.Path(dir_okay=False, allow_dash=True))
@@ -62,70 +62,69 @@ class Loaded:
 
     def open(
         self, data: str, header: bool | None, more: Sequence[str] = ()
-    ) -> tuple[Reader, Encoding]:
+    ) -> tuple[Table, Encoding]:
         """Open a file with rows for this model; columns `more` are none of its features."""
         from polyceptron.data.encoding import missing_columns
-        from polyceptron.readers import ReaderError, open_table
+        from polyceptron.data.source import SourceError
+        from polyceptron.data.tables import open_table
 
         known = self.encoding
-        reader = open_table(data, header=header, expect=known.names if known else self.names or ())
+        table = open_table(data, header=header, expect=known.names if known else self.names or ())
         try:
-            encoding = known or self._by_place(reader, more)
-            there = set(reader.names)
+            encoding = known or self._by_place(table, more)
+            there = set(table.names)
             missing = [name for name in encoding.names if name not in there]
+            missing = missing or [name for name in more if name not in there]
             if missing:
-                text = missing_columns(missing, reader.names)
-                layout = getattr(reader, "layout", None)
-                guessed = header is None and layout is not None and not layout.has_header
-                hint = " (the file seems to have no header; --header says it has)" * guessed
-                raise ReaderError(f"{reader.name}: {text}{hint}")
+                text = missing_columns(missing, table.names)
+                hint = " (the file seems to have no header; --header says it has)"
+                guessed = header is None and not table.has_header
+                raise SourceError(f"{table.name}: {text}{hint if guessed else ''}")
         except BaseException:
-            reader.__exit__(None, None, None)
+            table.close()
             raise
-        return reader, encoding
+        return table, encoding
 
     def pieces(
         self, data: str, header: bool | None, more: Sequence[str] = ()
-    ) -> Iterator[tuple[Table, Any]]:
-        """Give the rows of a file piece by piece: the table, with columns `more` as text, and X."""
-        reader, encoding = self.open(data, header, more)
-        with reader:
-            lacking = [name for name in more if name not in reader.names]
-            if lacking:
-                from polyceptron.data.encoding import missing_columns
-                from polyceptron.readers import ReaderError
-
-                raise ReaderError(f"{reader.name}: {missing_columns(lacking, reader.names)}")
-            numbers, texts = kinds(encoding)
-            texts += [name for name in more if name not in texts]
-            for table in reader.chunks([name for name in numbers if name not in texts], texts):
-                yield table, self.encode(table, encoding)
+    ) -> Iterator[tuple[Batch, Any]]:
+        """Give the rows of a file batch by batch: all columns, those of `more` too, and X."""
+        table, encoding = self.open(data, header, more)
+        numbers, texts = kinds(encoding)
+        texts += [name for name in more if name not in texts]
+        with table:
+            for batch in table.batches([name for name in numbers if name not in texts], texts):
+                yield batch, self.encode(batch, encoding)
         self.note_unseen()
 
-    def _by_place(self, reader: Reader, more: Sequence[str]) -> Encoding:
+    def _by_place(self, table: Table, more: Sequence[str]) -> Encoding:
         """Take columns by name if the model has names but no encoding, else by place."""
         from polyceptron.data.encoding import Column, Encoding
-        from polyceptron.readers import ReaderError
+        from polyceptron.data.source import SourceError
 
         if self.names is not None:
             return Encoding([Column(name, "number") for name in self.names])
         n = int(self.estimator.n_features_in_)
-        others = {self.target, reader.target, *more}
-        names = [name for name in reader.names if name not in others]
+        others = {self.target, table.target, *more}
+        names = [name for name in table.names if name not in others]
         if len(names) != n:
-            raise ReaderError(
-                f"{reader.name}: {len(names)} columns for a model of {n} without names"
+            raise SourceError(
+                f"{table.name}: {len(names)} columns for a model of {n} without names"
             )
         return Encoding([Column(name, "number") for name in names])
 
-    def encode(self, table: Table, encoding: Encoding) -> Any:
-        """Return the rows of a table the way the estimator takes them."""
-        if table.matrix is not None:
-            return table.matrix
+    def encode(self, batch: Batch, encoding: Encoding) -> Any:
+        """Return the rows of a batch the way the estimator takes them."""
+        if batch.matrix is not None:
+            return batch.matrix
+        columns = {
+            column.name: (batch.numbers if column.kind == "number" else batch.texts)(column.name)
+            for column in encoding.columns
+        }
         try:
-            X = encoding.transform(table)
+            X = encoding.features(columns)
         except ValueError:
-            _refuse_gaps(table, encoding)  # which says where
+            _refuse_gaps(batch, columns, encoding)  # which says where
             raise
         unseen = encoding.unseen(X)
         if unseen:
@@ -146,27 +145,30 @@ class Loaded:
         if target in (self.encoding.names if self.encoding is not None else self.names or ()):
             raise click.UsageError(f"--target {target!r} is a feature of the model, not its class.")
 
-    def classes_in(self, table: Table, target: str) -> list[int]:
+    def classes_in(self, batch: Batch, target: str) -> list[int]:
         """Return the place of the class of every row; numbers are the same however written."""
+        import numpy as np
+
         from polyceptron.cli._tables import shown
-        from polyceptron.readers import ReaderError
-        from polyceptron.readers._table import as_number
+        from polyceptron.data.dialect import as_number
+        from polyceptron.data.source import SourceError
 
         classes = self.estimator.classes_.tolist()
         places = {str(label): j for j, label in enumerate(classes)}
         values = {float(x): j for j, x in enumerate(classes) if isinstance(x, int | float)}
+        codes, texts = batch.texts(target)
         found = []
-        for i, text in enumerate(table[target]):
-            j = places.get(text)
-            number = as_number(text) if j is None and text is not None else None
-            if number is not None:
-                j = values.get(number)
-            if j is None:
-                what = "a missing class, not" if text is None else f"{text!r} is not"
-                listed = ", ".join(map(shown, classes))
-                raise ReaderError(f"{table.where(i, target)}: {what} one of the classes {listed}")
-            found.append(j)
-        return found
+        for text in texts:
+            number = as_number(text) if text is not None and text not in places else None
+            found.append(values.get(number, -1) if number is not None else places.get(text, -1))
+        place = np.array(found)[codes]
+        if (place < 0).any():
+            row = int((place < 0).argmax())
+            text = texts[int(codes[row])]
+            what = "a missing class, not" if text is None else f"{text!r} is not"
+            listed = ", ".join(map(shown, classes))
+            raise SourceError(f"{batch.where(row, target)}: {what} one of the classes {listed}")
+        return place.tolist()  # type: ignore[no-any-return]
 
     def answer(self, X: Any, *, explain: bool = False) -> Answers:
         """Return classes and scores, and with `explain` what decided."""
@@ -249,18 +251,17 @@ def polyhedra_of(estimator: Any) -> list[tuple[Any, Any]]:
     return [(label, Polyhedron(part.W, part.b, names.tolist())) for label, part in pairs]
 
 
-def _refuse_gaps(table: Table, encoding: Encoding) -> None:
+def _refuse_gaps(batch: Batch, columns: dict[str, Any], encoding: Encoding) -> None:
     import numpy as np
 
-    from polyceptron.data.encoding import is_missing
-    from polyceptron.readers import ReaderError
+    from polyceptron.data.encoding import Coded
+    from polyceptron.data.source import SourceError
 
     for column in encoding.columns:
-        if column.fill is None:
-            gaps = is_missing(table[column.name])
-            if gaps.any():
-                where = table.where(int(np.flatnonzero(gaps)[0]), column.name)
-                raise ReaderError(
-                    f"{where}: a missing value, which this model cannot fill "
-                    "(fit --missing median makes one that can)"
-                )
+        values = columns[column.name]
+        gaps = values.gaps() if isinstance(values, Coded) else np.isnan(values)
+        if column.fill is None and gaps.any():
+            raise SourceError(
+                f"{batch.where(int(gaps.argmax()), column.name)}: a missing value, which this "
+                "model cannot fill (fit --missing median makes one that can)"
+            )

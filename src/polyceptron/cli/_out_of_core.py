@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,10 +13,9 @@ from polyceptron.cli._memory import Size, is_too_large
 from polyceptron.learners.registry import find_learner, learner_names
 
 if TYPE_CHECKING:
-    from polyceptron.sources import Source
+    from polyceptron.data.source import Source
 
 _TYPICAL_ROWS = 100_000
-_GLOB = "*?["
 
 
 def out_of_core_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -39,7 +38,7 @@ def out_of_core_options(command: Callable[..., Any]) -> Callable[..., Any]:
             click.option(
                 "--cache-dir",
                 type=click.Path(file_okay=False),
-                help="Where converted rows are kept; by default beside DATA.",
+                help="Where converted rows are kept; by default in your folder for caches.",
             ),
         ]
     ):
@@ -49,50 +48,29 @@ def out_of_core_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def is_out_of_core(data: str, asked: bool | None, limit: int | None) -> bool:
     """Whether the rows stay on disk."""
-    many = data != "-" and _is_many(data)
-    if many and asked is False:
-        raise click.UsageError("--in-memory is for one file; several are read out of core.")
     if asked and data == "-":
         raise click.UsageError("--out-of-core needs a file: standard input can be read only once.")
-    return many or (asked if asked is not None else data != "-" and is_too_large(data, limit))
+    if asked is not None:
+        return asked
+    return data != "-" and (not Path(data).is_file() or is_too_large(data, limit))
 
 
-def _is_many(data: str) -> bool:
-    path = Path(data)
-    return path.is_dir() or (not path.exists() and any(sign in path.name for sign in _GLOB))
-
-
-def open_source(
-    data: str,
-    *,
-    target: str | None,
-    features: Sequence[str],
-    drop: Sequence[str],
-    categories: Sequence[str],
-    missing: str | None,
-    header: bool | None,
-    cache_dir: str | None,
-) -> Source:
+def open_source(data: str, *, target: str | None, cache_dir: str | None, **options: Any) -> Source:
     """Open the rows, and convert them if that has not been done."""
-    from polyceptron import open_blocks
+    from polyceptron.cli._data import asking, note_unnamed
     from polyceptron.cli._waiting import Waiting
+    from polyceptron.data.open import open_files
 
-    if missing == "median":
-        raise click.UsageError(
-            "--missing median needs the rows in memory; --missing drop does not."
-        )
-    with Waiting("Converting") as waiting:
-        return open_blocks(
+    with asking(**options) as request, Waiting("Converting") as waiting:
+        source = open_files(
             data,
             target,
-            features=features or None,
-            drop=drop,
-            categories=categories,
-            missing=missing,
-            header=header,
-            cache_dir=cache_dir,
-            progress=lambda done, total: waiting.say("Converting", done, total),
+            request,
+            cache_dir,
+            lambda done, total: waiting.say("Converting", done, total),
         )
+    note_unnamed(source.unnamed)
+    return source
 
 
 def refuse_options(learner: str, test_size: float | None, cv: int | None) -> None:

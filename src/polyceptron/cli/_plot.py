@@ -88,8 +88,9 @@ def _rows(loaded: Loaded, data: str, header: bool | None) -> tuple[Any, Any]:
     """The first rows of a file, with their labels if it has them."""
     import numpy as np
 
+    from polyceptron.data.source import SourceError
+    from polyceptron.data.tables import open_table
     from polyceptron.plots._arguments import FAR
-    from polyceptron.readers import ReaderError, open_table
 
     target = loaded.target
     if data == "-" or target is None:
@@ -103,7 +104,9 @@ def _rows(loaded: Loaded, data: str, header: bool | None) -> tuple[Any, Any]:
         parts.append(X.toarray() if hasattr(X, "toarray") else X)
         far = np.flatnonzero(np.abs(parts[-1]).max(axis=1) > FAR)
         if far.size:
-            raise ReaderError(f"{table.where(int(far[0]))}: a number that is too large to draw")
+            raise SourceError(
+                f"{table.where(int(far[0]), None)}: a number that is too large to draw"
+            )
         labels += loaded.classes_in(table, more[0]) if more else []
         n += table.n_rows
         if n > _MOST:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import shlex
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from polyceptron.cli._options import check_resume, measuring, need_report_parts
+from polyceptron.cli._measuring import measuring, resumable
 
 if TYPE_CHECKING:
-    from polyceptron.paper.table import Row, Table
+    from rich.console import Console
+
+    from polyceptron.paper.table import ResultTable, TableRow
 
 
 def _keys(_: click.Context, __: click.Parameter, value: tuple[str, ...]) -> list[str] | None:
@@ -46,11 +45,7 @@ def reproduce(
     datasets: list[str] | None,
     methods: list[str] | None,
     repetitions: int | None,
-    out: Path,
-    seed: int,
-    jobs: int,
-    resume: bool,
-    overwrite: bool,
+    **options: Any,
 ) -> None:
     """Measure Table 1 of the Polyceptron paper again, beside the figures that it prints.
 
@@ -58,61 +53,30 @@ def reproduce(
     data sets, every method on the same folds. Writes folds.jsonl (result by result, so that an
     interrupted run can be resumed), table1.csv, table1.tex and report.html into the folder.
     """
-    check_resume(resume, overwrite)
     if quick and repetitions is not None:
         raise click.UsageError("--quick and --repetitions exclude each other.")
-    need_report_parts()
-    os.environ["POLYCEPTRON_QUIET"] = "1"  # the bar is on the line that the notice would take
+    again = ["--quick"] if quick else []
+    again += ["--repetitions", str(repetitions)] if repetitions is not None else []
+    again += ["--datasets", ",".join(datasets)] if datasets else []
+    again += ["--methods", ",".join(methods)] if methods else []
+    files = ["folds.jsonl"]
+    with resumable("Measuring folds", "reproduce", again, files, options) as progress:
+        from rich.console import Console
 
-    from rich.console import Console
+        from polyceptron.paper.protocol import load_protocol
+        from polyceptron.paper.report import write_report
+        from polyceptron.paper.reproduce import measure_table
 
-    from polyceptron.cli._progress import Progress
-    from polyceptron.paper.journal import read_journal
-    from polyceptron.paper.protocol import load_protocol
-    from polyceptron.paper.report import write_report
-    from polyceptron.paper.reproduce import FOLDS
-    from polyceptron.paper.reproduce import reproduce as measure
-
-    n = load_protocol().quick_repetitions if quick else repetitions
-    progress = Progress("Measuring folds")
-    try:
+        n = load_protocol().quick_repetitions if quick else repetitions
         with progress:
-            table = measure(
-                out,
-                datasets=datasets,
-                methods=methods,
-                repetitions=n,
-                seed=seed,
-                jobs=jobs,
-                resume=resume,
-                overwrite=overwrite,
-                report=progress,
+            table = measure_table(
+                datasets=datasets, methods=methods, repetitions=n, progress=progress, **options
             )
         console = Console(highlight=False)
-        show(table, console)
+        print_table(table, console)
         with console.status("Drawing the report"):
-            page = write_report(out)
-    except KeyboardInterrupt:
-        path = out / FOLDS  # the bar may be a result behind what is written
-        kept = len(read_journal(path)[1]) if path.exists() else 0
-        click.echo(
-            f"\nInterrupted; {kept} of {progress.total} results are kept. Go on with\n"
-            f"  {_again(datasets, methods, n, out, seed)}",
-            err=True,
-        )
-        raise click.exceptions.Exit(130) from None
+            page = write_report(options["out"])
     click.echo(f"Report: {page.resolve()}")
-
-
-def _again(
-    datasets: list[str] | None, methods: list[str] | None, n: int | None, out: Path, seed: int
-) -> str:
-    words = ["polyceptron", "reproduce", "--resume", "--out", str(out)]
-    words += ["--repetitions", str(n)] if n is not None else []
-    words += ["--datasets", ",".join(datasets)] if datasets else []
-    words += ["--methods", ",".join(methods)] if methods else []
-    words += ["--seed", str(seed)] if seed else []
-    return shlex.join(words)
 
 
 def _beside(ours: float | None, papers: float | None) -> str:
@@ -128,7 +92,7 @@ _COLUMNS = {"accuracy %": 0, "paper": 45, "fit ms": 54, "÷ batch": 69, "hyperpl
 """The columns of the table, and the least width of a terminal that they are shown on."""
 
 
-def _cells(row: Row) -> dict[str, str]:
+def _cells(row: TableRow) -> dict[str, str]:
     paper, ours = row.printed, row.accuracy.text().replace(" ", "")
     ratio, faces = row.ratio, row.hyperplanes
     return {
@@ -142,13 +106,11 @@ def _cells(row: Row) -> dict[str, str]:
     }
 
 
-def show(table: Table, console: object) -> None:
+def print_table(table: ResultTable, console: Console) -> None:
     """Print the table, ours beside the paper's, and why ours is below where it is."""
     from rich import box
-    from rich.console import Console
     from rich.table import Table as Grid
 
-    assert isinstance(console, Console)
     repetitions = sorted({row.repetitions for row in table.rows})
     grid = Grid(
         title=f"Table 1, {' to '.join(map(str, repetitions))} x 10-fold cross-validation",
@@ -164,7 +126,7 @@ def show(table: Table, console: object) -> None:
         grid.add_column(name, justify="right", no_wrap=True)
     for dataset in table.datasets:
         grid.add_row(f"[bold]{dataset.title}[/bold]")
-        for row in (row for row in table.rows if row.dataset.key == dataset.key):
+        for row in table.of(dataset):
             cells = _cells(row)
             grid.add_row(f" {row.method.short}", *(cells[name] for name in fitting))
         grid.add_section()
@@ -173,9 +135,6 @@ def show(table: Table, console: object) -> None:
         "± is the standard deviation over repetitions. ÷ batch is the time beside that of Batch "
         "Polyceptron at the paper's settings, one thread each. In brackets: the paper's."
     )
-    reasons: dict[str, list[str]] = {}
-    for row in table.below:
-        name = f"{row.method.short} on {row.dataset.title}"
-        reasons.setdefault(row.reason or "We know no reason.", []).append(name)
-    for reason, names in reasons.items():
-        console.print(f"[yellow]▼[/yellow] {'; '.join(names)}: {' '.join(reason.split())}")
+    for reason, rows in table.notes.items():
+        names = "; ".join(f"{row.method.short} on {row.dataset.title}" for row in rows)
+        console.print(f"[yellow]▼[/yellow] {names}: {' '.join(reason.split())}")

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from polyceptron.data.blocks import ArrayBlocks, rows_of_blocks
-from polyceptron.data.source import Rows, Source, View
+from polyceptron.data.blocks import ArrayBlocks, canonical, kernel_rows, rows_of_blocks
+from polyceptron.data.source import LabelledRows, Source, View
 from polyceptron.utils.checks import as_floats
 from polyceptron.utils.types import Floats
 
@@ -18,10 +19,13 @@ class ArraySource(Source):
 
     Parameters
     ----------
-    X : array-like of shape (n_samples, n_features)
+    X : {array-like, CSR matrix} of shape (n_samples, n_features)
+        float32 and float64 stay as they are.
     y : array-like of shape (n_samples,)
     weight : array-like of shape (n_samples,), optional
         Above zero.
+    classes : array-like, optional
+        All labels, sorted, where these rows need not have all of them.
     feature_names : sequence of str, optional
     block_rows : int, optional
     """
@@ -32,17 +36,21 @@ class ArraySource(Source):
         y: Any,
         weight: Any = None,
         *,
+        classes: Any = None,
         feature_names: Any = None,
         block_rows: int | None = None,
     ) -> None:
-        kept = isinstance(X, np.ndarray) and X.dtype in (np.float32, np.float64)
-        self._X: NDArray[Any] = np.ascontiguousarray(X if kept else as_floats(X, "X"))
+        self.is_sparse = bool(sparse.issparse(X))
+        self._X: Any = canonical(X.tocsr()) if self.is_sparse else _dense(X)
         if self._X.ndim != 2:
             raise ValueError(f"X must be 2-D, one row a sample; got shape {self._X.shape}")
-        self.classes, self._codes = np.unique(np.asarray(y), return_inverse=True)
+        if classes is None:
+            self.classes, self.codes = np.unique(np.asarray(y), return_inverse=True)
+        else:
+            self.classes, self.codes = np.asarray(classes), np.searchsorted(classes, y)
         self._weight: Floats = np.empty(0) if weight is None else as_floats(weight, "weight")
         self.n_samples, self.n_features = self._X.shape
-        for name, array in [("y", self._codes), ("weight", self._weight)]:
+        for name, array in [("y", self.codes), ("weight", self._weight)]:
             if array.size and array.shape != (self.n_samples,):
                 raise ValueError(f"{name} must have {self.n_samples} items; got {array.shape}")
         wrong = ~((self._weight > 0) & (self._weight < np.inf))
@@ -53,11 +61,15 @@ class ArraySource(Source):
             )
         names = feature_names if feature_names is not None else getattr(X, "columns", None)
         self.feature_names = None if names is None else tuple(map(str, names))
-        self._block_rows = block_rows or rows_of_blocks(self.n_features)
+        self._block_rows = block_rows or rows_of_blocks(self.n_features, is_sparse=self.is_sparse)
         self.starts = np.arange(0, self.n_samples, self._block_rows)
 
+    @property
+    def n_values(self) -> int:
+        return int(self._X.nnz if self.is_sparse else self._X.size)
+
     def blocks(self, view: View, n_threads: int = 1) -> ArrayBlocks:
-        whole = view.block(0, self._X, self._codes, self._weight)
+        whole = view.block(0, kernel_rows(self._X), self.codes, self._weight)
         return ArrayBlocks(
             whole.X,
             whole.y,
@@ -67,9 +79,15 @@ class ArraySource(Source):
             block_rows=self._block_rows,
         )
 
-    def take(self, rows: NDArray[np.int64]) -> Rows:
+    def take(self, rows: NDArray[np.int64]) -> LabelledRows:
         weight = self._weight[rows] if self._weight.size else self._weight
-        return Rows(self._X[rows], self._codes[rows], weight)
+        X = self._X[rows]
+        return LabelledRows(kernel_rows(X) if self.is_sparse else X, self.codes[rows], weight)
 
     def where(self, number: int, row: int) -> str:
         return f"row {number * self._block_rows + row}"
+
+
+def _dense(X: Any) -> NDArray[Any]:
+    kept = isinstance(X, np.ndarray) and X.dtype in (np.float32, np.float64)
+    return np.ascontiguousarray(X if kept else as_floats(X, "X"))

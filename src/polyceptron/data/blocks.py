@@ -30,8 +30,8 @@ RUN = 64
 ROWS_WORTH_THREADS = 8 * BLOCK_ROWS
 """Below this, handing blocks to threads costs more than it saves."""
 
-Rows = NDArray[Any] | tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
-"""Dense rows, or the (data, indices, indptr) of CSR rows."""
+KernelRows = NDArray[Any] | tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
+"""Rows as kernels take them: dense, or the (data, indices, indptr) of CSR rows."""
 
 
 class Adds(Protocol):
@@ -53,7 +53,7 @@ class Block:
     """
 
     number: int
-    X: Rows
+    X: KernelRows
     y: NDArray[np.int8]
     weight: Floats
 
@@ -111,9 +111,14 @@ class OrderedSum(Generic[S]):
         return self._whole
 
 
-def rows_of_blocks(n_features: int) -> int:
-    """How many dense rows make a block: a power of two, the same wherever the rows are."""
+def rows_of_blocks(n_features: int, *, is_sparse: bool = False) -> int:
+    """How many rows make a block: a power of two, the same wherever the rows are.
+
+    Dense rows make fewer if they are wide.
+    """
     rows = BLOCK_ROWS
+    if is_sparse:
+        return rows
     while rows > 1 and rows * n_features > _BLOCK_VALUES:
         rows //= 2
     return rows
@@ -126,14 +131,23 @@ def frozen(array: NDArray[Any]) -> NDArray[Any]:
     return view
 
 
-def kernel_rows(X: Any) -> Rows:
+def canonical(X: Any) -> Any:
+    """CSR rows with sorted columns and no duplicates; the caller's matrix stays as it is."""
+    rows = type(X)((X.data, X.indices, X.indptr), X.shape)  # a view, with flags of its own
+    if not rows.has_canonical_format:
+        rows = rows.copy()
+        rows.sum_duplicates()
+    return rows
+
+
+def kernel_rows(X: Any) -> KernelRows:
     """C-ordered dense rows, or those of a canonical CSR matrix, for the kernels: read-only."""
     if sparse.issparse(X):
         return frozen(X.data), frozen(X.indices), frozen(X.indptr)
     return frozen(np.ascontiguousarray(X))
 
 
-def part(X: Rows, start: int, stop: int) -> Rows:
+def part(X: KernelRows, start: int, stop: int) -> KernelRows:
     """Rows start..stop, without a copy."""
     if isinstance(X, tuple):
         data, indices, indptr = X
@@ -184,7 +198,7 @@ class ArrayBlocks:
 
     Parameters
     ----------
-    X : Rows
+    X : KernelRows
         As :func:`kernel_rows` gives them.
     y : int8 array of +1 and -1
     weight : float64 array, or empty for unit weights
@@ -199,7 +213,7 @@ class ArrayBlocks:
 
     def __init__(
         self,
-        X: Rows,
+        X: KernelRows,
         y: NDArray[np.int8],
         weight: Floats,
         n_features: int,
@@ -211,7 +225,7 @@ class ArrayBlocks:
         self.n_features = n_features
         self.n_threads = n_threads
         if block_rows is None:
-            block_rows = BLOCK_ROWS if isinstance(X, tuple) else rows_of_blocks(n_features)
+            block_rows = rows_of_blocks(n_features, is_sparse=isinstance(X, tuple))
         starts = range(0, self.n_samples, block_rows)
         self._blocks = [
             Block(
@@ -226,6 +240,33 @@ class ArrayBlocks:
     @property
     def n_samples(self) -> int:
         return int(self.y.shape[0])
+
+    @property
+    def matrix(self) -> Any:
+        """The rows as an array or a CSR matrix, without a copy."""
+        if isinstance(self.X, tuple):
+            return sparse.csr_matrix(self.X, shape=(self.n_samples, self.n_features))
+        return self.X
+
+    @property
+    def weights(self) -> Floats:
+        """The weight of every row, also where each weighs 1."""
+        return self.weight if self.weight.size else np.ones(self.n_samples)
+
+    def take(self, rows: Any) -> ArrayBlocks:
+        """Blocks of some of the rows."""
+        weight = self.weight[rows] if self.weight.size else self.weight
+        return self.like(self.matrix[rows], self.y[rows], weight)
+
+    def turned(self) -> ArrayBlocks:
+        """The same rows with inside and outside exchanged."""
+        return self.like(None, -self.y, self.weight)
+
+    def like(self, X: Any, y: NDArray[np.int8], weight: Floats) -> ArrayBlocks:
+        """Blocks of another array or CSR matrix, or with None of the same rows."""
+        rows = self.X if X is None else kernel_rows(X)
+        d = self.n_features if X is None else X.shape[1]
+        return ArrayBlocks(rows, y, weight, d, n_threads=self.n_threads)
 
     def __len__(self) -> int:
         return len(self._blocks)

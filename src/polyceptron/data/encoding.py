@@ -20,8 +20,33 @@ KINDS = ("number", "category")
 MAX_CATEGORIES = 100
 """A text column with more different values than this describes rows rather than kinds of row."""
 
-
 _GAP = -2
+
+
+class Coded(NamedTuple):
+    """A column as a number for each row, and what each number stands for, None for a gap."""
+
+    codes: NDArray[np.integer[Any]]
+    values: list[Any]
+
+    def take(self, rows: NDArray[np.bool_] | None) -> Coded:
+        """Some of the rows; None is all."""
+        return self if rows is None else Coded(self.codes[rows], self.values)
+
+    def gaps(self) -> NDArray[np.bool_]:
+        """Which rows are missing."""
+        none = np.array([value is None for value in self.values] or [False])
+        gaps: NDArray[np.bool_] = none[self.codes]
+        return gaps
+
+    def counts(self) -> Counter[Any]:
+        """How often each value is there; gaps do not count."""
+        found = np.bincount(self.codes, minlength=len(self.values)).tolist()
+        counts: Counter[Any] = Counter()
+        for value, n in zip(self.values, found, strict=True):
+            if n and value is not None:
+                counts[value] += n
+        return counts
 
 
 class Column(NamedTuple):
@@ -139,10 +164,11 @@ class Encoding:
             if name not in categories and is_numeric(values):
                 columns.append(_learn_number(name, values, fill))
                 continue
-            column, n_rows = _learn_category(name, values, fill), len(values)
-            if len(column.categories) > min(max_categories, max(10, n_rows // 2)):
-                wide.append(f"{name!r} has {len(column.categories)} in {n_rows} rows")
-            columns.append(column)
+            found = coded(values)
+            counts, n_rows = found.counts(), len(found.codes)
+            if too_many(len(counts), n_rows, max_categories):
+                wide.append(f"{name!r} has {len(counts)} in {n_rows} rows")
+            columns.append(learn_category(name, counts, fill))
         if wide:
             raise ValueError(f"too many categories: {'; '.join(wide)}: leave such columns out")
         return cls(columns)
@@ -162,23 +188,29 @@ class Encoding:
         -------
         ndarray of shape (n_rows, n_features)
         """
-        block = getattr(table, "block", None)
-        if block is not None and block[0] == self.feature_names and np.isfinite(block[1]).all():
-            whole: Floats = block[1]  # a reader's table of these very features
-            return whole
         self._check_names(table)
-        n_rows = {name: len(table[name]) for name in self.names}
+        return self.features({name: table[name] for name in self.names})
+
+    def features(
+        self, table: Mapping[str, Any], dtype: Any = np.float64, *, keep_gaps: bool = False
+    ) -> NDArray[Any]:
+        """The same of arrays and `Coded`, as numbers of a type; numbers may stay missing."""
+        n_rows = {
+            name: len(table[name][0] if isinstance(table[name], Coded) else table[name])
+            for name in self.names
+        }
         if len(set(n_rows.values())) > 1:
             raise ValueError(f"columns must be of one length; got {n_rows}")
-        X = np.zeros((next(iter(n_rows.values())), len(self.feature_names)))
+        X = np.zeros((next(iter(n_rows.values())), len(self.feature_names)), dtype)
         start = 0
         for column in self.columns:
-            stop = start + len(column.feature_names)
+            stop, values = start + len(column.feature_names), table[column.name]
             if column.kind == "number":
-                X[:, start] = _numbers(column, table[column.name])
+                plain = isinstance(values, np.ndarray) and values.dtype.kind in "iuf" and keep_gaps
+                X[:, start] = values if plain else _numbers(column, values)
             else:
-                found = getattr(table, "coded", {}).get(column.name)
-                _set_categories(X[:, start:stop], column, found or coded(table[column.name]))
+                found = values if isinstance(values, Coded) else coded(values)
+                _set_categories(X[:, start:stop], column, found)
             start = stop
         return X
 
@@ -336,9 +368,13 @@ def _learn_number(name: str, values: Any, fill: bool) -> Column:
     return Column(name, "number", fill=float(np.median(known)))
 
 
-def _learn_category(name: str, values: Any, fill: bool) -> Column:
-    gaps = is_missing(values)
-    counts = Counter(_texts(_as_array(values)[~gaps]))
+def too_many(n_categories: int, n_rows: int, most: int = MAX_CATEGORIES) -> bool:
+    """Whether a column of text describes rows rather than kinds of row."""
+    return n_categories > min(most, max(10, n_rows // 2))
+
+
+def learn_category(name: str, counts: Mapping[str, int], fill: bool) -> Column:
+    """Return a column of these values; what is missing will be the most frequent one."""
     if not counts:
         raise ValueError(f"column {name!r} has no value")
     categories = tuple(sorted(counts))
@@ -366,39 +402,30 @@ def _numbers(column: Column, values: Any) -> Floats:
     return numbers
 
 
-def _set_categories(X: Floats, column: Column, coded: tuple[Any, Sequence[str | None]]) -> None:
-    codes, values = coded
+def _set_categories(X: NDArray[Any], column: Column, found: Coded) -> None:
     places: dict[str | None, int] = {name: j for j, name in enumerate(column.categories)}
     gap = places[str(column.fill)] if column.fill is not None else _GAP
     # What stands for a value is looked up once, not for every row.
-    place = np.array([gap if value is None else places.get(value, -1) for value in values] or [0])
-    found = place[codes]
-    if (found == _GAP).any():
-        raise _gaps_error(column.name, found == _GAP)
-    known = np.flatnonzero(found >= 0)
-    X[known, found[known]] = 1.0
+    place = [gap if value is None else places.get(value, -1) for value in found.values]
+    at = np.array(place or [0])[found.codes]
+    if (at == _GAP).any():
+        raise _gaps_error(column.name, at == _GAP)
+    known = np.flatnonzero(at >= 0)
+    X[known, at[known]] = 1.0
 
 
-def coded(values: Any) -> tuple[NDArray[np.int64], list[str | None]]:
+def coded(values: Any) -> Coded:
     """Return a number for each value, and the text, or None for a gap, that it stands for.
 
     Examples
     --------
     >>> coded(["red", None, "red"])
-    (array([0, 1, 0]), ['red', None])
+    Coded(codes=array([0, 1, 0]), values=['red', None])
     """
     numbers: dict[str | None, int] = {}
-    texts = (
-        item if type(item) is str else None if _is_gap(item) else as_text(item)
-        for item in _as_array(values).tolist()
-    )
+    texts = (None if _is_gap(item) else as_text(item) for item in _as_array(values).tolist())
     codes = [numbers.setdefault(text, len(numbers)) for text in texts]
-    return np.array(codes, dtype=np.int64), list(numbers)
-
-
-def _texts(array: NDArray[Any]) -> list[str]:
-    """Every value as text; whole numbers without a point, as they stand in a file of text."""
-    return [item if type(item) is str else as_text(item) for item in array.tolist()]
+    return Coded(np.array(codes, dtype=np.int64), list(numbers))
 
 
 def as_text(item: Any) -> str:

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from polyceptron import kernels
-from polyceptron.data.blocks import ArrayBlocks, Block, Blocks, kernel_rows
+from polyceptron.data.blocks import ArrayBlocks, Block, Blocks, KernelRows, frozen, kernel_rows
 from polyceptron.utils.types import Floats
 
 _LARGEST_PLAIN = 1e100
@@ -47,22 +48,26 @@ class Coordinates:
     def is_identity(self) -> bool:
         return bool((self.scale == 1.0).all() and not self.shift.any())
 
-    def transform(self, X: Any) -> Any:
-        """Rows in the coordinates of learning; X itself if they are the same."""
+    def transform(self, X: KernelRows, out: NDArray[Any] | None = None) -> KernelRows:
+        """Rows in the coordinates of learning, dense ones in ``out`` if it is given.
+
+        X itself if the coordinates are the same. Infinite where they leave the range of numbers.
+        """
         if self.is_identity:
             return X
-        with np.errstate(over="ignore", invalid="ignore"):  # the caller looks for infinities
-            if sparse.issparse(X):
-                if self.shift.any():
-                    raise ValueError(
-                        "X is sparse, but the columns were centred on dense rows before: "
-                        "give dense rows, or learn with standardize=False"
-                    )
-                data = (X.data * self.scale[X.indices]).astype(X.dtype)
-                return type(X)((data, X.indices, X.indptr), X.shape)
-        out = np.empty(X.shape, X.dtype)
-        kernels.map_columns(kernel_rows(X), self.scale, self.shift, out)
-        return out
+        if not isinstance(X, tuple):
+            out = np.empty(X.shape, X.dtype) if out is None else out
+            kernels.map_columns(frozen(X), self.scale, self.shift, out)
+            return out
+        if self.shift.any():
+            raise ValueError(
+                "X is sparse, but the columns were centred on dense rows before: "
+                "give dense rows, or learn with standardize=False"
+            )
+        data, indices, indptr = X
+        with np.errstate(over="ignore", invalid="ignore"):
+            scaled = (data * self.scale[indices]).astype(data.dtype)
+        return frozen(scaled), indices, indptr
 
     @property
     def _unit_exponent(self) -> int:
@@ -139,7 +144,9 @@ class EndsOf:
             rows = _csr(block, self.n_features)
             least, greatest = column_range(rows)
             finite = np.isfinite(rows.data)
-            first = -1 if finite.all() else int(np.searchsorted(rows.indptr, finite.argmin()))
+            first = -1
+            if not finite.all():
+                first = int(np.searchsorted(rows.indptr, finite.argmin(), side="right")) - 1
         else:
             first = int(kernels.column_ends(block.X, least, greatest))
         inside = block.y > 0
@@ -150,37 +157,37 @@ class EndsOf:
 
 
 @dataclass(frozen=True, slots=True)
-class Moments:
+class ColumnMoments:
     """Weight of some rows, mean of their columns, and sum of squares about it."""
 
     weight: float
     mean: Floats
     squares: Floats
 
-    def __add__(self, other: Moments) -> Moments:
+    def __add__(self, other: ColumnMoments) -> ColumnMoments:
         # Chan, Golub & LeVeque (1983): as exact as two passes over all rows.
         total = self.weight + other.weight
         apart = other.mean - self.mean
         share = other.weight / total
         squares = self.squares + other.squares + apart * apart * (self.weight * share)
-        return Moments(total, self.mean + apart * share, squares)
+        return ColumnMoments(total, self.mean + apart * share, squares)
 
 
 @dataclass(frozen=True, slots=True)
-class MomentsOf:
+class ColumnMomentsOf:
     """The moments of a block's columns, each times its unit."""
 
     unit: Floats
 
-    def __call__(self, block: Block) -> Moments:
+    def __call__(self, block: Block) -> ColumnMoments:
         d = len(self.unit)
         if isinstance(block.X, tuple):
             return self._sparse(_csr(block, d), block.weight)
         mean, squares = np.zeros(d), np.zeros(d)
         weight = kernels.column_moments(block.X, block.weight, self.unit, mean, squares)
-        return Moments(weight, mean, squares)
+        return ColumnMoments(weight, mean, squares)
 
-    def _sparse(self, rows: Any, weight: Floats) -> Moments:
+    def _sparse(self, rows: Any, weight: Floats) -> ColumnMoments:
         w = weight if weight.size else np.ones(rows.shape[0])
         weights, total, d = np.repeat(w, np.diff(rows.indptr)), float(w.sum()), len(self.unit)
         stored = np.bincount(rows.indices, weights, d)
@@ -188,7 +195,7 @@ class MomentsOf:
         mean = np.bincount(rows.indices, weights * values, d) / total
         off = values - mean[rows.indices]
         squares = np.bincount(rows.indices, weights * off * off, d)
-        return Moments(total, mean, squares + (total - stored) * mean * mean)
+        return ColumnMoments(total, mean, squares + (total - stored) * mean * mean)
 
 
 def _csr(block: Block, n_features: int) -> Any:
@@ -216,7 +223,7 @@ def standardized(data: Blocks, ends: Ends, *, centred: bool = True) -> Coordinat
     """
     largest = np.maximum(ends.greatest, -ends.least)
     unit = np.ldexp(1.0, -np.clip(np.frexp(largest)[1], -1000, 1000))
-    found = data.reduce(MomentsOf(unit))
+    found = data.reduce(ColumnMomentsOf(unit))
     mean, spread = found.mean, np.sqrt(found.squares / found.weight)
     constant = (
         (ends.least == ends.greatest)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polyceptron import kernels
-from polyceptron.data.blocks import Block, Blocks, frozen
+from polyceptron.data.blocks import Block, Blocks, KernelRows, frozen
 from polyceptron.data.encoding import Encoding
 from polyceptron.data.scaling import Coordinates
 from polyceptron.utils.types import Floats
@@ -30,7 +29,7 @@ class View(NamedTuple):
     coordinates : Coordinates
         Those of learning.
     inside : int
-        The place of the class inside among the classes.
+        The place of the class inside among the classes; all others are outside.
     class_weight : array of shape (n_classes,), or empty where every class weighs 1
     """
 
@@ -39,30 +38,30 @@ class View(NamedTuple):
     class_weight: Floats = np.empty(0)
 
     def block(
-        self, number: int, X: NDArray[Any], codes: Codes, weight: Floats, *, own: bool = False
+        self, number: int, X: KernelRows, codes: Codes, weight: Floats, *, own: bool = False
     ) -> Block:
-        """A block of a source's rows; with ``own`` they may be written over."""
-        if not self.coordinates.is_identity:
-            scaled = X if own else np.empty(X.shape, X.dtype)
-            kernels.map_columns(frozen(X), self.coordinates.scale, self.coordinates.shift, scaled)
-            X = scaled
+        """A block of a source's rows; with ``own`` dense ones may be written over."""
+        X = self.coordinates.transform(X, out=X if own and not isinstance(X, tuple) else None)
         y = np.where(codes == self.inside, np.int8(1), np.int8(-1))
         if self.class_weight.size:
             of_class = self.class_weight[codes]
             weight = weight * of_class if weight.size else of_class
-        return Block(number, frozen(X), frozen(y), frozen(weight))
+        X = X if isinstance(X, tuple) else frozen(X)
+        return Block(number, X, frozen(y), frozen(weight))
 
 
-class Rows(NamedTuple):
+class LabelledRows(NamedTuple):
     """Some rows of a source: values, places of labels, weights (empty where each weighs 1)."""
 
-    X: NDArray[Any]
+    X: KernelRows
     codes: Codes
     weight: Floats
 
 
 class Source(ABC):
     """Labelled rows in blocks of a fixed order, wherever they are.
+
+    A source is a context: what it holds while it is learned from is let go at the end.
 
     Attributes
     ----------
@@ -71,6 +70,10 @@ class Source(ABC):
         The first row of each block.
     classes : ndarray
         The labels, sorted.
+    is_sparse : bool
+        Whether blocks have CSR rows.
+    n_values : int
+        Numbers that the rows hold.
     feature_names : tuple of str or None
     encoding : Encoding or None
         How the columns of a table became features, where some were text.
@@ -84,6 +87,7 @@ class Source(ABC):
     n_features: int
     starts: NDArray[np.int64]
     classes: NDArray[Any]
+    is_sparse: bool = False
     feature_names: tuple[str, ...] | None = None
     encoding: Encoding | None = None
     target: str | None = None
@@ -94,12 +98,25 @@ class Source(ABC):
         size = f"{self.n_samples} rows x {self.n_features} features"
         return f"<{type(self).__name__}: {size}, classes {labels}>"
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:  # noqa: B027 - most hold nothing
+        """Let go of what was held for learning."""
+
+    @property
+    def n_values(self) -> int:
+        return self.n_samples * self.n_features
+
     @abstractmethod
     def blocks(self, view: View, n_threads: int = 1) -> Blocks:
         """The rows as a learner sees them."""
 
     @abstractmethod
-    def take(self, rows: NDArray[np.int64]) -> Rows:
+    def take(self, rows: NDArray[np.int64]) -> LabelledRows:
         """These rows, whose numbers must rise, in memory."""
 
     def where(self, number: int, row: int) -> str:

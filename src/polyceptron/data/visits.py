@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyceptron import kernels
-from polyceptron.data.blocks import ArrayBlocks, Block, Blocks, Rows, frozen
+from polyceptron.data.blocks import ArrayBlocks, Block, Blocks, KernelRows, frozen
 from polyceptron.utils.types import Floats
 
 TOGETHER = 8
@@ -26,7 +26,7 @@ _GOLDEN = 0x9E3779B97F4A7C15
 class Visit(NamedTuple):
     """Rows, and the order to visit them in; empty for their own."""
 
-    X: Rows
+    X: KernelRows
     y: NDArray[np.int8]
     weight: Floats
     order: NDArray[np.int64]

@@ -14,10 +14,14 @@ Breast-Cancer (683, 9) 2
 """
 
 from polyceptron.datasets._cycle import load_cycle
-from polyceptron.datasets._paper import paper_datasets
+from polyceptron.datasets._paper import (
+    load_breast_cancer,
+    load_ionosphere,
+    make_dataset1,
+    make_dataset2,
+    paper_datasets,
+)
 from polyceptron.datasets._random import make_polyhedron
-from polyceptron.datasets._synthetic import make_dataset1, make_dataset2
-from polyceptron.datasets._uci import load_breast_cancer, load_ionosphere
 
 __all__ = [
     "load_breast_cancer",

@@ -1,59 +1,50 @@
 """What the loaders share: how a set is handed out, and where random numbers come from."""
 
-from dataclasses import dataclass
+from importlib import resources
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import Bunch
 
-from polyceptron.polyhedron import Polyhedron
 from polyceptron.utils.types import Floats
 
 
-@dataclass(frozen=True)
-class Table:
-    """A labelled set before it is packed the way the caller wants it."""
+def pack(
+    data: Floats,
+    target: NDArray[np.int64],
+    feature_names: list[str],
+    target_names: tuple[str, str],
+    *,
+    return_X_y: bool,
+    as_frame: bool,
+    **more: Any,
+) -> Any:
+    """Return a Bunch, or (data, target), as scikit-learn's loaders do.
 
-    data: Floats
-    target: NDArray[np.int64]
-    feature_names: list[str]
-    target_names: tuple[str, str]  # of the labels -1 and +1
-    description: str
-    n_hyperplanes: int  # the paper's K
-    polyhedron: Polyhedron | None = None
-
-    def pack(self, *, return_X_y: bool, as_frame: bool) -> Any:
-        """Return a Bunch, or (data, target), as scikit-learn's loaders do."""
-        data: Any = self.data
-        target: Any = self.target
-        frame = None
-        if as_frame:
-            data, target, frame = self._frames()
-        if return_X_y:
-            return data, target
-        from sklearn.utils import Bunch
-
-        return Bunch(
-            data=data,
-            target=target,
-            frame=frame,
-            feature_names=list(self.feature_names),
-            target_names=np.array(self.target_names),
-            DESCR=self.description,
-            n_hyperplanes=self.n_hyperplanes,
-            polyhedron=self.polyhedron,
-        )
-
-    def _frames(self) -> tuple[Any, Any, Any]:
+    `target_names` are of the labels -1 and +1, and `more` is what else the Bunch holds.
+    """
+    X: Any = data
+    y: Any = target
+    frame = None
+    if as_frame:
         try:
             import pandas as pd
         except ImportError:
             raise ImportError(
                 "as_frame=True needs pandas: pip install polyceptron[pandas]"
             ) from None
-        data = pd.DataFrame(self.data, columns=self.feature_names)
-        target = pd.Series(self.target, name="target")
-        return data, target, pd.concat([data, target], axis=1)
+        X, y = pd.DataFrame(data, columns=feature_names), pd.Series(target, name="target")
+        frame = pd.concat([X, y], axis=1)
+    if return_X_y:
+        return X, y
+    names = {"feature_names": feature_names, "target_names": np.array(target_names)}
+    return Bunch(data=X, target=y, frame=frame, **names, **more)
+
+
+def stored_text(file: str) -> str:
+    """Return a file of the folder ``data``."""
+    return resources.files("polyceptron.datasets").joinpath("data", file).read_text("utf-8")
 
 
 def as_generator(random_state: Any) -> np.random.Generator:

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from polyceptron.datasets._bunch import Table
+from polyceptron.datasets._bunch import pack, stored_text
 from polyceptron.polyhedron import Polyhedron
 
 # (position, label) in the order in which they are taken, and the first rows [w_k, b_k].
@@ -29,22 +29,6 @@ near enough goes round as well. The second hyperplane is never the least, whatev
 next: the first is left alone with a task that one hyperplane cannot do. So the learner
 converges in no order whatever, shuffled or not.""",
 }
-_DESCRIPTION = """\
-A cycle of online Polyceptron
------------------------------
-
-3 points of a line (1 feature): -1 and 1 are outside (-1), 0 is inside (+1). Two hyperplanes
-separate them: {faces}.
-
-Online Polyceptron (Algorithm 2 of the paper, step 1) with 2 hyperplanes, from the weights
-`start` (rows [w_k, b_k]), takes the rows in the order given here. After {length} passes it is
-back at its start, to the last bit, with mistakes in every pass: it never converges.
-
-{about}
-
-The paper asks whether its online algorithm converges in finitely many steps on separable data.
-This answers it; docs/convergence.md has the passes written out.
-"""
 
 
 def load_cycle(
@@ -104,19 +88,18 @@ def load_cycle(
     name = "trap" if trap else "smallest" if ties else "no ties"
     rows, start = _VARIANTS[name]
     truth = Polyhedron([[1.0], [-1.0]], [0.5, 0.5], ["x1"])
-    table = Table(
-        data=np.array([[float(x)] for x, _ in rows]),
-        target=np.array([y for _, y in rows], dtype=np.int64),
-        feature_names=["x1"],
-        target_names=("outside", "inside"),
-        description=_DESCRIPTION.format(
-            faces=str(truth).replace("\n", " and "), length=2, about=_ABOUT[name]
+    return pack(
+        np.array([[float(x)] for x, _ in rows]),
+        np.array([y for _, y in rows], dtype=np.int64),
+        ["x1"],
+        ("outside", "inside"),
+        return_X_y=return_X_y,
+        as_frame=as_frame,
+        DESCR=stored_text("cycle.rst").format(
+            faces=str(truth).replace("\n", " and "), about=_ABOUT[name]
         ),
         n_hyperplanes=2,
         polyhedron=truth,
+        start=np.array(start),
+        cycle_length=2,
     )
-    packed = table.pack(return_X_y=return_X_y, as_frame=as_frame)
-    if not return_X_y:
-        packed.start = np.array(start)
-        packed.cycle_length = 2
-    return packed

@@ -1,7 +1,7 @@
-"""Learning on a Dask cluster: rows stay on the workers, hyperplanes and sums of them travel."""
+"""Dask collections: learning where their rows are, and lazy predictions."""
 
-from polyceptron.distributed._cluster import ClusterError
-from polyceptron.distributed._learners import SPLA1, BatchPolyceptron
-from polyceptron.distributed._source import DaskBlocks
+from polyceptron.distributed._client import ClusterError
+from polyceptron.distributed._lazy import lazy
+from polyceptron.distributed._source import DaskSource, source_of
 
-__all__ = ["SPLA1", "BatchPolyceptron", "ClusterError", "DaskBlocks"]
+__all__ = ["ClusterError", "DaskSource", "lazy", "source_of"]

@@ -1,4 +1,4 @@
-"""Explanations of a fitted learner or of a polyhedron: its rules, and why a row is answered so.
+"""Explanations of a learner, a rule or a polyhedron: in words, and why a row is answered so.
 
 Rows come as arrays, mappings, pandas series or one-row frames; features go by their names, or by
 x0, x1, ... where they have none. A question without an answer raises an `ExplainError`, which is a
@@ -17,24 +17,29 @@ Examples
 (True, 10.0)
 """
 
+from polyceptron.explain._arguments import ExplainError, as_row
 from polyceptron.explain._counterfactual import Counterfactual, counterfactual
 from polyceptron.explain._row import (
     Contributions,
     Face,
+    Membership,
     contributions,
+    membership,
     rejected_by,
     robustness,
 )
 from polyceptron.explain._rules import rules, rules_table
-from polyceptron.explain._subject import ExplainError
 
 __all__ = [
     "Contributions",
     "Counterfactual",
     "ExplainError",
     "Face",
+    "Membership",
+    "as_row",
     "contributions",
     "counterfactual",
+    "membership",
     "rejected_by",
     "robustness",
     "rules",

@@ -6,18 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from polyceptron.explain._subject import (
-    ExplainError,
-    OnePolyhedron,
-    answerable,
-    as_row,
-    columns_of,
-    names_of,
-    one_polyhedron,
-    subject,
-)
-from polyceptron.geometry._faces import as_roots
-from polyceptron.geometry._projection import Goal, length, too_large
+from polyceptron.explain._arguments import ExplainError, answerable, as_row, columns_of, rule_of
+from polyceptron.explain._search import Search
+from polyceptron.geometry import distance
+from polyceptron.geometry.faces import as_roots
+from polyceptron.geometry.projection import Goal, anywhere, length, too_large
+from polyceptron.rule import Rule
 from polyceptron.utils.text import inequality
 from polyceptron.utils.types import Floats
 
@@ -41,8 +35,8 @@ def rejected_by(model: Any, x: Any, digits: int = 3) -> list[Face]:
 
     Parameters
     ----------
-    model : fitted learner or Polyhedron
-        With a single polyhedron.
+    model : fitted learner, Rule or Polyhedron
+        Of several polyhedra, the one that `membership` names counts.
     x : array-like, mapping, Series or one-row frame
         One row; by name where it has the names of the features, else by place.
     digits : int
@@ -63,15 +57,85 @@ def rejected_by(model: Any, x: Any, digits: int = 3) -> list[Face]:
     Face(face=0, inequality='age >= 0', slack=1.0, distance=1.0, rejects=False)
     Face(face=1, inequality='-3*age - 4*dose >= -5', slack=-10.0, distance=-2.0, rejects=True)
     """
-    P = one_polyhedron(model).polyhedron
-    row = as_row(x, P)[None, :]
-    names = names_of(P)
+    rule = rule_of(model)
+    row = as_row(x, rule)[None, :]
+    P = rule.pieces[_piece(rule, row)].polyhedron
     return [
-        Face(k, inequality(P.W[k], float(P.b[k]), names, digits), slack, far, slack < 0)
+        Face(k, inequality(P.W[k], float(P.b[k]), rule.names, digits), slack, far, slack < 0)
         for k, (slack, far) in enumerate(
             zip(P.margins(row)[0].tolist(), P.distance(row)[0].tolist(), strict=True)
         )
     ]
+
+
+class Membership(NamedTuple):
+    """The polyhedron that contains a row, or is the nearest to it."""
+
+    label: Any
+    """The class of that polyhedron; the answer, where it contains the row."""
+    piece: int
+    """Its place among the pieces of the rule."""
+    n_pieces: int
+    inside: bool
+    distance: float
+    """From the row to the polyhedron, 0 inside."""
+
+    def __str__(self) -> str:
+        where = f"piece {self.piece + 1} of {self.n_pieces} ({self.label!r})"
+        if self.inside:
+            return f"inside {where}"
+        return f"outside, nearest to {where} at a distance of {self.distance:.6g}"
+
+
+def membership(model: Any, x: Any) -> Membership:
+    """Return which polyhedron of a model contains a row, or else is the nearest to it.
+
+    Parameters
+    ----------
+    model : fitted learner, Rule or Polyhedron
+        Not of several classes of which the most probable is the answer.
+    x : array-like, mapping, Series or one-row frame
+        One row.
+
+    Returns
+    -------
+    Membership
+        Of several that contain the row, the one that decides: the first, or, where all are of one
+        class, the one of the greatest score.
+
+    Examples
+    --------
+    >>> from polyceptron import Polyhedron, Rule
+    >>> from polyceptron.explain import membership
+    >>> low, high = Polyhedron([[-1.0]], [1.0]), Polyhedron([[1.0]], [-5.0])
+    >>> rule = Rule.inside(["fine", "harm"], 1, low, high)
+    >>> print(membership(rule, [7]))
+    inside piece 2 of 2 ('harm')
+    >>> print(membership(rule, [2.5]))
+    outside, nearest to piece 1 of 2 ('harm') at a distance of 1.5
+    """
+    rule = rule_of(model)
+    row = as_row(x, rule)[None, :]
+    place = _piece(rule, row)
+    piece = rule.pieces[place]
+    far = _distance(rule, row, place)
+    inside = bool(piece.polyhedron.contains(row)[0])
+    return Membership(rule.labels[piece.place], place, len(rule.pieces), inside, far)
+
+
+def _piece(rule: Rule, row: Floats) -> int:
+    """The piece that contains a row, or else the nearest."""
+    if len(rule.pieces) == 1:
+        return 0
+    piece = int(rule.decide(row).piece[0])
+    if rule.pieces[piece].polyhedron.contains(row)[0]:
+        return piece
+    return int(np.argmin([_distance(rule, row, p) for p in range(len(rule.pieces))]))
+
+
+def _distance(rule: Rule, row: Floats, piece: int) -> float:
+    with answerable():
+        return float(distance(rule.pieces[piece].polyhedron, row)[0])
 
 
 class Contributions(NamedTuple):
@@ -98,8 +162,8 @@ def contributions(
 
     Parameters
     ----------
-    model : fitted learner or Polyhedron
-        With a single polyhedron.
+    model : fitted learner, Rule or Polyhedron
+        Of several polyhedra, the one that `membership` names counts.
     x : array-like, mapping, Series or one-row frame
         One row.
     reference : the same, optional
@@ -127,16 +191,16 @@ def contributions(
     >>> {name: round(value, 3) for name, value in contributions(P, [1, 3]).values.items()}
     {'age': -1.2, 'dose': -8.8}
     """
-    P = one_polyhedron(model).polyhedron
-    row = as_row(x, P)
+    rule = rule_of(model)
+    row = as_row(x, rule)
+    P = rule.pieces[_piece(rule, row[None, :])].polyhedron
     k = _face(P.n_faces, face, int(P.active_face(row[None, :])[0]))
     w, slack = P.W[k], float(P.margins(row[None, :])[0, k])
     if reference is None:
         start, base = _foot(w, float(P.b[k])), 0.0
     else:
-        start = as_row(reference, P, "reference")
+        start = as_row(reference, rule, "reference")
         base = float(P.margins(start[None, :])[0, k])
-    names = names_of(P)
     # Not by the difference of two sums, which would lose what they have in common.
     with np.errstate(over="ignore"):
         values = w * (row - start)
@@ -144,8 +208,8 @@ def contributions(
         k,
         slack,
         base,
-        dict(zip(names, values.tolist(), strict=True)),
-        dict(zip(names, start.tolist(), strict=True)),
+        dict(zip(rule.names, values.tolist(), strict=True)),
+        dict(zip(rule.names, start.tolist(), strict=True)),
     )
 
 
@@ -172,13 +236,14 @@ def _foot(w: Floats, b: float) -> Floats:
 def robustness(model: Any, x: Any, *, weights: Any = None) -> float:
     """Return the radius of the largest open ball around a row in which the answer is the same.
 
-    Exact up to rounding: the distance to the nearest face inside, to the polyhedron outside,
-    and for a tree to the nearest leaf with another answer.
+    Exact up to rounding: the distance to the nearest face inside, to the nearest polyhedron
+    outside, for a tree to the nearest leaf with another answer. Where polyhedra of a union overlap
+    it is that of the `counterfactual`, which leaves them all.
 
     Parameters
     ----------
-    model : fitted learner or Polyhedron
-        A tree will do as well, more than two classes otherwise will not.
+    model : fitted learner, Rule or Polyhedron
+        A union or a tree will do as well; classes of which the most probable wins will not.
     x : array-like, mapping, Series or one-row frame
         One row.
     weights : mapping or array-like of shape (n_features,), optional
@@ -199,21 +264,22 @@ def robustness(model: Any, x: Any, *, weights: Any = None) -> float:
     >>> robustness(corner, [-1, -2]), robustness(corner, [3, 4])
     (1.0, 5.0)
     """
-    found = subject(model)
-    P = found.polyhedron
-    row = as_row(x, P)
-    roots = as_roots(columns_of(weights, P, "weights", 1.0), P.n_features)
-    if isinstance(found, OnePolyhedron) and P.contains(row[None, :])[0]:
+    rule = rule_of(model)
+    row = as_row(x, rule)
+    roots = as_roots(columns_of(weights, rule, "weights", 1.0), rule.n_features)
+    inside = rule.otherwise is not None and bool((rule.scores(row[None, :]) >= 0).any())
+    if inside and len(rule.pieces) == 1:
         # Of an affine function on a ball: no program to solve.
+        P = rule.pieces[0].polyhedron
         A, slack = Goal(P.W, P.b, roots).slack(row)
         radius = float((slack / np.linalg.norm(A / roots, axis=1)).min())
         if not np.isfinite(radius):
             raise ExplainError(str(too_large()))
         return radius
-    anywhere = np.full(len(row), -np.inf), np.full(len(row), np.inf)
+    search = Search(rule, row, roots)
     with answerable():
-        points = [
-            Goal(target.polyhedron.W, target.polyhedron.b, roots).nearest(row, *anywhere).x
-            for target in found.targets(row)
-        ]
+        if inside:  # what is beyond a face may be in another piece: the search verifies
+            new = search.run()
+            return np.inf if new is None else length(new - row, roots)
+        points = [target.goal.nearest(row, *anywhere(len(row))).x for target in search.targets]
     return min((length(new - row, roots) for new in points if new is not None), default=np.inf)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from polyceptron.explain._subject import Leaves, names_of, one_polyhedron, parts, subject
+from polyceptron.explain._arguments import ExplainError
 from polyceptron.polyhedron import Polyhedron
+from polyceptron.rule import as_rule
 from polyceptron.utils.checks import as_count
 from polyceptron.utils.text import inequality
 
@@ -15,8 +16,8 @@ def rules(model: Any, digits: int = 3) -> str:
 
     Parameters
     ----------
-    model : fitted learner or Polyhedron
-        A tree gives its leaves, a model of more than two classes the polyhedron of each class.
+    model : fitted learner, Rule or Polyhedron
+        A tree gives its leaves, a model of more than two classes the polyhedra of each class.
     digits : int
         Significant digits of the numbers.
 
@@ -35,20 +36,19 @@ def rules(model: Any, digits: int = 3) -> str:
     Otherwise it is outside.
     """
     digits = as_count(digits, "digits")
-    if isinstance(model, Polyhedron):
-        return f"A row is inside {_conditions(model, digits)}\nOtherwise it is outside."
-    found = parts(model)
-    if hasattr(model, "estimators_"):
-        texts = [
-            f"The polyhedron of {c!r} holds a row {_conditions(p, digits)}" for c, [p] in found
-        ]
-        return "\n".join([*texts, "A row is of the class that its polyhedron makes most probable."])
-    if isinstance(subject(model), Leaves):
-        texts = [f"A row is {c!r} {_conditions(p, digits)}" for c, leaves in found for p in leaves]
-        return "\n".join(texts)
-    one = one_polyhedron(model)
-    words = _conditions(one.polyhedron, digits)
-    return f"A row is {one.inside!r} {words}\nOtherwise it is {one.outside!r}."
+    rule = as_rule(model, error=ExplainError)
+    shown = str if isinstance(model, Polyhedron) else repr
+    head = "The polyhedron of {} holds a row" if rule.is_most_probable else "A row is {}"
+    lines = [
+        f"{head.format(shown(label))} {_conditions(part, digits)}"
+        for label, union in rule.polyhedra.items()
+        for part in union
+    ]
+    if rule.is_most_probable:
+        lines.append("A row is of the class that its polyhedron makes most probable.")
+    elif rule.otherwise is not None:
+        lines.append(f"Otherwise it is {shown(rule.labels[rule.otherwise])}.")
+    return "\n".join(lines)
 
 
 def _conditions(polyhedron: Polyhedron, digits: int) -> str:
@@ -62,15 +62,15 @@ def rules_table(model: Any, digits: int = 3) -> dict[str, list[Any]]:
 
     Parameters
     ----------
-    model : fitted learner or Polyhedron
+    model : fitted learner, Rule or Polyhedron
     digits : int
         Significant digits of the inequalities in words; the numbers are whole.
 
     Returns
     -------
     dict of str to list
-        "label" (of the rows inside), "part" (which polyhedron of this label, of a tree with
-        several leaves), "face", "inequality", "b", and "w[name]" for every feature: inside is
+        "label" (of the rows inside), "part" (which polyhedron of this label, where there are
+        several), "face", "inequality", "b", and "w[name]" for every feature: inside is
         where the sum of ``w[name] * name`` plus b is at least 0 for all faces of a part.
 
     Examples
@@ -81,21 +81,22 @@ def rules_table(model: Any, digits: int = 3) -> dict[str, list[Any]]:
     >>> table["inequality"], table["w[dose]"], table["b"]
     (['age >= 0', '-age - 2*dose >= -4'], [0.0, -2.0], [0.0, 4.0])
     """
-    digits = as_count(digits, "digits")
+    digits, rule = as_count(digits, "digits"), as_rule(model, error=ExplainError)
     faces = [
         (label, part, k, polyhedron)
-        for label, polyhedra in parts(model)
-        for part, polyhedron in enumerate(polyhedra)
+        for label, union in rule.polyhedra.items()
+        for part, polyhedron in enumerate(union)
         for k in range(polyhedron.n_faces)
     ]
-    names = names_of(faces[0][3])
     table: dict[str, list[Any]] = {
         "label": [label for label, _, _, _ in faces],
         "part": [part for _, part, _, _ in faces],
         "face": [k for _, _, k, _ in faces],
-        "inequality": [inequality(p.W[k], float(p.b[k]), names, digits) for _, _, k, p in faces],
+        "inequality": [
+            inequality(p.W[k], float(p.b[k]), rule.names, digits) for _, _, k, p in faces
+        ],
         "b": [float(p.b[k]) for _, _, k, p in faces],
     }
-    for j, name in enumerate(names):
+    for j, name in enumerate(rule.names):
         table[f"w[{name}]"] = [float(p.W[k, j]) for _, _, k, p in faces]
     return table

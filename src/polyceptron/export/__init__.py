@@ -1,4 +1,4 @@
-"""A polyhedron for those who do not run Python: queries, programs, formulas, constraints.
+"""A model for those who do not run Python: queries, programs, formulas, constraints.
 
 Nothing is loaded before it is used, so the names of the formats cost next to nothing.
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from polyceptron.export.c import to_c
     from polyceptron.export.javascript import to_javascript
     from polyceptron.export.latex import to_latex
+    from polyceptron.export.lp import lp_names, to_lp
     from polyceptron.export.onnx import to_onnx
-    from polyceptron.export.optimise import lp_names, to_cvxpy, to_lp, to_pyomo, to_scipy
+    from polyceptron.export.optimise import to_cvxpy, to_pyomo, to_scipy
     from polyceptron.export.python import to_python
     from polyceptron.export.skl2onnx import register_skl2onnx
     from polyceptron.export.sql import to_sql
-    from polyceptron.polyhedron import Polyhedron
 
 __all__ = [
     "FORMATS",
@@ -50,23 +50,9 @@ __all__ = [
     "to_sql",
 ]
 
-# Public name -> the module that defines it.
-_HOME = {
-    "ExportError": "_shared",
-    "ExportOptionError": "_shared",
-    "lp_names": "optimise",
-    "register_skl2onnx": "skl2onnx",
-    "to_c": "c",
-    "to_cvxpy": "optimise",
-    "to_javascript": "javascript",
-    "to_latex": "latex",
-    "to_lp": "optimise",
-    "to_onnx": "onnx",
-    "to_pyomo": "optimise",
-    "to_python": "python",
-    "to_scipy": "optimise",
-    "to_sql": "sql",
-}
+# The module of a public name, where that is not the name of the format.
+_HOME = dict.fromkeys(["to_cvxpy", "to_pyomo", "to_scipy"], "optimise")
+_HOME |= dict.fromkeys(["ExportError", "ExportOptionError"], "_shared") | {"lp_names": "lp"}
 
 
 class Format(NamedTuple):
@@ -90,24 +76,25 @@ FORMATS = {
 
 
 def export(
-    polyhedron: Polyhedron,
+    polyhedron: Any,
     to: str,
     *,
-    inside: Any = "1",
-    outside: Any = "0",
+    inside: Any = None,
+    outside: Any = None,
     encoding: Encoding | None = None,
     name: str = "polyceptron",
     **options: Any,
 ) -> str | bytes:
-    """Return a polyhedron as the content of a file.
+    """Return a polyhedron or a rule as the content of a file.
 
     Parameters
     ----------
-    polyhedron : Polyhedron
+    polyhedron : Polyhedron, Rule or fitted learner
     to : str
         One of `FORMATS`.
-    inside, outside : bool, int, float or str
-        The labels to answer with. Formats of constraints have no answers.
+    inside, outside : bool, int, float or str, optional
+        The labels to answer with: the model's own, "1" and "0" of a Polyhedron. Formats of
+        constraints have no answers.
     encoding : Encoding, optional
         How the columns of a table became features. SQL, Python and JavaScript then read the
         columns of the table; the other formats take features, in their order, all the same.
@@ -131,22 +118,57 @@ def export(
       AND "dose" BETWEEN -1e+308 AND 1e+308
       AND 0.5e0 + 1.0e0 * "age" + -2.0e0 * "dose" >= 0)
     """
-    from polyceptron.export import _files
-    from polyceptron.export._shared import ExportOptionError
+    from inspect import signature
+
+    from polyceptron.export._shared import ExportOptionError, answers, features
+    from polyceptron.polyhedron import Polyhedron
+    from polyceptron.rule import as_rule
 
     if to not in FORMATS:
         raise ExportOptionError(f"to must be one of {', '.join(FORMATS)}; got {to!r}")
-    labels = {"inside": inside, "outside": outside}
-    return _files.write(polyhedron, to, labels, encoding, name, options)
+    rule = answers(polyhedron, inside, outside, most_probable=True).rule
+    if encoding is not None:
+        rule = rule.renamed(features(rule, encoding))
+        if isinstance(polyhedron, Polyhedron):
+            polyhedron = rule.pieces[0].polyhedron
+        else:
+            polyhedron = as_rule(polyhedron).renamed(rule.names)
+    function = _npz if to == "scipy" else __getattr__(f"to_{to}")
+    known = [name for name in signature(function).parameters if name != "polyhedron"]
+    for option in options:
+        if option not in known:
+            raise ExportOptionError(
+                f"the format {to} has no option {option!r}; it has {', '.join(known) or 'none'}"
+            )
+    common = {"inside": inside, "outside": outside, "encoding": encoding, "name": name}
+    made: str | bytes = function(
+        polyhedron, **{key: value for key, value in common.items() if key in known}, **options
+    )
+    return made
+
+
+def _npz(polyhedron: Any) -> bytes:
+    from io import BytesIO
+
+    import numpy as np
+
+    from polyceptron.export.optimise import to_scipy
+    from polyceptron.rule import as_rule
+
+    A_ub, b_ub = to_scipy(polyhedron)
+    file = BytesIO()
+    np.savez(file, A_ub=A_ub, b_ub=b_ub, feature_names=np.array(as_rule(polyhedron).names))
+    return file.getvalue()
 
 
 def __getattr__(name: str) -> Any:
     """Load a public name on first use (PEP 562)."""
-    if name not in _HOME:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    home = _HOME.get(name, name.removeprefix("to_").removeprefix("register_"))
+    value = getattr(import_module(f"{__name__}.{home}"), name)
     globals()[name] = value
     return value
 

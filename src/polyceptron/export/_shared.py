@@ -1,4 +1,4 @@
-"""What the formats share: checks at the door, names that cannot break out of a comment."""
+"""What the formats share: checks of arguments, names that cannot break out of a comment."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+import numpy as np
+
 from polyceptron.polyhedron import Polyhedron
+from polyceptron.rule import Rule, as_rule
 from polyceptron.utils.types import Floats
 
 if TYPE_CHECKING:
@@ -25,6 +28,68 @@ class ExportOptionError(ExportError):
     """An option that a format does not have, or a value that it does not take."""
 
 
+class Answers(NamedTuple):
+    """A rule, and the label that stands for each of its classes.
+
+    Where one class is inside of polyhedra, and another outside, they are 1 and 0 in this order.
+    """
+
+    rule: Rule
+    labels: tuple[Label, ...]
+
+    def faces(self) -> tuple[Floats, Floats]:
+        """W and b of all pieces, one after the other."""
+        parts = [piece.polyhedron for piece in self.rule.pieces]
+        return np.vstack([part.W for part in parts]), np.concatenate([part.b for part in parts])
+
+    def pieces(self) -> list[list[int]]:
+        """Of each piece the place of its label, its first face and the one after its last."""
+        ends = np.cumsum([piece.polyhedron.n_faces for piece in self.rule.pieces]).tolist()
+        return [
+            [piece.place, first, end]
+            for piece, first, end in zip(self.rule.pieces, [0, *ends], ends, strict=False)
+        ]
+
+    def comment(self, names: Sequence[str]) -> list[str]:
+        """Say what is answered where, to be read in a comment."""
+        made = made_by()
+        if len(self.rule.pieces) == 1 and self.rule.otherwise is not None:
+            head = f"{made} A row is inside where all of this holds, here to three digits:"
+            part = self.rule.pieces[0].polyhedron
+            return [head, *(f"  {line}" for line in inequalities(part, names))]
+        lines = [f"{made} The first of these that holds gives the label, here to three digits:"]
+        for place, part in ((piece.place, piece.polyhedron) for piece in self.rule.pieces):
+            lines.append(f"  {safe(str(self.labels[place]))} where all of this holds:")
+            lines += [f"    {line}" for line in inequalities(part, names)]
+        if self.rule.otherwise is not None:
+            lines.append(f"  otherwise {safe(str(self.labels[self.rule.otherwise]))}")
+        return lines
+
+
+def answers(model: Any, inside: Any, outside: Any, *, most_probable: bool = False) -> Answers:
+    """Return the rule of a model with its labels: those given, or its own."""
+    rule = as_rule(model, "polyhedron", ExportError)
+    if rule.is_most_probable and not most_probable:
+        raise ExportError(
+            f"polyhedron has {len(rule.classes)} classes and answers by the most probable: export "
+            f"the polyhedron of one, for example model.polyhedra_[{rule.labels[0]!r}]"
+        )
+    place = rule.inside_place
+    if place is None or len(rule.classes) != 2:
+        if inside is not None or outside is not None:
+            raise ExportOptionError(
+                "inside and outside are the labels of one class of polyhedra and of all else; here "
+                f"the labels are those of the model, {brief(rule.labels)}"
+            )
+        return Answers(rule, tuple(_label(label, "a label") for label in rule.labels))
+    own, other = rule.labels[place], rule.labels[1 - place]
+    if isinstance(model, Polyhedron):
+        own, other = "1", "0"
+    labels = check_labels(own if inside is None else inside, other if outside is None else outside)
+    union = [piece.polyhedron for piece in rule.pieces]
+    return Answers(Rule.inside([0, 1], 1, *union), labels[::-1])
+
+
 class Field(NamedTuple):
     """One column of a table, and which features it becomes."""
 
@@ -33,6 +98,12 @@ class Field(NamedTuple):
     categories: tuple[str, ...] | None
     """None for a number, which is the feature ``start``."""
     fill: float | str | None
+
+    @property
+    def features(self) -> range:
+        """The places of its features."""
+        n = 1 if self.categories is None else len(self.categories)
+        return range(self.start, self.start + n)
 
 
 def need(module: str, what: str, extra: str | None = None) -> Any:
@@ -45,43 +116,33 @@ def need(module: str, what: str, extra: str | None = None) -> Any:
         raise ImportError(f"{what} needs {package}: pip install {wanted}") from None
 
 
-def check_polyhedron(polyhedron: Any) -> Polyhedron:
-    """Return `polyhedron`, or say what was expected."""
-    if not isinstance(polyhedron, Polyhedron):
-        raise ExportError(
-            "polyhedron must be a Polyhedron, such as model.polyhedron_; "
-            f"got {type(polyhedron).__name__}"
-        )
-    return polyhedron
-
-
-def features(polyhedron: Polyhedron, encoding: Encoding | None = None) -> tuple[str, ...]:
+def features(rule: Rule, encoding: Encoding | None) -> tuple[str, ...]:
     """Return what the features are called: x0, x1, ... where nobody has said."""
-    names = polyhedron.feature_names
-    if encoding is not None:
-        if names is not None and names != encoding.feature_names:
-            raise ExportError(
-                "encoding must give the features of the polyhedron; it gives "
-                f"{brief(list(encoding.feature_names))}, expected {brief(list(names))}"
-            )
-        names = encoding.feature_names
-        if len(names) != polyhedron.n_features:
-            raise ExportError(
-                f"encoding gives {len(names)} features, the polyhedron has {polyhedron.n_features}"
-            )
-    return names or tuple(f"x{j}" for j in range(polyhedron.n_features))
+    if encoding is None:
+        return rule.names
+    names = encoding.feature_names
+    if rule.feature_names not in (None, names):
+        raise ExportError(
+            "encoding must give the features of the polyhedron; it gives "
+            f"{brief(list(names))}, expected {brief(list(rule.names))}"
+        )
+    if len(names) != rule.n_features:
+        raise ExportError(
+            f"encoding gives {len(names)} features, the polyhedron has {rule.n_features}"
+        )
+    return names
 
 
-def fields(polyhedron: Polyhedron, encoding: Encoding | None) -> list[Field]:
-    """Return the columns of the table that the polyhedron is about."""
-    names = features(polyhedron, encoding)
+def fields(rule: Rule, encoding: Encoding | None) -> list[Field]:
+    """Return the columns of the table that the rule is about."""
+    names = features(rule, encoding)
     if encoding is None:
         return [Field(name, j, None, None) for j, name in enumerate(names)]
     found, start = [], 0
     for column in encoding.columns:
         categories = column.categories if column.kind == "category" else None
         found.append(Field(column.name, start, categories, column.fill))
-        start += len(column.categories) if categories is not None else 1
+        start += len(found[-1].features)
     return found
 
 
@@ -99,7 +160,7 @@ def check_labels(inside: Any, outside: Any) -> tuple[Label, Label]:
 
 
 def _label(value: Any, name: str) -> Label:
-    plain = value.item() if hasattr(value, "dtype") and hasattr(value, "item") else value
+    plain = value.item() if isinstance(value, np.generic) else value
     if isinstance(plain, str):
         return str(plain)
     if not isinstance(plain, bool | int | float):
@@ -154,22 +215,17 @@ def _escaped(character: str) -> str:
 
 def inequalities(polyhedron: Polyhedron, names: Sequence[str]) -> list[str]:
     """Return the inequalities to three digits, to be read in a comment."""
-    return [
-        _shortened(" ".join(_terms(w, names)) + f" >= {-float(b) + 0.0:.3g}")
-        for w, b in zip(polyhedron.W, polyhedron.b, strict=True)
-    ]
-
-
-def _terms(w: Floats, names: Sequence[str]) -> list[str]:
-    pairs = [(float(c), safe(name, 40)) for c, name in zip(w, names, strict=True) if c != 0]
-    first, *rest = pairs
-    signed = [f"{'-' if c < 0 else '+'} {abs(c):.3g}*{name}" for c, name in rest]
-    return [f"{first[0]:.3g}*{first[1]}", *signed]
-
-
-def _shortened(line: str, most: int = 400) -> str:
-    # A dot at the end: a backslash there would join the next line in C.
-    return line if len(line) <= most else line[:most].rstrip("\\") + " ..."
+    lines = []
+    for w, b in zip(polyhedron.W, polyhedron.b, strict=True):
+        terms = [(float(c), safe(name, 40)) for c, name in zip(w, names, strict=True) if c != 0]
+        first, *rest = [f"{abs(c):.3g}*{name}" for c, name in terms]
+        signs = ["-" if c < 0 else "+" for c, _ in terms]
+        left = signs[0].strip("+") + first
+        left += "".join(f" {sign} {term}" for sign, term in zip(signs[1:], rest, strict=True))
+        line = f"{left} >= {-float(b) + 0.0:.3g}"
+        # A dot at the end: a backslash there would join the next line in C.
+        lines.append(line if len(line) <= 400 else line[:400].rstrip("\\") + " ...")
+    return lines
 
 
 def brief(value: Any, most: int = 60) -> str:
@@ -178,9 +234,11 @@ def brief(value: Any, most: int = 60) -> str:
     return text if len(text) <= most else text[:most] + "..."
 
 
-def numbers(values: Floats) -> list[float]:
-    """Return plain floats, whose repr is read back to the last bit."""
-    return [float(value) for value in values]
+def template(name: str) -> str:
+    """Return the part of a program that is the same for all models."""
+    from importlib.resources import files
+
+    return (files("polyceptron.export") / "templates" / name).read_text("utf-8")
 
 
 def made_by() -> str:

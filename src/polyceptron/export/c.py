@@ -4,45 +4,42 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from polyceptron.export._shared import (
     ExportError,
     Label,
+    answers,
     brief,
-    check_labels,
     check_name,
-    check_polyhedron,
-    features,
-    inequalities,
-    made_by,
-    numbers,
     refuse_unwritable,
     safe,
+    template,
 )
-from polyceptron.polyhedron import Polyhedron
+from polyceptron.utils.types import Floats
 
 _LONGEST = 4095
 """Bytes of text that every compiler of C99 must take."""
 
 
 def to_c(
-    polyhedron: Polyhedron,
+    polyhedron: Any,
     *,
-    inside: Any = "1",
-    outside: Any = "0",
+    inside: Any = None,
+    outside: Any = None,
     name: str = "polyceptron",
 ) -> str:
     r"""Return C99 source with ``double NAME_decision(x)`` and ``int NAME_predict(x)``.
 
     ``x`` are the features as doubles, in the order that the comment at the top of the source says.
-    ``NAME_predict`` is 1 inside, 0 outside and -1 where a feature is not finite, and
-    ``NAME_label`` is the label as text, or a null pointer. Link with the library of mathematics,
-    ``-lm`` on most systems, and do not compile with ``-ffast-math``.
+    ``NAME_predict`` is 1 inside, 0 outside, of a tree the place of the label among its classes, and
+    -1 where a feature is not finite. ``NAME_label`` is the label as text, or a null pointer. Link
+    with the library of mathematics, ``-lm`` on most systems, and do not compile with
+    ``-ffast-math``.
 
     Parameters
     ----------
-    polyhedron : Polyhedron
-    inside, outside : bool, int, float or str
-        The labels of ``NAME_label``.
+    polyhedron, inside, outside : as for `to_python`
     name : str
         What the names of the functions begin with.
 
@@ -52,8 +49,8 @@ def to_c(
 
     Notes
     -----
-    ``NAME_decision`` is `Polyhedron.decision` to the last bit: numbers are written in base 16, and
-    the operations are the same.
+    ``NAME_decision`` is `Polyhedron.decision` to the last bit, of several the greatest: numbers are
+    written in base 16, and the operations are the same.
 
     Examples
     --------
@@ -70,40 +67,46 @@ def to_c(
      */
     #include <math.h>
     """
-    polyhedron = check_polyhedron(polyhedron)
-    labels = check_labels(inside, outside)
-    prefix = check_name(name)
-    names = features(polyhedron)
-    K, d = polyhedron.W.shape
+    found = answers(polyhedron, inside, outside)
+    prefix, rule = check_name(name), found.rule
+    W, b = found.faces()
+    made, *comment = found.comment(rule.names)
+    made, _, head = made.partition(". ")
+    shown = [f'"{safe(str(label)).strip(chr(34))}"' for label in found.labels]
+    if rule.inside_place is None:
+        labels = ", ".join(f"{place} {label}" for place, label in enumerate(shown))
+    else:
+        labels = f"inside {shown[1]}, outside {shown[0]}"
     header = [
         "/*",
-        f" * {made_by()}",
+        f" * {made}.",
         " * Features, in order:",
-        *(f" *   x[{j}]: {safe(feature)}" for j, feature in enumerate(names)),
-        " * A row is inside where all of this holds, here to three digits:",
-        *(f" *   {line}" for line in inequalities(polyhedron, names)),
-        f" * Labels: inside {_shown(labels[0])}, outside {_shown(labels[1])}.",
+        *(f" *   x[{j}]: {safe(feature)}" for j, feature in enumerate(rule.names)),
+        f" * {head}",
+        *(f" * {line}" for line in comment),
+        f" * Labels: {labels}.",
         " */",
     ]
+    pieces = np.array(found.pieces())
     body = (
-        _SOURCE.replace("WEIGHTS", ",\n".join(f"    {{{_row(w)}}}" for w in polyhedron.W))
-        .replace("OFFSETS", _row(polyhedron.b))
-        .replace("FACES", str(K))
-        .replace("FEATURES", str(d))
-        .replace("SPARE", str(d.bit_length() + 1))
+        template("model.c")
+        .replace("WEIGHTS", ",\n".join(f"    {{{_row(w)}}}" for w in W))
+        .replace("OFFSETS", _row(b))
+        .replace("PLACES", ", ".join(map(str, pieces[:, 0])))
+        .replace("FIRSTS", ", ".join(map(str, [0, *pieces[:, 2]])))
+        .replace("PIECES", str(len(pieces)))
+        .replace("OTHERWISE", str(-1 if rule.otherwise is None else rule.otherwise))
+        .replace("FACES", str(len(b)))
+        .replace("FEATURES", str(W.shape[1]))
+        .replace("SPARE", str(W.shape[1].bit_length() + 1))
         .replace("NAME", prefix)
-        .replace("@INSIDE@", _text(labels[0]))  # where the sign @ is written by its byte
-        .replace("@OUTSIDE@", _text(labels[1]))
+        .replace("@LABELS@", ", ".join(map(_text, found.labels)))  # the sign @ is by its byte
     )
-    return "\n".join(header) + body
+    return "\n".join([*header, body])
 
 
-def _row(values: Any) -> str:
-    return ", ".join(value.hex() for value in numbers(values))
-
-
-def _shown(label: Label) -> str:
-    return f'"{safe(str(label)).strip(chr(34))}"'
+def _row(values: Floats) -> str:
+    return ", ".join(value.hex() for value in values.tolist())
 
 
 def _text(label: Label) -> str:
@@ -117,76 +120,3 @@ def _text(label: Label) -> str:
         )
     plain = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _.-"
     return '"' + "".join(chr(c) if c in plain else f"\\{c:03o}" for c in data) + '"'
-
-
-_SOURCE = """
-#include <math.h>
-
-double NAME_decision(const double x[FEATURES]);
-int NAME_predict(const double x[FEATURES]);
-const char *NAME_label(const double x[FEATURES]);
-
-static const double NAME_w[FACES][FEATURES] = {
-WEIGHTS
-};
-static const double NAME_b[FACES] = {OFFSETS};
-
-/* The margin at a scale where finite terms do not overflow; its sign comes out right. */
-static double NAME_at_scale(const double *w, double b, const double *x)
-{
-    double most_x = 0.0, most_w = 0.0, total;
-    int ex, ew, eb, shift, j;
-    for (j = 0; j < FEATURES; j++) {
-        most_x = fmax(most_x, fabs(x[j]));
-        most_w = fmax(most_w, fabs(w[j]));
-    }
-    (void)frexp(most_x, &ex);
-    (void)frexp(most_w, &ew);
-    (void)frexp(b, &eb);
-    shift = (ex + ew > eb ? ex + ew : eb) + SPARE;
-    total = ldexp(b, -shift);
-    for (j = 0; j < FEATURES; j++) {
-        double term = ldexp(x[j], -ex) * ldexp(w[j], -ew);
-        total += ldexp(term, ex + ew - shift);
-    }
-    return ldexp(total, shift);
-}
-
-/* The least margin over the inequalities: inside from zero up. NaN if x is not finite. */
-double NAME_decision(const double x[FEATURES])
-{
-    double least = INFINITY;
-    int j, k;
-    for (j = 0; j < FEATURES; j++) {
-        if (!isfinite(x[j])) {
-            return NAN;
-        }
-    }
-    for (k = 0; k < FACES; k++) {
-        double total = NAME_b[k];
-        for (j = 0; j < FEATURES; j++) {
-            total = fma(x[j], NAME_w[k][j], total);
-        }
-        if (!isfinite(total)) {
-            total = NAME_at_scale(NAME_w[k], NAME_b[k], x);
-        }
-        least = total < least ? total : least;
-    }
-    return least;
-}
-
-/* 1 inside, 0 outside, -1 if x is not finite. */
-int NAME_predict(const double x[FEATURES])
-{
-    double h = NAME_decision(x);
-    return isnan(h) ? -1 : h >= 0.0;
-}
-
-/* The label, or a null pointer if x is not finite. */
-const char *NAME_label(const double x[FEATURES])
-{
-    static const char *const labels[2] = {@OUTSIDE@, @INSIDE@};
-    int answer = NAME_predict(x);
-    return answer < 0 ? 0 : labels[answer];
-}
-"""

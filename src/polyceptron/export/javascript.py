@@ -8,16 +8,12 @@ from typing import TYPE_CHECKING, Any
 from polyceptron.export._shared import (
     ExportError,
     ExportOptionError,
-    check_labels,
+    answers,
     check_name,
-    check_polyhedron,
     features,
     fields,
-    inequalities,
-    made_by,
-    numbers,
+    template,
 )
-from polyceptron.polyhedron import Polyhedron
 
 if TYPE_CHECKING:
     from polyceptron.data.encoding import Encoding
@@ -34,10 +30,10 @@ _RESERVED = frozenset(_WORDS.split())
 
 
 def to_javascript(
-    polyhedron: Polyhedron,
+    polyhedron: Any,
     *,
-    inside: Any = "1",
-    outside: Any = "0",
+    inside: Any = None,
+    outside: Any = None,
     encoding: Encoding | None = None,
     name: str = "polyceptron",
     module: str = "commonjs",
@@ -50,11 +46,7 @@ def to_javascript(
 
     Parameters
     ----------
-    polyhedron : Polyhedron
-    inside, outside : bool, int, float or str
-        The labels to answer with.
-    encoding : Encoding, optional
-        Rows then have the columns of the table that was encoded.
+    polyhedron, inside, outside, encoding : as for `to_python`
     name : str
         In a page, where there are no modules, the functions are in the global object of this name.
     module : {"commonjs", "esm"}
@@ -69,7 +61,7 @@ def to_javascript(
 
     Notes
     -----
-    Every row gets the answer of `Polyhedron.contains`, also where it is on a face but for
+    Every row gets the answer of `Rule.predict`, also where it is on a face but for
     rounding: there the script computes with the same fused operations.
 
     Examples
@@ -80,32 +72,44 @@ def to_javascript(
     >>> "</script>" in script, r"\u003c/script\u003e" in script
     (False, True)
     """
-    polyhedron = check_polyhedron(polyhedron)
-    one, other = check_labels(inside, outside)
+    found = answers(polyhedron, inside, outside)
     if module not in MODULES:
         raise ExportOptionError(f"module must be one of {', '.join(MODULES)}; got {module!r}")
-    for label in (one, other):
+    for label in found.labels:
         if isinstance(label, int) and abs(label) > 2**53:
             raise ExportError(f"JavaScript has no whole number {label}: give labels as text")
     if check_name(name) in _RESERVED:
         raise ExportError(f"name must not be a word of JavaScript; got {name!r}")
     columns = [
         {"name": f.name, "categories": f.categories, "fill": f.fill}
-        for f in fields(polyhedron, encoding)
+        for f in fields(found.rule, encoding)
     ]
-    rules = inequalities(polyhedron, features(polyhedron, encoding))
+    W, b = found.faces()
     data = [
-        f"// {made_by()} A row is inside where all of this holds, here to three digits:",
-        *(f"//   {line}" for line in rules),
+        *(f"// {line}" for line in found.comment(features(found.rule, encoding))),
         f"const {name} = (function () {{",
         '"use strict";',
-        f"const LABELS = {_json([other, one])};",
+        f"const LABELS = {_json(found.labels)};",
         "// Columns, their categories (null: a number), what a gap counts as (null: an error).",
         f"const COLUMNS = {_list(columns)};",
-        f"const W = {_list([numbers(w) for w in polyhedron.W])};",
-        f"const B = {_json(numbers(polyhedron.b))};",
+        "// Of each piece the place of its label, its first face, and the one after its last.",
+        f"const PIECES = {_json(found.pieces())};",
+        "// The place of the label of rows in no piece; null: that of the nearest piece.",
+        f"const OTHERWISE = {_json(found.rule.otherwise)};",
+        f"const W = {_list(W.tolist())};",
+        f"const B = {_json(b.tolist())};",
     ]
-    return "\n".join(data) + _RUNTIME + _ENDS[module].replace("NAME", name)
+    functions = ("predict", "decision", "features")
+    if module == "esm":
+        ends = [f"export const {one} = {name}.{one};" for one in functions]
+        ends.append(f"export default {name};")
+    else:
+        ends = [
+            'if (typeof module === "object" && module && module.exports) {',
+            *(f"  module.exports.{one} = {name}.{one};" for one in functions),
+            "}",
+        ]
+    return "\n".join([*data, "", template("model.js") + "\n".join(ends), ""])
 
 
 def _json(value: Any) -> str:
@@ -118,158 +122,3 @@ def _json(value: Any) -> str:
 
 def _list(values: list[Any]) -> str:
     return "[\n" + "".join(f"  {_json(value)},\n" for value in values) + "]"
-
-
-_RUNTIME = r"""
-
-function predict(row) {
-  return LABELS[decision(row) >= 0 ? 1 : 0];
-}
-
-// The least margin over the inequalities; a row is inside from zero up.
-function decision(row) {
-  const x = features(row);
-  let least = Infinity;
-  for (let k = 0; k < W.length; k++) least = Math.min(least, margin(W[k], B[k], x));
-  return least;
-}
-
-function features(row) {
-  const x = [];
-  const values = inOrder(row);
-  COLUMNS.forEach(function (column, i) {
-    let value = values[i];
-    if (value === null || value === undefined || Number.isNaN(value)) {
-      if (column.fill === null) throw new Error("column " + quoted(column) + " has no value");
-      value = column.fill;
-    }
-    if (column.categories === null) x.push(number(value, column));
-    else {
-      const text = value === true ? "True" : value === false ? "False" : String(value);
-      column.categories.forEach(function (category) { x.push(text === category ? 1 : 0); });
-    }
-  });
-  return x;
-}
-
-function inOrder(row) {
-  if (Array.isArray(row) || ArrayBuffer.isView(row)) {
-    if (row.length === COLUMNS.length) return row;
-    throw new Error("a row has " + COLUMNS.length + " values; got " + row.length);
-  }
-  return COLUMNS.map(function (column) {
-    if (row instanceof Map && row.has(column.name)) return row.get(column.name);
-    if (Object.prototype.hasOwnProperty.call(row, column.name)) return row[column.name];
-    throw new Error("column " + quoted(column) + " is missing");
-  });
-}
-
-function quoted(column) {
-  return JSON.stringify(column.name);
-}
-
-function number(value, column) {
-  const isText = typeof value === "string" && value.trim() !== "";
-  const isNumber = ["number", "bigint", "boolean"].includes(typeof value);
-  const result = isText || isNumber ? Number(value) : NaN;
-  if (Number.isFinite(result)) return result;
-  throw new Error("column " + quoted(column) + " must be a finite number; got " + String(value));
-}
-
-function margin(w, b, x) {
-  let total = b, size = Math.abs(b);
-  for (let j = 0; j < w.length; j++) {
-    total += w[j] * x[j];
-    size += Math.abs(w[j] * x[j]);
-  }
-  // Far enough from zero, the sign does not depend on rounding.
-  if (Math.abs(total) > size * (w.length + 4) * 2.220446049250313e-16 * 2 + 1e-300) return total;
-  total = b;
-  for (let j = 0; j < w.length && Number.isFinite(total); j++) total = fma(w[j], x[j], total);
-  return Number.isFinite(total) ? total : atScale(w, b, x);
-}
-
-function atScale(w, b, x) {
-  const ex = exponent(greatest(x));
-  const ew = exponent(greatest(w));
-  const shift = Math.max(ex + ew, exponent(Math.abs(b))) + w.length.toString(2).length + 1;
-  let total = ldexp(b, -shift);
-  for (let j = 0; j < w.length; j++) {
-    total += ldexp(ldexp(x[j], -ex) * ldexp(w[j], -ew), ex + ew - shift);
-  }
-  return ldexp(total, shift);
-}
-
-function greatest(values) {
-  return values.reduce(function (most, value) { return Math.max(most, Math.abs(value)); }, 0);
-}
-
-// a * b + c with one rounding.
-function fma(a, b, c) {
-  const one = parts(a), two = parts(b), three = parts(c);
-  const product = one.m * two.m, ep = one.e + two.e, e = Math.min(ep, three.e);
-  return rounded((product << BigInt(ep - e)) + (three.m << BigInt(three.e - e)), e);
-}
-
-// v = m * 2 ** e with a whole number m.
-function parts(v) {
-  const e = Math.max(exponent(Math.abs(v)) - 53, -1074);
-  return { m: BigInt(ldexp(v, -e)), e: e };
-}
-
-// The double nearest to m * 2 ** e, ties to even.
-function rounded(m, e) {
-  const sign = m < 0n ? -1 : 1;
-  m = m < 0n ? -m : m;
-  const n = m === 0n ? 0 : m.toString(2).length;
-  const drop = n - Math.min(53, n + e + 1074);
-  if (drop <= 0) return sign * ldexp(Number(m), e);
-  const half = 1n << BigInt(drop - 1), rest = m & ((half << 1n) - 1n);
-  let kept = m >> BigInt(drop);
-  if (rest > half || (rest === half && (kept & 1n) === 1n)) kept += 1n;
-  return sign * ldexp(Number(kept), e + drop);
-}
-
-// The e with 2 ** (e - 1) <= v < 2 ** e; 0 for 0.
-function exponent(v) {
-  if (v === 0) return 0;
-  const small = v < 1e-300;
-  const view = new DataView(new ArrayBuffer(8));
-  view.setFloat64(0, small ? v * power(100) : v);
-  return ((view.getUint16(0) >> 4) & 0x7ff) - 1022 - (small ? 100 : 0);
-}
-
-// v * 2 ** n, rounded once: what becomes too small before the last step ends at zero.
-function ldexp(v, n) {
-  for (; n > 1023; n -= 1023) v *= power(1023);
-  for (let i = 0; i < 3 && n < -1022; i++) { v *= power(-969); n += 969; }
-  return v * power(Math.max(n, -1022));
-}
-
-// 2 ** n for n from -1022 to 1023.
-function power(n) {
-  const view = new DataView(new ArrayBuffer(8));
-  view.setUint16(0, (n + 1023) << 4);
-  return view.getFloat64(0);
-}
-"""
-
-_ENDS = {
-    "commonjs": """
-return { predict, decision, features };
-})();
-if (typeof module === "object" && module && module.exports) {
-  module.exports.predict = NAME.predict;
-  module.exports.decision = NAME.decision;
-  module.exports.features = NAME.features;
-}
-""",
-    "esm": """
-return { predict, decision, features };
-})();
-export const predict = NAME.predict;
-export const decision = NAME.decision;
-export const features = NAME.features;
-export default NAME;
-""",
-}

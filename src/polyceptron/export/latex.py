@@ -4,38 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from polyceptron.export._shared import ExportOptionError, check_polyhedron, made_by
+from polyceptron.export._shared import ExportError, ExportOptionError, made_by
 from polyceptron.polyhedron import Polyhedron
+from polyceptron.rule import Rule, as_rule
 from polyceptron.utils.checks import as_count
 from polyceptron.utils.types import Floats
 
 # Ligatures and shorthands are broken up as well: names come out as they are.
-_SPECIALS = {
-    "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "#": r"\#",
-    "$": r"\$",
-    "%": r"\%",
-    "&": r"\&",
-    "_": r"\_",
-    "^": r"\textasciicircum{}",
-    "~": r"\textasciitilde{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    '"': r"\textquotedblright{}",
-    "`": r"\textquoteleft{}",
-    "'": r"\textquoteright{}",
-    "-": "-{}",
-    ",": ",{}",
-    "?": "?{}",
-    "!": "!{}",
+_SPECIALS = {sign: f"\\{sign}" for sign in "{}#$%&_"}
+_SPECIALS |= {sign: f"{sign}{{}}" for sign in "-,?!"}
+_COMMANDS = "backslash asciicircum asciitilde less greater bar quotedblright quoteleft quoteright"
+_SPECIALS |= {
+    sign: f"\\text{command}{{}}"
+    for sign, command in zip("\\^~<>|\"`'", _COMMANDS.split(), strict=True)
 }
 
 
 def to_latex(
-    polyhedron: Polyhedron,
+    polyhedron: Any,
     *,
     digits: int | None = 3,
     environment: str = "align*",
@@ -44,7 +30,9 @@ def to_latex(
 
     Parameters
     ----------
-    polyhedron : Polyhedron
+    polyhedron : Polyhedron, Rule or fitted learner
+        Several polyhedra of one class are joined by "or"; where several classes have polyhedra,
+        each has its label.
     digits : int or None
         Significant digits; None writes every number so that it can be read back exactly.
     environment : {"align*", "aligned"}
@@ -69,7 +57,7 @@ def to_latex(
       \text{x\_1 \& co} &\geq 0
     \end{align*}
     """
-    polyhedron = check_polyhedron(polyhedron)
+    rule = as_rule(polyhedron, "polyhedron", ExportError)
     if environment not in ("align*", "aligned"):
         raise ExportOptionError(f"environment must be align* or aligned; got {environment!r}")
     if digits is not None:
@@ -77,13 +65,32 @@ def to_latex(
             digits = as_count(digits, "digits")
         except (TypeError, ValueError) as error:
             raise ExportOptionError(str(error)) from None
-    names = _names(polyhedron)
-    rows = [
-        f"  {_left(w, names, digits)} &\\geq {_number(-float(b) + 0.0, digits)}"
-        for w, b in zip(polyhedron.W, polyhedron.b, strict=True)
-    ]
-    body = " \\\\\n".join(rows)
+    if len(rule.pieces) == 1:
+        body = _rows(rule.pieces[0].polyhedron, rule, digits, "  ")
+    else:
+        body = " \\\\\n".join(
+            f"  {_before(rule, p)}& \\left\\{{\\begin{{aligned}}\n"
+            f"{_rows(piece.polyhedron, rule, digits, '    ')}\n  \\end{{aligned}}\\right."
+            for p, piece in enumerate(rule.pieces)
+        )
     return f"% {made_by()}\n\\begin{{{environment}}}\n{body}\n\\end{{{environment}}}\n"
+
+
+def _before(rule: Rule, piece: int) -> str:
+    """What stands before a piece: its label, or that it is another of the same class."""
+    if rule.inside_place is None:
+        return f"\\text{{{escaped(str(rule.labels[rule.pieces[piece].place]))}:}}\\; "
+    return "\\lor\\; " if piece else ""
+
+
+def _rows(polyhedron: Polyhedron, rule: Rule, digits: int | None, indent: str) -> str:
+    names = [f"\\text{{{escaped(name)}}}" for name in rule.names]
+    if rule.feature_names is None:
+        names = [f"x_{{{j}}}" for j in range(rule.n_features)]
+    return " \\\\\n".join(
+        f"{indent}{_left(w, names, digits)} &\\geq {_number(-float(b) + 0.0, digits)}"
+        for w, b in zip(polyhedron.W, polyhedron.b, strict=True)
+    )
 
 
 def escaped(text: str) -> str:
@@ -103,12 +110,6 @@ def _escaped(character: str) -> str:
     if character.isprintable():
         return character
     return "".join(map(_escaped, character.encode("unicode_escape").decode("ascii")))
-
-
-def _names(polyhedron: Polyhedron) -> list[str]:
-    if polyhedron.feature_names is None:
-        return [f"x_{{{j}}}" for j in range(polyhedron.n_features)]
-    return [f"\\text{{{escaped(name)}}}" for name in polyhedron.feature_names]
 
 
 def _left(w: Floats, names: list[str], digits: int | None) -> str:

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polyceptron.calibration import Calibration, Side
 from polyceptron.export._shared import (
+    Answers,
     ExportError,
+    answers,
     brief,
-    check_labels,
-    check_polyhedron,
-    features,
     made_by,
     need,
     refuse_unwritable,
 )
 from polyceptron.polyhedron import Polyhedron
+from polyceptron.rule import Rule
 
 OPSET = 13
 """Of January 2021: old enough for most runtimes."""
@@ -28,23 +30,26 @@ _AXES_ARE_INPUT = 18
 
 
 def to_onnx(
-    polyhedron: Polyhedron,
+    polyhedron: Any,
     *,
-    inside: Any = "1",
-    outside: Any = "0",
+    inside: Any = None,
+    outside: Any = None,
     name: str = "polyceptron",
 ) -> bytes:
-    """Return an ONNX model of the polyhedron, serialised.
+    """Return an ONNX model of a polyhedron or a rule, serialised.
 
     Its input ``X`` are rows of doubles, one a feature; the names and their order are in the
     model's metadata as JSON, under "feature_names". Its outputs are ``label``, of text or 64-bit
-    integers as the labels are, and ``score``, the least margin of each row.
+    integers as the labels are, and ``score``: the least margin of each row in the best of the
+    polyhedra, the shares of the classes in its leaf of a tree, or, where the most probable of
+    several classes is the answer, their log-odds.
 
     Parameters
     ----------
-    polyhedron : Polyhedron
-    inside, outside : bool, int, float or str
-        The labels to answer with. Only text, whole numbers and bools have a type for labels.
+    polyhedron : Polyhedron, Rule or fitted learner
+    inside, outside : bool, int, float or str, optional
+        The labels to answer with: the model's own, "1" and "0" of a Polyhedron. Only text, whole
+        numbers and bools have a type for labels.
     name : str
         The name of the graph.
 
@@ -68,30 +73,26 @@ def to_onnx(
     >>> label.tolist(), score.tolist()
     (['in', 'out'], [1.5, -2.0])
     """
-    polyhedron = check_polyhedron(polyhedron)
-    one, other = check_labels(inside, outside)
+    found = answers(polyhedron, inside, outside, most_probable=True)
     refuse_unwritable(name, "name")
     onnx = need("onnx", "to_onnx", "onnx")
-    labels = label_array([other, one])
-    graph = Graph()
-    score = graph.least_margin("X", polyhedron)
+    graph, labels = Graph(), label_array(found.labels)
+    place, score = graph.answer("X", found.rule)
     graph.add("Identity", [score], outputs=["score"])
-    graph.add("Gather", [graph.constant(labels), graph.is_inside(score)], outputs=["label"], axis=0)
-    return _model(onnx, graph, labels, polyhedron, name)
+    graph.add("Gather", [graph.constant(labels), place], outputs=["label"], axis=0)
+    return _model(onnx, graph, labels, found, name)
 
 
-def _model(
-    onnx: Any, graph: Graph, labels: NDArray[Any], polyhedron: Polyhedron, name: str
-) -> bytes:
+def _model(onnx: Any, graph: Graph, labels: NDArray[Any], found: Answers, name: str) -> bytes:
     helper, types = onnx.helper, onnx.TensorProto
     label_type = types.STRING if labels.dtype == object else types.INT64
     made = helper.make_graph(
         [helper.make_node(n.op, n.inputs, n.outputs, **n.attributes) for n in graph.nodes],
         name,
-        [helper.make_tensor_value_info("X", types.DOUBLE, ["rows", polyhedron.n_features])],
+        [helper.make_tensor_value_info("X", types.DOUBLE, ["rows", found.rule.n_features])],
         [
             helper.make_tensor_value_info("label", label_type, ["rows"]),
-            helper.make_tensor_value_info("score", types.DOUBLE, ["rows"]),
+            helper.make_tensor_value_info("score", types.DOUBLE, score_shape("rows", found.rule)),
         ],
         [onnx.numpy_helper.from_array(array, key) for key, array in graph.constants.items()],
     )
@@ -102,13 +103,19 @@ def _model(
         producer_name="polyceptron",
         doc_string=made_by(),
     )
-    helper.set_model_props(model, {"feature_names": json.dumps(features(polyhedron))})
+    helper.set_model_props(model, {"feature_names": json.dumps(found.rule.names)})
     onnx.checker.check_model(model, full_check=True)
     serialised: bytes = model.SerializeToString()
     return serialised
 
 
-def label_array(labels: list[Any]) -> NDArray[Any]:
+def score_shape(rows: Any, rule: Rule) -> list[Any]:
+    """The shape of the scores that `Graph.answer` gives: a number a row, or one a class."""
+    by_class = rule.is_most_probable or bool(rule.pieces[0].shares)
+    return [rows, len(rule.classes)] if by_class else [rows]
+
+
+def label_array(labels: Sequence[Any]) -> NDArray[Any]:
     """Return labels as ONNX has them: 64-bit integers, or text as objects."""
     if all(isinstance(label, str) for label in labels):
         for label in labels:
@@ -160,24 +167,78 @@ class Graph:
         self.nodes.append(Node(op, inputs, outputs, kw))
         return outputs[0]
 
-    def margins(self, rows: str, W: Any, b: Any) -> str:
-        """``X @ W.T + b``."""
-        product = self.add("MatMul", [rows, self.constant(np.ascontiguousarray(np.asarray(W).T))])
-        return self.add("Add", [product, self.constant(b)])
+    def reduced(self, op: str, values: str, keepdims: int = 0) -> str:
+        """The least or the greatest of every row."""
+        if self.opset < _AXES_ARE_INPUT:
+            return self.add(op, [values], axes=[1], keepdims=keepdims)
+        return self.add(op, [values, self.constant(np.array([1]))], keepdims=keepdims)
 
     def least_margin(self, rows: str, polyhedron: Polyhedron, keepdims: int = 0) -> str:
         """h(x) of every row."""
-        margins = self.margins(rows, polyhedron.W, polyhedron.b)
-        if self.opset < _AXES_ARE_INPUT:
-            return self.add("ReduceMin", [margins], axes=[1], keepdims=keepdims)
-        return self.add("ReduceMin", [margins, self.constant(np.array([1]))], keepdims=keepdims)
+        product = self.add("MatMul", [rows, self.constant(np.ascontiguousarray(polyhedron.W.T))])
+        margins = self.add("Add", [product, self.constant(polyhedron.b)])
+        return self.reduced("ReduceMin", margins, keepdims)
 
-    def is_inside(self, score: str) -> str:
-        """1 where a score is not below zero, else 0, as 64-bit integers."""
-        inside = self.add("GreaterOrEqual", [score, self.constant(0.0)])
-        return self.add("Cast", [inside], to=INT64)
+    def union(self, rows: str, polyhedra: Iterable[Polyhedron], keepdims: int = 0) -> str:
+        """The greatest h(x) over some polyhedra."""
+        scores = [self.least_margin(rows, one, keepdims) for one in polyhedra]
+        return scores[0] if len(scores) == 1 else self.add("Max", scores)
+
+    def inside(self, score: str) -> str:
+        """Whether a score is not below zero."""
+        return self.add("GreaterOrEqual", [score, self.constant(0.0)])
+
+    def answer(self, rows: str, rule: Rule) -> tuple[str, str]:
+        """The place of the label of every row, and what `to_onnx` says the score is."""
+        if rule.is_most_probable:
+            return self._most_probable(rows, rule)
+        parts = [piece.polyhedron for piece in rule.pieces]
+        places = [np.int64(piece.place) for piece in rule.pieces]
+        if rule.inside_place is not None:
+            score = self.union(rows, parts)
+            return self._or_otherwise(score, self.constant(places[0]), rule), score
+        scores = self.add("Concat", [self.least_margin(rows, one, 1) for one in parts], axis=1)
+        # The first piece that contains the row, or else the nearest.
+        ranks = self.add("Where", [self.inside(scores), self.constant(np.inf), scores])
+        piece = self.add("ArgMax", [ranks], axis=1, keepdims=0)
+        place = self.add("Gather", [self.constant(np.array(places)), piece], axis=0)
+        best = self.reduced("ReduceMax", scores)
+        if rule.otherwise is not None:
+            place = self._or_otherwise(best, place, rule)
+        shares = np.array([one.shares for one in rule.pieces])
+        if not shares.size:
+            return place, best
+        return place, self.add("Gather", [self.constant(shares), piece], axis=0)
+
+    def _or_otherwise(self, score: str, place: str, rule: Rule) -> str:
+        other = self.constant(np.array(rule.otherwise, dtype=np.int64))
+        return self.add("Where", [self.inside(score), place, other])
+
+    def _most_probable(self, rows: str, rule: Rule) -> tuple[str, str]:
+        """The class with the greatest log-odds by its own polyhedra."""
+        odds = []
+        for link, union in zip(rule.links, rule.polyhedra.values(), strict=True):
+            h = self.union(rows, union, keepdims=1)
+            odds.append(self._log_odds(h, link) if isinstance(link, Calibration) else h)
+        score = self.add("Concat", odds, axis=1)
+        return self.add("ArgMax", [score], axis=1, keepdims=0), score
+
+    def _log_odds(self, h: str, link: Calibration) -> str:
+        size, one = self.add("Abs", [h]), self.constant(1.0)
+        half, rest = divmod(int(link.exponent), 2)
+        for exponent in (half, half + rest):  # in two steps, as one may be beyond a double
+            size = self.add("Mul", [size, self.constant(np.ldexp(1.0, exponent))])
+        outside, inside = (self._right(size, side) for side in (link.outside, link.inside))
+        p = self.add("Where", [self.inside(h), inside, self.add("Sub", [one, outside])])
+        against = self.add("Log", [self.add("Sub", [one, p])])
+        return self.add("Sub", [self.add("Log", [p]), against])
+
+    def _right(self, size: str, side: Side) -> str:
+        """1/2 + (1/2 - lapse) tanh(slope |h| / 2), as in `Side.right`."""
+        tanh = self.add("Tanh", [self.add("Mul", [size, self.constant(0.5 * side.slope)])])
+        share = self.add("Mul", [tanh, self.constant(0.5 - side.lapse)])
+        return self.add("Add", [share, self.constant(0.5)])
 
 
-INT64 = 7
 DOUBLE = 11
 """Of onnx.TensorProto, which is not loaded here."""

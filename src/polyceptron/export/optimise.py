@@ -1,34 +1,84 @@
-"""Constraints for optimisers: x must stay in the polyhedron.
+"""Constraints for scipy, cvxpy and Pyomo: x must stay in the polyhedron, or in one of several.
 
 An inequality whose greatest coefficient is not between 1/1024 and 1024 is multiplied by a power of
 two that brings it between 1 and 2. The set stays the same, and solvers, which drop coefficients
 below some 1e-9, keep those of columns in large units.
+
+Of several polyhedra, a binary variable each says whether x is in it. Within bounds of the features
+an inequality falls short of zero by M at most: ``w . x + b + M (1 - z) >= 0`` asks nothing where
+the variable z is 0, and one z must be 1.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from polyceptron.export._shared import (
-    ExportError,
-    brief,
-    check_name,
-    check_polyhedron,
-    features,
-    made_by,
-    need,
-    safe,
-)
-from polyceptron.polyhedron import Polyhedron
-from polyceptron.utils.checks import as_columns
+from polyceptron.export._shared import ExportError, brief, need
+from polyceptron.rule import Rule, as_rule
 from polyceptron.utils.types import Floats
 
 
-def to_scipy(polyhedron: Polyhedron) -> tuple[Floats, Floats]:
+class PieceFaces(NamedTuple):
+    """The faces of one polyhedron, and by how much each falls short at most within the bounds."""
+
+    W: Floats
+    b: Floats
+    M: Floats
+
+
+class Region(NamedTuple):
+    """The polyhedra of one class, scaled, and the bounds of the features."""
+
+    rule: Rule
+    parts: list[PieceFaces]
+    lower: Floats
+    upper: Floats
+
+
+def region_of(model: Any, bounds: Any = None) -> Region:
+    """Return the polyhedra of a model of one class; several need bounds."""
+    rule = as_rule(model, "polyhedron", ExportError)
+    if rule.inside_place is None:
+        label = rule.labels[rule.pieces[0].place]
+        raise ExportError(
+            "constraints are those of one class, and here several have polyhedra: give those of "
+            f"one, for example Rule.inside(['in', 'out'], 0, *rule.polyhedra[{label!r}])"
+        )
+    lower, upper = _limits(bounds, rule.names)
+    scaled = [_scaled(piece.polyhedron.W, piece.polyhedron.b) for piece in rule.pieces]
+    if len(scaled) == 1:
+        return Region(rule, [PieceFaces(*scaled[0], np.zeros(len(scaled[0][1])))], lower, upper)
+    used = np.any([W.any(axis=0) for W, _ in scaled], axis=0)
+    endless = np.flatnonzero(used & ~np.isfinite(upper - lower))
+    if endless.size:
+        name = rule.names[endless[0]]
+        raise ExportError(
+            f"{len(scaled)} polyhedra need bounds of their features, and {brief(name)} has none: "
+            "give bounds, a mapping of names to (low, high), for example the least and the "
+            "greatest values of the training rows"
+        )
+    low, high = (np.where(used, side, 0.0) for side in (lower, upper))
+    parts = [
+        PieceFaces(W, b, np.maximum(0.0, -(np.minimum(W * low, W * high).sum(axis=1) + b)))
+        for W, b in scaled
+    ]
+    return Region(rule, parts, lower, upper)
+
+
+def _limits(bounds: Any, names: Sequence[str]) -> tuple[Floats, Floats]:
+    """The lower and upper limit of each feature, infinite where there is none."""
+    lower, upper = np.full(len(names), -np.inf), np.full(len(names), np.inf)
+    for feature, (low, high) in (bounds or {}).items():
+        j = place_of_feature(feature, names, "bounds")
+        lower[j] = -np.inf if low is None else low
+        upper[j] = np.inf if high is None else high
+    return lower, upper
+
+
+def to_scipy(polyhedron: Any) -> tuple[Floats, Floats]:
     """Return ``A_ub, b_ub`` with ``A_ub @ x <= b_ub`` exactly inside the polyhedron.
 
     For `scipy.optimize.linprog`, whose variables are not negative unless ``bounds`` says
@@ -36,7 +86,8 @@ def to_scipy(polyhedron: Polyhedron) -> tuple[Floats, Floats]:
 
     Parameters
     ----------
-    polyhedron : Polyhedron
+    polyhedron : Polyhedron, Rule or fitted learner
+        With one polyhedron: several are no system of inequalities.
 
     Returns
     -------
@@ -54,18 +105,31 @@ def to_scipy(polyhedron: Polyhedron) -> tuple[Floats, Floats]:
     >>> round(-best.fun, 6)
     4.0
     """
-    W, b = _scaled(check_polyhedron(polyhedron))
-    return -W + 0.0, b
+    rule = as_rule(polyhedron, "polyhedron", ExportError)
+    if len(rule.pieces) > 1:
+        raise ExportError(
+            f"{len(rule.pieces)} polyhedra are no system of inequalities: export each by itself, "
+            "such as rule.pieces[0].polyhedron; to_lp, to_cvxpy and to_pyomo take several"
+        )
+    (part,) = region_of(rule).parts
+    return -part.W + 0.0, part.b
 
 
-def to_cvxpy(polyhedron: Polyhedron, variable: Any) -> list[Any]:
+def to_cvxpy(
+    polyhedron: Any,
+    variable: Any,
+    bounds: Mapping[str, tuple[float | None, float | None]] | None = None,
+) -> list[Any]:
     """Return cvxpy constraints that keep `variable` in the polyhedron.
 
     Parameters
     ----------
-    polyhedron : Polyhedron
+    polyhedron : Polyhedron, Rule or fitted learner
+        Several polyhedra of one class become a disjunction with binary variables.
     variable : cvxpy.Expression of shape (n_features,), or mapping of str to scalar expressions
         The point, in the order of the features or by their names.
+    bounds : mapping of str to (low, high), optional
+        Limits of features, by name; None is no limit. Several polyhedra need them all.
 
     Returns
     -------
@@ -83,35 +147,48 @@ def to_cvxpy(polyhedron: Polyhedron, variable: Any) -> list[Any]:
     4.0
     """
     cvxpy = need("cvxpy", "to_cvxpy")
-    polyhedron = check_polyhedron(polyhedron)
+    region = region_of(polyhedron, bounds)
     if isinstance(variable, Mapping):
-        variable = cvxpy.hstack(_by_name(polyhedron, variable))
+        variable = cvxpy.hstack(_by_name(region.rule, variable))
     shape = getattr(variable, "shape", None)
-    if shape != (polyhedron.n_features,):
+    if shape != (region.rule.n_features,):
         raise ExportError(
-            f"variable must be of shape ({polyhedron.n_features},), one number a feature; "
+            f"variable must be of shape ({region.rule.n_features},), one number a feature; "
             f"got {shape if shape is not None else brief(variable)}"
         )
-    W, b = _scaled(polyhedron)
-    return [W @ variable + b >= 0]
+    limited = [
+        variable[j] >= region.lower[j] for j in np.flatnonzero(np.isfinite(region.lower))
+    ] + [variable[j] <= region.upper[j] for j in np.flatnonzero(np.isfinite(region.upper))]
+    if len(region.parts) == 1:
+        return [region.parts[0].W @ variable + region.parts[0].b >= 0, *limited]
+    z = cvxpy.Variable(len(region.parts), boolean=True)
+    within = [W @ variable + b + M * (1 - z[p]) >= 0 for p, (W, b, M) in enumerate(region.parts)]
+    return [*within, cvxpy.sum(z) >= 1, *limited]
 
 
-def to_pyomo(polyhedron: Polyhedron, variables: Any) -> Any:
+def to_pyomo(
+    polyhedron: Any,
+    variables: Any,
+    bounds: Mapping[str, tuple[float | None, float | None]] | None = None,
+) -> Any:
     """Return a Pyomo ``Constraint`` that keeps `variables` in the polyhedron.
 
     It works once it is part of a model: ``model.region = to_pyomo(polyhedron, model.x)``. Its
-    index is the number of the face.
+    index is the number of the face. Several polyhedra become a ``Block``, as bounds do, with such
+    constraints and a binary variable for each of them.
 
     Parameters
     ----------
-    polyhedron : Polyhedron
+    polyhedron : Polyhedron, Rule or fitted learner
     variables : mapping of str to expressions, or sequence of expressions
         The point, by the names of the features or in their order. An indexed ``Var`` is a mapping,
         and may be indexed by names or by 0, 1, ...
+    bounds : mapping of str to (low, high), optional
+        As for `to_cvxpy`.
 
     Returns
     -------
-    pyomo.environ.Constraint
+    pyomo.environ.Constraint or Block
 
     Examples
     --------
@@ -125,19 +202,36 @@ def to_pyomo(polyhedron: Polyhedron, variables: Any) -> Any:
     -4.0  <=  x[age] - 2.0*x[dose]
     """
     pyomo = need("pyomo.environ", "to_pyomo")
-    polyhedron = check_polyhedron(polyhedron)
-    point = _by_name(polyhedron, variables)
-    W, b = _scaled(polyhedron)
+    region = region_of(polyhedron, bounds)
+    point = _by_name(region.rule, variables)
 
-    def rule(_model: Any, k: int) -> Any:
+    def inside(p: int, k: int, room: Any) -> Any:
+        W, b, _ = region.parts[p]
         terms = [float(c) * x for c, x in zip(W[k], point, strict=True) if c != 0]
-        return sum(terms[1:], terms[0]) >= -float(b[k])
+        return sum(terms[1:], terms[0]) + room >= -float(b[k])
 
-    return pyomo.Constraint(range(polyhedron.n_faces), rule=rule)
+    if len(region.parts) == 1 and not bounds:
+        n_faces = len(region.parts[0].b)
+        return pyomo.Constraint(range(n_faces), rule=lambda _, k: inside(0, k, 0))
+    block = pyomo.Block(concrete=True)
+    block.piece = pyomo.Var(range(len(region.parts)), domain=pyomo.Binary)
+    faces = [(p, k) for p, part in enumerate(region.parts) for k in range(len(part.b))]
+    block.faces = pyomo.Constraint(
+        faces,
+        rule=lambda _, p, k: inside(p, k, float(region.parts[p].M[k]) * (1 - block.piece[p])),
+    )
+    block.one = pyomo.Constraint(expr=sum(block.piece.values()) >= 1)
+    block.limits = pyomo.ConstraintList()
+    for x, low, high in zip(point, region.lower.tolist(), region.upper.tolist(), strict=True):
+        if np.isfinite(low):
+            block.limits.add(x >= low)
+        if np.isfinite(high):
+            block.limits.add(x <= high)
+    return block
 
 
-def _by_name(polyhedron: Polyhedron, variables: Any) -> list[Any]:
-    names = features(polyhedron)
+def _by_name(rule: Rule, variables: Any) -> list[Any]:
+    names = rule.names
     if not hasattr(variables, "keys"):
         listed = list(variables)
         if len(listed) != len(names):
@@ -156,179 +250,23 @@ def _by_name(polyhedron: Polyhedron, variables: Any) -> list[Any]:
     return [variables[key] for key in wanted]
 
 
-def _scaled(polyhedron: Polyhedron) -> tuple[Floats, Floats]:
-    greatest = np.abs(polyhedron.W).max(axis=1)
+def _scaled(W: Floats, b: Floats) -> tuple[Floats, Floats]:
+    greatest = np.abs(W).max(axis=1)
     usual = (greatest >= 1 / 1024) & (greatest <= 1024)
     exponents = np.where(usual, 1, np.frexp(greatest)[1])
     with np.errstate(over="ignore", under="ignore"):
-        W = np.ldexp(polyhedron.W, 1 - exponents[:, None])
-        b = np.ldexp(polyhedron.b, 1 - exponents)
-    far = np.flatnonzero(~np.isfinite(b))
+        normals, offsets = np.ldexp(W, 1 - exponents[:, None]), np.ldexp(b, 1 - exponents)
+    far = np.flatnonzero(~np.isfinite(offsets))
     if far.size:
         raise ExportError(
             f"face {far[0]} is further from the origin than float64 can hold "
-            f"(b[{far[0]}] is {polyhedron.b[far[0]]})"
+            f"(b[{far[0]}] is {b[far[0]]})"
         )
-    return W, b
+    return normals, offsets
 
 
-# --- the LP format ----------------------------------------------------------------------
-
-
-def to_lp(
-    polyhedron: Polyhedron,
-    *,
-    objective: Any = None,
-    maximise: bool = False,
-    bounds: Mapping[str, tuple[float | None, float | None]] | None = None,
-    integers: Collection[str] = (),
-    name: str = "polyceptron",
-) -> str:
-    r"""Return a file in the LP format of CPLEX, which HiGHS, SCIP and others read.
-
-    Variables are free, not bounded by zero, unless `bounds` says otherwise.
-
-    Parameters
-    ----------
-    polyhedron : Polyhedron
-    objective : array-like of shape (n_features,) or mapping of str to float, optional
-        What to minimise, in the order of the features or by their names; nothing if not given.
-    maximise : bool
-        Maximise the objective instead.
-    bounds : mapping of str to (low, high), optional
-        Limits of features, by name; None is no limit.
-    integers : collection of str
-        Features that must be whole numbers.
-    name : str
-        The name of the objective.
-
-    Returns
-    -------
-    str
-        The format allows few names: others are changed, and a comment says which is which;
-        `lp_names` returns them.
-
-    Examples
-    --------
-    >>> from polyceptron import Polyhedron
-    >>> from polyceptron.export import to_lp
-    >>> region = Polyhedron([[1, 0], [-1, -2]], [0, 4], ["age", "body mass"])
-    >>> text = to_lp(region, objective={"body mass": 1}, maximise=True)
-    >>> print(text, end="")  # doctest: +ELLIPSIS
-    \ Made by polyceptron ...
-    \ x1_body_mass is "body mass"
-    Maximize
-     polyceptron:
-      + 1.0 x1_body_mass
-    Subject To
-     face0:
-      + 1.0 age
-      >= 0.0
-     face1:
-      - 1.0 age
-      - 2.0 x1_body_mass
-      >= -4.0
-    Bounds
-     age free
-     x1_body_mass free
-    End
-    """
-    polyhedron = check_polyhedron(polyhedron)
-    names, variables = features(polyhedron), lp_names(polyhedron)
-    W, b = _scaled(polyhedron)
-    lines = [f"\\ {made_by()}"]
-    lines += [
-        f"\\ {variable} is {safe(feature)}"
-        for variable, feature in zip(variables, names, strict=True)
-        if variable != feature
-    ]
-    lines += ["Maximize" if maximise else "Minimize", f" {check_name(name)}:"]
-    lines += _lp_terms(_objective(objective, names), variables) or [f"  0 {variables[0]}"]
-    lines += ["Subject To"]
-    for k, (w, offset) in enumerate(zip(W, b, strict=True)):
-        lines += [f" face{k}:", *_lp_terms(w, variables), f"  >= {-float(offset) + 0.0!r}"]
-    lines += ["Bounds", *_lp_bounds(bounds or {}, names, variables)]
-    if integers:
-        wanted = [_place(feature, names, "integers") for feature in integers]
-        lines += ["General", *(f" {variables[j]}" for j in sorted(set(wanted)))]
-    return "\n".join([*lines, "End", ""])
-
-
-def lp_names(polyhedron: Polyhedron) -> tuple[str, ...]:
-    """Return what `to_lp` calls the features: themselves where the format allows it.
-
-    Examples
-    --------
-    >>> from polyceptron import Polyhedron
-    >>> from polyceptron.export import lp_names
-    >>> lp_names(Polyhedron([[1, 1, 1]], [0], ["age", "free", "a b"]))
-    ('age', 'x1_free', 'x2_a_b')
-    """
-    names = features(check_polyhedron(polyhedron))
-    taken = {name for name in names if _is_lp_name(name)}
-    chosen = []
-    for j, name in enumerate(names):
-        variable = name
-        if not _is_lp_name(name):
-            variable = f"x{j}_{re.sub('[^A-Za-z0-9_]', '_', name)[:40]}"
-            while variable in taken:
-                variable += "_"
-            taken.add(variable)
-        chosen.append(variable)
-    return tuple(chosen)
-
-
-_WORDS = (
-    "min max minimize maximize minimise maximise minimum maximum subject such st to that bounds "
-    "bound free inf infinity nan general generals gen integer integers int binary binaries bin "
-    "semi continuous semis sos sos1 sos2 s1 s2 end obj"
-)
-_LP_WORDS = frozenset(_WORDS.split())
-
-
-def _is_lp_name(name: str) -> bool:
-    # Not e, as e3 may be read as an exponent; not the names of our rows.
-    plain = re.fullmatch(r"[A-DF-Za-df-z][A-Za-z0-9_]{0,99}", name) is not None
-    return plain and name.lower() not in _LP_WORDS and not re.fullmatch(r"face\d+", name)
-
-
-def _lp_terms(coefficients: Floats, variables: Sequence[str]) -> list[str]:
-    return [
-        f"  {'-' if c < 0 else '+'} {abs(float(c))!r} {variable}"
-        for c, variable in zip(coefficients, variables, strict=True)
-        if c != 0
-    ]
-
-
-def _objective(objective: Any, names: Sequence[str]) -> Floats:
-    coefficients = np.zeros(len(names))
-    if isinstance(objective, Mapping):
-        for feature, value in objective.items():
-            coefficients[_place(feature, names, "objective")] = value
-    elif objective is not None:
-        coefficients[:] = objective
-    return as_columns(coefficients, "objective", len(names))
-
-
-def _lp_bounds(
-    bounds: Mapping[str, tuple[float | None, float | None]],
-    names: Sequence[str],
-    variables: Sequence[str],
-) -> list[str]:
-    limits = {_place(feature, names, "bounds"): pair for feature, pair in bounds.items()}
-    lines = []
-    for j, variable in enumerate(variables):
-        low, high = limits.get(j, (None, None))
-        if low is None and high is None:
-            lines.append(f" {variable} free")
-            continue
-        least = "-inf" if low is None else repr(float(low))
-        most = "inf" if high is None else repr(float(high))
-        lines.append(f" {least} <= {variable} <= {most}")
-    return lines
-
-
-def _place(feature: str, names: Sequence[str], what: str) -> int:
+def place_of_feature(feature: str, names: Sequence[str], what: str) -> int:
+    """Return the place of a feature that an argument names."""
     if feature not in names:
         raise ExportError(f"{what} names {brief(feature)}, which is not one of the features")
     return list(names).index(feature)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from polyceptron.export._shared import (
@@ -11,9 +12,8 @@ from polyceptron.export._shared import (
     ExportOptionError,
     Field,
     Label,
+    answers,
     brief,
-    check_labels,
-    check_polyhedron,
     fields,
     need,
     refuse_unwritable,
@@ -34,12 +34,12 @@ _NO_SQL = ("", "dax", "prql")
 
 
 def to_sql(
-    polyhedron: Polyhedron,
+    polyhedron: Any,
     *,
     table: str | Sequence[str] | None = "data",
     dialect: str = "duckdb",
-    inside: Any = "1",
-    outside: Any = "0",
+    inside: Any = None,
+    outside: Any = None,
     encoding: Encoding | None = None,
     kind: str = "select",
     name: str = "polyceptron",
@@ -48,15 +48,17 @@ def to_sql(
 
     Parameters
     ----------
-    polyhedron : Polyhedron
+    polyhedron : Polyhedron, Rule or fitted learner
+        Several polyhedra of one class are joined by OR; the leaves of a tree are the branches of a
+        CASE. Not one of several classes of which the most probable is the answer.
     table : str, sequence of str or None
         The table; a sequence is its schema and its name. Columns are written with its name, so
         give the alias where your query has one. None leaves it out: not for "select".
     dialect : str
         One that sqlglot writes, such as "duckdb", "sqlite", "postgres", "mysql" or "bigquery".
         The first two are tested by running them.
-    inside, outside : bool, int, float or str
-        The labels to answer with.
+    inside, outside : bool, int, float or str, optional
+        The labels to answer with: the model's own, "1" and "0" of a Polyhedron.
     encoding : Encoding, optional
         Columns of text are then compared with their categories.
     kind : {"select", "where", "case"}
@@ -72,7 +74,8 @@ def to_sql(
     Notes
     -----
     A row with NULL, NaN or a number beyond 1e308 in a column that counts gets the label NULL, and
-    does not meet the condition. Where the encoding fills gaps, NULL counts as what it fills with.
+    does not meet the condition; so does a row that no piece contains where nothing is otherwise.
+    Where the encoding fills gaps, NULL counts as what it fills with.
 
     The database adds up in doubles, but not with the fused operations of `Polyhedron`: a row that
     is nearer to a face than rounding, some 1e-16 of its terms, may come out on the other side.
@@ -93,42 +96,36 @@ def to_sql(
       THEN 'in' ELSE 'it''s out' END END AS "polyceptron"
     FROM "data"
     """
-    polyhedron = check_polyhedron(polyhedron)
-    labels = check_labels(inside, outside)
+    found = answers(polyhedron, inside, outside)
     if kind not in KINDS:
         raise ExportOptionError(f"kind must be one of {', '.join(KINDS)}; got {kind!r}")
     if table is None and kind == "select":
         raise ExportError("table must be a name where kind is 'select'; got None")
+    if kind == "where" and found.rule.inside_place is None:
+        raise ExportOptionError("kind 'where' is for one class; 'case' has the labels of several")
     writer = _Writer(dialect, table)
-    used = [
-        field
-        for field in fields(polyhedron, encoding)
-        if polyhedron.W[:, _features_of(field)].any()
-    ]
+    W, _ = found.faces()
+    used = [one for one in fields(found.rule, encoding) if W[:, one.features].any()]
     writer.refuse_alike([field.name for field in used])
     known = _joined([writer.known(field) for field in used], "\n  AND ")
-    within = _joined([writer.face(w, float(b), used) for w, b in _faces(polyhedron)], "\n  AND ")
+    branches = [
+        (place, writer.union([piece.polyhedron for piece in pieces], used))
+        for place, pieces in groupby(found.rule.pieces, lambda piece: piece.place)
+    ]
     if kind == "where":
-        return writer.checked(f"({known}\n  AND {within})", "SELECT 1 WHERE ")
-    chosen = (
-        f"CASE WHEN {within}\n  THEN {writer.label(labels[0])} ELSE {writer.label(labels[1])} END"
+        return writer.checked(f"({known}\n  AND {branches[0][1]})", "SELECT 1 WHERE ")
+    cases = "\n  ".join(
+        f"WHEN {within}\n  THEN {writer.label(found.labels[place])}" for place, within in branches
     )
-    case = f"CASE WHEN {known}\n  THEN {chosen} END"
+    if found.rule.otherwise is not None:
+        cases += f" ELSE {writer.label(found.labels[found.rule.otherwise])}"
+    case = f"CASE WHEN {known}\n  THEN CASE {cases} END END"
     if kind == "case":
         return writer.checked(case, "SELECT ")
     return writer.checked(
         f"SELECT\n  {writer.table}.*,\n  {case} AS {writer.identifier(name, 'name')}\n"
         f"FROM {writer.source}"
     )
-
-
-def _features_of(field: Field) -> list[int]:
-    n = 1 if field.categories is None else len(field.categories)
-    return list(range(field.start, field.start + n))
-
-
-def _faces(polyhedron: Polyhedron) -> Any:
-    return zip(polyhedron.W, polyhedron.b, strict=True)
 
 
 class _Writer:
@@ -213,10 +210,23 @@ class _Writer:
             return f"{column} IS NOT NULL"
         return f"{column} BETWEEN -{_FAR!r} AND {_FAR!r}"
 
+    def union(self, polyhedra: list[Polyhedron], used: list[Field]) -> str:
+        """Whether a row is in one of the polyhedra."""
+        parts = [
+            _joined(
+                [self.face(w, float(b), used) for w, b in zip(one.W, one.b, strict=True)],
+                "\n  AND ",
+            )
+            for one in polyhedra
+        ]
+        if len(parts) == 1:
+            return parts[0]
+        return f"({_joined([f'({part})' for part in parts], chr(10) + '  OR ')})"
+
     def face(self, w: Floats, b: float, used: list[Field]) -> str:
         terms = [self.number(b)]
         for field in used:
-            weights = [float(w[j]) for j in _features_of(field)]
+            weights = [float(w[j]) for j in field.features]
             if any(weights):
                 terms.append(self._term(field, weights))
         return f"{_joined(terms, ' + ')} >= 0"

@@ -21,10 +21,10 @@ from polyceptron.geometry._extent import (
     is_bounded,
     is_empty,
 )
-from polyceptron.geometry._faces import GeometryError
 from polyceptron.geometry._inside import sample, vertices, volume
-from polyceptron.geometry._projection import distance, project
 from polyceptron.geometry._redundancy import redundant_faces, without_redundant
+from polyceptron.geometry.faces import GeometryError
+from polyceptron.geometry.projection import distance, project
 
 __all__ = [
     "Ball",

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from polyceptron.geometry._faces import FAR, Faces, GeometryError, empty, question, unit_faces
 from polyceptron.geometry._nearest import EPS, Shortest, shortest, unlimited
+from polyceptron.geometry.faces import FAR, Faces, GeometryError, empty, question, unit_faces
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.utils.types import Floats
 
@@ -76,6 +76,14 @@ def nearest_origin(faces: Faces) -> Shortest:
     return shortest(unlimited(faces.A, -faces.b))
 
 
+def some_point(faces: Faces, n_faces: int) -> Floats:
+    """The point of a set that is nearest to the origin, or an error that says what excludes it."""
+    start = nearest_origin(faces)
+    if start.z is None:
+        raise empty(start.support.tolist(), n_faces)
+    return start.z
+
+
 @question
 def is_bounded(polyhedron: Polyhedron) -> bool:
     """Return whether a box can hold the polyhedron. The empty set is bounded.
@@ -139,10 +147,7 @@ def chebyshev_ball(polyhedron: Polyhedron) -> Ball:
             sizes.min(initial=FAR) if sizes.size else 1
         )
         return Ball(outward.z * steps, np.inf)
-    start = nearest_origin(faces)
-    if start.z is None:
-        raise empty(start.support.tolist(), polyhedron.n_faces)
-    return _widest(faces, start.z, outward.support)
+    return _widest(faces, some_point(faces, polyhedron.n_faces), outward.support)
 
 
 def _widest(faces: Faces, start: Floats, opposed: NDArray[np.intp]) -> Ball:
@@ -211,15 +216,13 @@ def bounding_box(polyhedron: Polyhedron) -> tuple[Floats, Floats]:
     (array([0., 0.]), array([1., 2.]))
     """
     frame = balanced(polyhedron)
-    start = nearest_origin(frame.faces)
-    if start.z is None:
-        raise empty(start.support.tolist(), polyhedron.n_faces)
-    A, slack = frame.faces.A, frame.faces.A @ start.z + frame.faces.b
+    start = some_point(frame.faces, polyhedron.n_faces)
+    A, slack = frame.faces.A, frame.faces.A @ start + frame.faces.b
     # What is left of a slack of zero by rounding would be a scale of its own.
-    rounding = 16 * EPS * (np.abs(A) @ np.abs(start.z) + np.abs(frame.faces.b))
+    rounding = 16 * EPS * (np.abs(A) @ np.abs(start) + np.abs(frame.faces.b))
     slack = np.where(slack <= rounding, 0.0, slack)
     sides = np.array([
-        [start.z[j] + sign * _least(A, slack, j, sign) for sign in (1.0, -1.0)]
+        [start[j] + sign * _least(A, slack, j, sign) for sign in (1.0, -1.0)]
         for j in range(A.shape[1])
     ])  # fmt: skip
     lower, upper = (sides * frame.columns[:, None]).T

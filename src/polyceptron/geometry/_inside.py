@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from polyceptron.geometry._extent import balanced, bounding_box, chebyshev_ball, nearest_origin
-from polyceptron.geometry._faces import Faces, GeometryError, empty, question, unit_faces, with_box
+from polyceptron.geometry._extent import balanced, bounding_box, chebyshev_ball, some_point
+from polyceptron.geometry.faces import Faces, GeometryError, question, unit_faces, with_box
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.utils.checks import as_count
 from polyceptron.utils.types import Floats
@@ -76,7 +76,13 @@ def vertices(polyhedron: Polyhedron) -> Floats:
            [0., 2.],
            [4., 0.]])
     """
-    return _sorted(_vertices(polyhedron, "vertices"))
+    _refuse_many(polyhedron, "vertices")
+    box = boxed(polyhedron, "vertices")
+    if box.radius <= _FLAT:
+        raise GeometryError("vertices: the polyhedron is flat, no ball of any size fits inside")
+    corners = box.to_user(_corners(box))
+    # Adding zero turns -0.0 into 0.0.
+    return corners[np.lexsort(corners.T[::-1])] + 0.0
 
 
 @question
@@ -110,14 +116,10 @@ def volume(polyhedron: Polyhedron) -> float:
     inner = float(np.ptp(corners)) if corners.shape[1] == 1 else float(ConvexHull(corners).volume)
     # One factor at a time, the small ones between the large: the product of all may overflow
     # only if the volume does.
-    for factor in _alternating(box.half):
-        inner *= factor
+    order = sorted(map(float, box.half))
+    for i in range(len(order)):
+        inner *= order[i // 2] if i % 2 else order[-1 - i // 2]
     return inner
-
-
-def _alternating(factors: Floats) -> list[float]:
-    order = sorted(map(float, factors))
-    return [order[i // 2] if i % 2 else order[-1 - i // 2] for i in range(len(order))]
 
 
 def _refuse_many(polyhedron: Polyhedron, what: str) -> None:
@@ -127,14 +129,6 @@ def _refuse_many(polyhedron: Polyhedron, what: str) -> None:
             f"{MOST_FEATURES} may have too many vertices to list; chebyshev_ball, bounding_box "
             "and sample have no such limit"
         )
-
-
-def _vertices(polyhedron: Polyhedron, what: str) -> Floats:
-    _refuse_many(polyhedron, what)
-    box = boxed(polyhedron, what)
-    if box.radius <= _FLAT:
-        raise GeometryError(f"{what}: the polyhedron is flat, no ball of any size fits inside")
-    return box.to_user(_corners(box))
 
 
 def _corners(box: Boxed) -> Floats:
@@ -172,11 +166,6 @@ def _polished(faces: Faces, corner: Floats) -> Floats:
     change = np.linalg.lstsq(faces.A[tight], -slack[tight], rcond=1e-10)[0]
     better: Floats = corner + change if np.abs(change).max() < 1e-7 else corner
     return better
-
-
-def _sorted(points: Floats) -> Floats:
-    # Adding zero turns -0.0 into 0.0.
-    return points[np.lexsort(points.T[::-1])] + 0.0
 
 
 @question
@@ -221,9 +210,7 @@ def sample(polyhedron: Polyhedron, n: int, random_state: Any = None, box: Any = 
     n = as_count(n, "n", least=0)
     rng = np.random.default_rng(random_state)
     whole = with_box(polyhedron, box)
-    start = nearest_origin(balanced(whole).faces)
-    if start.z is None:
-        raise empty(start.support.tolist(), polyhedron.n_faces)
+    some_point(balanced(whole).faces, polyhedron.n_faces)
     try:
         inner = boxed(whole, "sample")
     except GeometryError as error:

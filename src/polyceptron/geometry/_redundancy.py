@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyceptron.geometry._extent import balanced, chebyshev_ball, nearest_origin
-from polyceptron.geometry._faces import Faces, question, with_box
 from polyceptron.geometry._nearest import shortest, unlimited
+from polyceptron.geometry.faces import Faces, question, with_box
 from polyceptron.polyhedron import Polyhedron
 
 _CUT = 1e-8

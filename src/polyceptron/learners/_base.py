@@ -1,32 +1,38 @@
-"""What the learners of one polyhedron share: the door, the way out, and prediction."""
+"""What the learners share: how rows come in, how a rule goes out, and prediction."""
 
 from __future__ import annotations
 
+import warnings
+from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from polyceptron.calibration import Link
-from polyceptron.data.blocks import ArrayBlocks, Blocks, count_threads, kernel_rows
-from polyceptron.data.scaling import Coordinates, Ends, EndsOf, standardized, within_range
+from polyceptron.data.arrays import ArraySource
+from polyceptron.data.blocks import Blocks
+from polyceptron.data.scaling import Coordinates, Ends, standardized, within_range
+from polyceptron.data.source import Source
+from polyceptron.data.training import TrainingData
+from polyceptron.learners._dask import dask_source, is_dask, lazily
 from polyceptron.learners._parameters import (
+    check_class_labels,
     check_inside,
     check_known_labels,
+    check_sample_weight,
     check_two_classes,
-    check_weights,
 )
 from polyceptron.learners.documents import Document, Documented, Exponent, ModelFileError
 from polyceptron.optim.checkpoint import (
     NO_JOURNAL,
-    Journal,
+    FitJournal,
     as_checkpoint,
     described,
     digest_of,
@@ -35,28 +41,145 @@ from polyceptron.optim.checkpoint import (
 from polyceptron.optim.planes import Planes
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.rule import Rule
-from polyceptron.scoring import canonical
 from polyceptron.utils.checks import refuse_text
 from polyceptron.utils.types import Floats
 
-_MOOT = {"checkpoint", "n_jobs", "prune", "random_state", "verbose"}
+_CHANGE_NOTHING = {"checkpoint", "n_jobs", "prune", "random_state", "verbose"}
 """Parameters that change no result, or of which the journal itself keeps account."""
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """Validated rows in the coordinates of learning, and the way back."""
+class RuleClassifier(Documented, ClassifierMixin, BaseEstimator):
+    """Base of all learners: rows become a source, a source becomes training data, then a rule.
 
-    data: Blocks
-    coordinates: Coordinates
-    classes: NDArray[Any]
-    inside: int
+    A learner defines ``_learn``, which reads a source and sets the fitted attributes.
+    """
+
+    # Parameters that every learner has; the learners' __init__ set them.
+    class_weight: Any
+    random_state: Any
+    verbose: int
+    n_jobs: int | None = 1
+
+    rule_: Rule
+    _rows_are: ClassVar[dict[str, Any]] = {
+        "accept_sparse": "csr",
+        "dtype": [np.float64, np.float32],
+    }
+    """What rows may be, as scikit-learn's validation asks."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from rows and their labels.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, Dask collection} of shape (n_samples, n_features)
+            A Dask array or DataFrame stays where it is, with learners that have `fit_blocks`.
+        y : array-like of shape (n_samples,)
+            Two labels; any number of them with `Polyceptron` and `OC1`.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, not negative. A row of weight 0 is no row.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator. If anything goes wrong it is left as it was.
+        """
+        self._check_parameters()
+        with self._all_or_nothing(), self._source(X, y, sample_weight) as source:
+            for reason in self._learn(source):
+                warnings.warn(reason, ConvergenceWarning, stacklevel=2)
+        return self
+
+    @abstractmethod
+    def _check_parameters(self) -> None:
+        """Refuse parameters that are wrong whatever the rows are."""
+
+    @abstractmethod
+    def _learn(self, source: Source) -> Iterator[str]:
+        """Learn from these rows, and yield what the caller is to be warned of.
+
+        The public method warns, so that warnings point at the line that called it.
+        """
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """Whatever goes wrong inside leaves the estimator as it was."""
+        before = dict(vars(self))
+        try:
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    # --- how rows come in -----------------------------------------------------------------
+
+    def _source(
+        self, X: Any, y: Any, sample_weight: Any, *, classes: Any = None, reset: bool = True
+    ) -> Source:
+        """Rows, labels and weights as a source, validated.
+
+        ``classes`` are given where these rows need not have them all.
+        """
+        if is_dask(X):
+            if not isinstance(self, FitsBlocks):
+                name = type(self).__name__
+                raise TypeError(f"{name} learns from rows in memory: give X.compute(), y.compute()")
+            return dask_source(X, y, sample_weight)
+        X, y = self._validated(X, y, reset=reset)
+        if y.dtype.kind == "O":  # which need not even have an order
+            check_class_labels(y)
+        weight = check_sample_weight(sample_weight, X, some=classes is None)
+        if classes is None:
+            classes = np.unique(y)
+        else:
+            check_known_labels(y, classes)
+        if weight is not None and not weight.all():  # a row of zero weight is no row
+            rows = np.flatnonzero(weight)
+            X, y, weight = X[rows], y[rows], weight[rows]
+        names = getattr(self, "feature_names_in_", None)
+        return ArraySource(X, y, weight, classes=classes, feature_names=names)
+
+    def _validated(self, *arrays: Any, reset: bool) -> Any:
+        refuse_text(arrays[0], "X")
+        with np.errstate(over="ignore", invalid="ignore"):  # its test for finiteness sums up
+            return validate_data(self, *arrays, **self._rows_are, order="C", reset=reset)
+
+    def _take_columns(self, source: Source) -> None:
+        """Set what scikit-learn knows of the columns."""
+        self.n_features_in_ = source.n_features
+        if source.feature_names is not None:
+            self.feature_names_in_ = np.array(source.feature_names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
 
     @property
-    def arrays(self) -> ArrayBlocks:
-        """The rows, which are in memory."""
-        assert isinstance(self.data, ArrayBlocks)
-        return self.data
+    def _names(self) -> list[str] | None:
+        names = getattr(self, "feature_names_in_", None)
+        return None if names is None else names.tolist()
+
+    # --- prediction -----------------------------------------------------------------------
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Label of every row; lazy for a Dask collection.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, Dask collection} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        labels: NDArray[Any] = self._answered("predict", X)
+        return labels
+
+    def _answered(self, method: str, X: Any) -> Any:
+        """What the rule says of rows."""
+        check_is_fitted(self)
+        if is_dask(X):
+            return lazily(getattr(self, method), X)
+        return getattr(self.rule_, method)(self._validated(X, reset=False), self.n_jobs)
 
 
 class PolyhedronFitted(Document):
@@ -65,17 +188,14 @@ class PolyhedronFitted(Document):
     exponent: Exponent
 
 
-class PolyhedralClassifier(Documented, ClassifierMixin, BaseEstimator):
-    """Base of the learners of a single polyhedron: how rows come in, and answers go out."""
+class PolyhedralClassifier(RuleClassifier):
+    """Base of the learners of a single polyhedron."""
 
-    # Parameters that every such learner has; the learners' __init__ set them.
+    # Parameters that every such learner has besides.
     n_hyperplanes: int
     standardize: bool
     inside: Any
-    class_weight: Any
-    random_state: Any
-    n_jobs: int | None
-    verbose: int
+    checkpoint: Any = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -83,64 +203,28 @@ class PolyhedralClassifier(Documented, ClassifierMixin, BaseEstimator):
         tags.classifier_tags.multi_class = False
         return tags
 
-    # --- the door ---------------------------------------------------------------------
+    # --- training data --------------------------------------------------------------------
 
-    def _problem(
-        self, X: Any, y: Any, sample_weight: Any, *, classes: Any = None, fresh: bool = True
-    ) -> Problem:
-        """Validate rows, labels and weights.
-
-        ``classes`` are given where these rows need not have them all, which is a stream;
-        ``fresh=False`` goes on with the columns, classes and coordinates of before.
-        """
-        X, y = self._validated(X, y, reset=fresh)
-        stream = classes is not None
-        if stream:
-            check_known_labels(y, classes)
-        else:
-            classes = check_two_classes(y)
-        inside = self._choose_inside(classes)
-        if not fresh and inside != self._inside:
-            raise ValueError(f"inside={self.inside!r} is not the class inside so far")
-        weight = check_weights(sample_weight, self.class_weight, X, y, classes, stream=stream)
-        if weight.size and not weight.all():  # a row of zero weight is no row
-            rows = np.flatnonzero(weight)
-            X, y, weight = X[rows], y[rows], weight[rows]
-        if stream and fresh and X.shape[0] == 0:
-            raise ValueError("sample_weight and class_weight leave the first call no row")
-        if not stream and X.shape[0] < self._rows_needed():
+    def _training(self, source: Source) -> TrainingData:
+        """The rows of a source in the coordinates of learning."""
+        self._take_columns(source)
+        check_class_labels(source.classes)
+        self._check_classes(source.classes)
+        if source.n_samples < self._rows_needed():
             raise ValueError(
                 f"n_hyperplanes={self.n_hyperplanes} is more than the rows with weight: "
-                f"n_samples={X.shape[0]}"
+                f"n_samples={source.n_samples}"
             )
-        signs = np.where(y == classes[inside], 1, -1).astype(np.int8)
-        n, d = X.shape
-        n_threads = count_threads(self.n_jobs, n)
-        coordinates = self._coordinates if not fresh else None
-        if coordinates is None:
-            data = ArrayBlocks(kernel_rows(X), signs, weight, d, n_threads=n_threads)
-            ends = data.reduce(EndsOf(d))
-            coordinates = self._choose_coordinates(data, ends, centred=not sparse.issparse(X))
-        scaled = coordinates.transform(X)
-        if not fresh and not np.isfinite(scaled.data if sparse.issparse(X) else scaled).all():
-            raise ValueError("X is too large for the scaling that the first rows gave")
-        data = ArrayBlocks(kernel_rows(scaled), signs, weight, d, n_threads=n_threads)
-        return Problem(data, coordinates, classes, inside)
+        return TrainingData.of(
+            source,
+            inside=self._choose_inside(source.classes),
+            scaling=self._choose_coordinates,
+            class_weight=self.class_weight,
+            n_jobs=self.n_jobs,
+        )
 
-    def _validated(self, *arrays: Any, reset: bool) -> Any:
-        refuse_text(arrays[0], "X")
-        with np.errstate(over="ignore", invalid="ignore"):  # its test for finiteness sums up
-            valid = validate_data(
-                self,
-                *arrays,
-                accept_sparse="csr",
-                dtype=[np.float64, np.float32],
-                order="C",
-                reset=reset,
-            )
-        X, *rest = valid if len(arrays) > 1 else (valid,)
-        X = canonical(X) if sparse.issparse(X) else X
-        return (X, *rest) if rest else X
+    def _check_classes(self, classes: NDArray[Any]) -> None:
+        check_two_classes(classes)
 
     def _choose_inside(self, classes: NDArray[Any]) -> int:
         """The place of the class inside among the two classes."""
@@ -149,54 +233,52 @@ class PolyhedralClassifier(Documented, ClassifierMixin, BaseEstimator):
     def _rows_needed(self) -> int:
         return self.n_hyperplanes
 
-    def _choose_coordinates(self, data: Blocks, ends: Ends, *, centred: bool) -> Coordinates:
+    def _choose_coordinates(self, data: Blocks, ends: Ends, centred: bool) -> Coordinates:
         """Those to learn in, of rows in user units whose columns have these ends."""
         return standardized(data, ends, centred=centred) if self.standardize else within_range(ends)
 
-    # --- what a killed fit goes on from -------------------------------------------------
+    # --- what a killed fit goes on from ---------------------------------------------------
 
-    checkpoint: Any = None
-
-    def _journal(
-        self, data: Blocks, inside: Any = None, coordinates: Coordinates | None = None
-    ) -> Journal:
+    def _journal(self, training: TrainingData) -> FitJournal:
         """The journal of a fit to these rows, with what it has of before."""
         checkpoint = as_checkpoint(self.checkpoint)
         if checkpoint is None:
             return NO_JOURNAL
-        values = {
-            name: value for name, value in self.get_params(deep=False).items() if name not in _MOOT
-        }
         identity = {"learner": type(self).__name__}
-        identity |= {name: described(value) for name, value in values.items()}
+        for name, value in self.get_params(deep=False).items():
+            if name not in _CHANGE_NOTHING:
+                identity[name] = described(value)
         if isinstance(self.random_state, Integral):
             identity["random_state"] = described(self.random_state)
         if getattr(self, "warm_start", False) and hasattr(self, "coef_"):
             identity["the start"] = described(np.column_stack([self.coef_, self.intercept_]))
-        identity["inside"] = described(inside)
-        identity["data"] = fingerprint(data)
-        if coordinates is not None:  # rows in other units may be the same in those of learning
-            numbers = [*coordinates.scale, *coordinates.shift, coordinates.bias_unit]
-            identity["data"] += f"-{digest_of(np.array(numbers))}"
-        return Journal(checkpoint, identity)
+        identity["classes"] = described(training.classes)
+        places = [training.inside] if len(training.classes) == 2 else range(len(training.classes))
+        coordinates = training.coordinates  # rows in other units may be the same in those
+        numbers = [*coordinates.scale, *coordinates.shift, coordinates.bias_unit]
+        digests = [fingerprint(training.with_inside(place).data) for place in places]
+        identity["data"] = "-".join([*digests, digest_of(np.array(numbers))])
+        return FitJournal(checkpoint, identity)
 
-    # --- the way out ------------------------------------------------------------------
+    # --- how answers go out ---------------------------------------------------------------
 
-    def _publish(self, problem: Problem, planes: Planes) -> None:
-        """Set the fitted attributes that describe the polyhedron."""
+    def _polyhedron(self, training: TrainingData, planes: Planes) -> tuple[Polyhedron, int]:
+        """Hyperplanes in user units, and the exponent of `Coordinates.to_user`."""
         W, b = planes.arrays()
         if not (np.isfinite(W).all() and np.isfinite(b).all()):
             raise ValueError(
                 "the hyperplanes grew beyond the largest number: scale the columns of X, "
                 "sample_weight or class_weight down"
             )
-        W, b, self._exponent = problem.coordinates.to_user(W, b)
-        W, b = _real_faces(W, b)
-        names = getattr(self, "feature_names_in_", None)
-        polyhedron = Polyhedron(W, b, None if names is None else names.tolist())
-        self._coordinates = problem.coordinates
-        self.classes_ = problem.classes
-        self._set_rule(polyhedron, problem.inside)
+        W, b, exponent = training.coordinates.to_user(W, b)
+        return Polyhedron(*_real_faces(W, b), self._names), exponent
+
+    def _publish(self, training: TrainingData, planes: Planes) -> None:
+        """Set the fitted attributes that describe the polyhedron."""
+        polyhedron, self._exponent = self._polyhedron(training, planes)
+        self._coordinates = training.coordinates
+        self.classes_ = training.classes
+        self._set_rule(polyhedron, training.inside)
 
     _link: Link | None = None
     """How scores become probabilities, where that is the same for all fits."""
@@ -227,84 +309,90 @@ class PolyhedralClassifier(Documented, ClassifierMixin, BaseEstimator):
         self._set_attributes(fitted)
         self._check_restored(rule)
 
-    @contextmanager
-    def _all_or_nothing(self) -> Iterator[None]:
-        """Whatever goes wrong inside leaves the estimator as it was."""
-        before = dict(vars(self))
-        try:
-            yield
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
-
     # --- prediction -------------------------------------------------------------------
 
     def decision_function(self, X: Any) -> Floats:
-        """Signed score of every row, positive for ``classes_[1]``.
+        """Signed score of every row, positive for ``classes_[1]``; lazy for a Dask collection.
 
         It is h(x) = min_k (w_k . x + b_k) where ``classes_[1]`` is inside, which is the
         default, and -h(x) where ``classes_[0]`` is: scikit-learn's scorers count on the
-        sign. ``polyhedron_.decision(X)`` is always h(x).
+        sign. ``polyhedron_.decision(X)`` is always h(x). Of more than two classes it is the
+        log-odds of each by its own polyhedron.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, Dask collection} of shape (n_samples, n_features)
 
         Returns
         -------
-        ndarray of shape (n_samples,)
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
         """
-        check_is_fitted(self)
-        return self.rule_.decision_function(self._validated(X, reset=False), self.n_jobs)
+        scores: Floats = self._answered("decision_function", X)
+        return scores
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Label of every row: the inside class where every inequality holds.
+
+class FitsBlocks(PolyhedralClassifier):
+    """A learner whose every look at the rows is a sum over blocks."""
+
+    def fit_blocks(self, source: Source) -> Self:
+        """Learn the polyhedron of the inside class from rows that need not be in memory.
+
+        From the same rows in blocks of the same size it is the model of `fit`, to the last bit.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        source : Source
+            Such as `polyceptron.open_blocks` gives.
 
         Returns
         -------
-        ndarray of shape (n_samples,)
+        self : object
+            The fitted estimator. If anything goes wrong it is left as it was.
         """
-        check_is_fitted(self)
-        return self.rule_.predict(self._validated(X, reset=False), self.n_jobs)
+        self._check_parameters()
+        if not isinstance(source, Source):
+            raise TypeError(
+                "source must be a Source, such as polyceptron.open_blocks gives; "
+                f"got {type(source).__name__}"
+            )
+        with self._all_or_nothing():
+            for reason in self._learn(source):
+                warnings.warn(reason, ConvergenceWarning, stacklevel=2)
+        return self
 
 
-class ProbabilisticClassifier(PolyhedralClassifier):
+class ProbabilisticClassifier(RuleClassifier):
     """Base of the learners whose rule has probabilities."""
 
     def predict_proba(self, X: Any) -> Floats:
-        """Probability of each class for every row.
+        """Probability of each class for every row; lazy for a Dask collection.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, Dask collection} of shape (n_samples, n_features)
 
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
             Columns in the order of ``classes_``.
         """
-        check_is_fitted(self)
-        return self.rule_.predict_proba(self._validated(X, reset=False), self.n_jobs)
+        probabilities: Floats = self._answered("predict_proba", X)
+        return probabilities
 
     def predict_log_proba(self, X: Any) -> Floats:
         """Logarithm of `predict_proba`, exact where that has become 0.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, Dask collection} of shape (n_samples, n_features)
 
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
             Columns in the order of ``classes_``.
         """
-        check_is_fitted(self)
-        return self.rule_.predict_log_proba(self._validated(X, reset=False), self.n_jobs)
+        logarithms: Floats = self._answered("predict_log_proba", X)
+        return logarithms
 
 
 def _real_faces(W: Floats, b: Floats) -> tuple[Floats, Floats]:

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
-from typing import Any, ClassVar, Self
+from collections.abc import Iterator
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from polyceptron.data.blocks import Blocks
-from polyceptron.learners._base import PolyhedralClassifier, PolyhedronFitted, Problem
+from polyceptron.data.source import Source
+from polyceptron.data.training import TrainingData
+from polyceptron.learners._base import PolyhedralClassifier, PolyhedronFitted
 from polyceptron.learners._parameters import (
     check_flag,
     check_init,
     check_n_jobs,
     check_seed,
     check_verbose,
-    check_whole,
 )
 from polyceptron.learners.documents import Count, History
 from polyceptron.optim import solver
-from polyceptron.optim.checkpoint import Record, as_checkpoint
+from polyceptron.optim.checkpoint import StateArrays, as_checkpoint
 from polyceptron.optim.planes import Planes
+from polyceptron.utils.checks import as_count
 
 
 class RunFitted(PolyhedronFitted):
@@ -64,68 +65,46 @@ class IteratedClassifier(PolyhedralClassifier):
         """What to change where a run did not converge."""
         return "Raise max_iter."
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn the polyhedron of the inside class.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-            Two labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows, not negative. A row of weight 0 is no row.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator. If anything goes wrong it is left as it was.
-        """
-        self._check_parameters()
-        with self._all_or_nothing():
-            self._learn(self._problem(X, y, sample_weight))
-        return self
-
-    def _learn(self, problem: Problem) -> None:
-        """Learn from these rows, wherever they are."""
-        label = problem.classes.tolist()[problem.inside]
-        journal = self._journal(problem.data, label, problem.coordinates)
+    def _learn(self, source: Source) -> Iterator[str]:
+        training = self._training(source)
+        journal = self._journal(training)
         seeds = self._seeds(journal.random(check_seed(self.random_state)))
         run = solver.run(
             self,
-            problem.data,
-            (self._start(problem, seed) for seed in seeds),
+            training.data,
+            self._starts(training, seeds),
             self._stopping(),
-            solver.Progress(self.verbose, type(self).__name__),
+            [solver.PrintedProgress(type(self).__name__)] if self.verbose else [],
             journal,
         )
-        self._publish(problem, self._answer(run.state))
+        self._publish(training, self._answer(run.state))
         self._keep(run.state)
-        self._report(run)
+        yield from self._report(run)
         journal.finish()
 
-    def _pack(self, state: Any) -> Record | None:
+    def _pack(self, state: Any) -> StateArrays | None:
         """A state as arrays; None if a run cannot go on from it."""
         del state
         return None
 
-    def _unpack(self, data: Blocks, record: Record) -> Any:
+    def _unpack(self, data: Blocks, record: StateArrays) -> Any:
         """The state that was packed."""
         raise NotImplementedError
 
-    def _pack_end(self, state: Any) -> Record | None:
+    def _pack_end(self, state: Any) -> StateArrays | None:
         """The state at the end of a run as arrays."""
         return self._pack(state)
 
-    def _unpack_end(self, data: Blocks, record: Record) -> Any:
+    def _unpack_end(self, data: Blocks, record: StateArrays) -> Any:
         """The state at the end of a run."""
         return self._unpack(data, record)
 
     # --- what a learner adds ------------------------------------------------------------
 
     def _check_parameters(self) -> None:
-        check_whole("n_hyperplanes", self.n_hyperplanes)
-        check_whole("max_iter", self.max_iter)
-        check_whole("n_init", self.n_init)
+        as_count(self.n_hyperplanes, "n_hyperplanes")
+        as_count(self.max_iter, "max_iter")
+        as_count(self.n_init, "n_init")
         check_n_jobs(self.n_jobs)
         check_verbose(self.verbose)
         check_flag("standardize", self.standardize)
@@ -135,7 +114,7 @@ class IteratedClassifier(PolyhedralClassifier):
     @abstractmethod
     def _stopping(self) -> solver.Stopping: ...
     @abstractmethod
-    def _start(self, problem: Problem, seed: int) -> Any: ...
+    def _start(self, training: TrainingData, seed: int) -> Any: ...
     @abstractmethod
     def _step(self, data: Blocks, state: Any) -> solver.Step[Any]: ...
     @abstractmethod
@@ -148,12 +127,16 @@ class IteratedClassifier(PolyhedralClassifier):
 
     # --- where a run starts, and how it ended ------------------------------------------
 
-    def _first_planes(self, problem: Problem, seed: int) -> Planes:
+    def _starts(self, training: TrainingData, seeds: list[int]) -> Iterator[Any]:
+        """The states to start from, each made when it is its turn."""
+        return (self._start(training, seed) for seed in seeds)
+
+    def _first_planes(self, training: TrainingData, seed: int) -> Planes:
         """Where a run starts, in the coordinates of learning."""
-        K, d, coordinates = self.n_hyperplanes, problem.data.n_features, problem.coordinates
+        K, d, coordinates = self.n_hyperplanes, training.data.n_features, training.coordinates
         given = check_init(self.init, (K, d + 1))
-        if self.warm_start and hasattr(self, "polyhedron_"):
-            self._check_warm_start(problem)
+        if self._is_warm:
+            self._check_warm_start(training)
             start = coordinates.from_user(self.coef_, self.intercept_, self._exponent)
         elif given is not None:
             start = coordinates.from_user(given[:, :-1], given[:, -1])
@@ -167,14 +150,15 @@ class IteratedClassifier(PolyhedralClassifier):
             raise ValueError(f"{name}: that start is beyond the range of numbers on these columns")
         return Planes.of(*start)
 
-    def _check_warm_start(self, problem: Problem) -> None:
+    @property
+    def _is_warm(self) -> bool:
+        """Whether to start from the hyperplanes of a fit before."""
+        return self.warm_start and hasattr(self, "polyhedron_")
+
+    def _check_warm_start(self, training: TrainingData) -> None:
         before = (*self.coef_.shape, self.classes_.tolist(), self._inside)
-        now = (
-            self.n_hyperplanes,
-            problem.data.n_features,
-            problem.classes.tolist(),
-            problem.inside,
-        )
+        d, labels = training.data.n_features, training.classes.tolist()
+        now = (self.n_hyperplanes, d, labels, training.inside)
         if before != now:
             raise ValueError(
                 "warm_start=True needs the same n_hyperplanes, features, labels and class inside "
@@ -183,19 +167,16 @@ class IteratedClassifier(PolyhedralClassifier):
 
     def _seeds(self, random: np.random.RandomState) -> list[int]:
         """One seed for each start; a given start needs only one."""
-        given = not isinstance(self.init, str) or (self.warm_start and hasattr(self, "polyhedron_"))
-        n_init = 1 if given else self.n_init
+        n_init = self.n_init if isinstance(self.init, str) and not self._is_warm else 1
         return [int(seed) for seed in random.randint(0, 2**31 - 1, size=n_init)]
 
-    def _report(self, run: solver.Run[Any], deeper: int = 0) -> None:
-        """Set the fitted attributes that describe the run, and warn if it was cut short."""
+    def _report(self, run: solver.Run[Any]) -> Iterator[str]:
+        """Set the fitted attributes that describe the run; what to warn of if it was cut short."""
         self.n_iter_ = run.n_iter
         self.converged_ = run.converged
         self.history_ = run.history
         if not run.converged:
-            warnings.warn(
+            yield (
                 f"{type(self).__name__} did not converge in max_iter={self.max_iter} "
-                f"iterations; it ends with {self._kept}. {self._advice}",
-                ConvergenceWarning,
-                stacklevel=4 + deeper,
+                f"iterations; it ends with {self._kept}. {self._advice}"
             )

@@ -2,35 +2,18 @@
 
 from __future__ import annotations
 
-import math
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
-from polyceptron.data.blocks import BLOCK_ROWS, OrderedSum, rows_of_blocks
+from polyceptron.data.training import check_total
 from polyceptron.utils.checks import as_count, as_floats
 from polyceptron.utils.types import Floats
-
-_LARGEST_TOTAL = 1e303
-"""Sums of weights times scores stay below the largest number, about 1.8e308."""
-
-
-def check_whole(name: str, value: Any, low: int = 1) -> int:
-    return as_count(value, name, low)
-
-
-def check_real(name: str, value: Any, *, positive: bool = False) -> float:
-    asked = "positive" if positive else "at least 0"
-    real = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
-    if not real or not math.isfinite(value) or value < 0 or (positive and value == 0):
-        raise ValueError(f"{name} must be a finite number, {asked}, got {value!r}")
-    return float(value)
 
 
 def check_seed(random_state: Any) -> np.random.RandomState:
@@ -43,7 +26,7 @@ def check_seed(random_state: Any) -> np.random.RandomState:
 
 def check_verbose(verbose: Any) -> None:
     if not isinstance(verbose, bool | np.bool_):
-        check_whole("verbose", verbose, 0)
+        as_count(verbose, "verbose", 0)
 
 
 def check_n_jobs(n_jobs: Any) -> None:
@@ -79,16 +62,19 @@ def check_init(init: Any, shape: tuple[int, int]) -> Floats | None:
     return array
 
 
-def check_two_classes(y: NDArray[Any]) -> NDArray[Any]:
-    """The two labels, sorted."""
-    if y.ndim != 1:
-        raise ValueError(f"the labels must be one-dimensional, got shape {y.shape}")
-    check_classification_targets(y)
-    classes = np.unique(y)
+def check_class_labels(labels: NDArray[Any]) -> None:
+    """Refuse labels that are no classes, such as fractions."""
+    if labels.ndim != 1:
+        raise ValueError(f"the labels must be one-dimensional, got shape {labels.shape}")
+    # Twice, as scikit-learn takes as many labels as rows for a regression.
+    check_classification_targets(np.tile(labels, 2))
+
+
+def check_two_classes(classes: NDArray[Any]) -> None:
+    """Refuse more and fewer labels than two."""
     if len(classes) > 2:
         raise ValueError(
-            "Only binary classification is supported. The type of the target is "
-            f"{type_of_target(y, input_name='y')}. "
+            "Only binary classification is supported. The type of the target is multiclass. "
             f"Found {len(classes)} classes; a polyhedron separates one class from one other: "
             "use sklearn.multiclass.OneVsRestClassifier for more"
         )
@@ -97,7 +83,6 @@ def check_two_classes(y: NDArray[Any]) -> NDArray[Any]:
             f"y must have rows of two classes, one inside and one outside; found only 1 class: "
             f"{classes.tolist()!r}"
         )
-    return classes
 
 
 def check_known_labels(y: NDArray[Any], classes: NDArray[Any]) -> None:
@@ -121,22 +106,14 @@ def check_inside(inside: Any, classes: NDArray[Any]) -> int:
     return found[0]
 
 
-def check_weights(
-    sample_weight: Any,
-    class_weight: Any,
-    X: Any,
-    y: NDArray[Any],
-    classes: NDArray[Any],
-    *,
-    stream: bool = False,
-) -> Floats:
-    """The weight of every row; empty where all rows weigh 1. In a stream a class may be away."""
-    if sample_weight is None and class_weight is None:
-        return np.empty(0)
-    if stream and sample_weight is not None and not np.any(sample_weight):
-        return np.zeros(X.shape[0])  # nothing to learn from these rows
+def check_sample_weight(sample_weight: Any, X: Any, *, some: bool = True) -> Floats | None:
+    """The weight of every row, of which ``some`` must be above zero; None where all weigh 1."""
+    if sample_weight is None:
+        return None
+    if not some and not np.any(sample_weight):
+        return np.zeros(X.shape[0])
     try:
-        weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        weight: Floats = _check_sample_weight(sample_weight, X, dtype=np.float64)
     except ValueError as error:
         message = str(error)
         raise ValueError(
@@ -145,62 +122,6 @@ def check_weights(
     if (weight < 0).any():
         row = int(np.argmax(weight < 0))
         raise ValueError(f"sample_weight must not be negative, got {weight[row]} in row {row}")
-    _check_total(weight)
-    if stream and isinstance(class_weight, str) and class_weight == "balanced":
-        raise ValueError(
-            "class_weight='balanced' needs all rows at once, so partial_fit cannot use it: "
-            "give a dict of label to weight"
-        )
-    if class_weight is not None:
-        codes = np.searchsorted(classes, y)
-        by_class = class_weights(class_weight, _class_totals(weight, codes, X), classes)
-        with np.errstate(over="ignore"):
-            weight = weight * by_class[codes]
-        _check_total(weight)
-    for label, name in [] if stream else zip(classes, classes.tolist(), strict=True):
-        if not weight[y == label].any():
-            raise ValueError(
-                f"sample_weight and class_weight leave class {name!r} without weight: "
-                "every row of it weighs zero"
-            )
-    return np.asarray(weight)
-
-
-def _check_total(weight: Floats) -> None:
     with np.errstate(over="ignore"):
-        total = float(weight.sum())
-    if not total <= _LARGEST_TOTAL:
-        raise ValueError(
-            f"sample_weight and class_weight must not add up to more than {_LARGEST_TOTAL:g}, "
-            f"got {total:g}: scale them down"
-        )
-
-
-def _class_totals(weight: Floats, codes: NDArray[Any], X: Any) -> Floats:
-    """The weight of each class, added block by block as wherever else the rows may be."""
-    rows = BLOCK_ROWS if sparse.issparse(X) else rows_of_blocks(X.shape[1])
-    n = int(codes.max()) + 1
-    total: OrderedSum[Floats] = OrderedSum()
-    for number, start in enumerate(range(0, len(codes), rows)):
-        here = slice(start, start + rows)
-        total.add(number, np.bincount(codes[here], weight[here], n).astype(float))
-    return total.result()
-
-
-def class_weights(class_weight: Any, totals: Floats, classes: NDArray[Any]) -> Floats:
-    """The weight of each class, from the parameter and the weight of its rows."""
-    if isinstance(class_weight, str) and class_weight == "balanced":
-        return np.asarray(totals.sum() / (len(classes) * np.maximum(totals, 1e-300)))
-    if not isinstance(class_weight, dict):
-        raise ValueError(
-            "class_weight must be None, 'balanced' or a dict of label to weight, "
-            f"got {class_weight!r}"
-        )
-    unknown = [label for label in class_weight if label not in classes.tolist()]
-    if unknown:
-        raise ValueError(
-            f"class_weight names the label {unknown[0]!r}, which is not in y; "
-            f"the labels are {classes.tolist()!r}"
-        )
-    values = [class_weight.get(label, 1.0) for label in classes.tolist()]
-    return np.array([check_real("class_weight", value) for value in values])
+        check_total(float(weight.sum()))
+    return weight

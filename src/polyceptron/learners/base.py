@@ -1,7 +1,11 @@
 """What a learner of one's own is made from: CONTRIBUTING.md shows how, in one file."""
 
-from polyceptron.learners._base import PolyhedralClassifier, ProbabilisticClassifier
-from polyceptron.learners._blocks import FitsBlocks
+from polyceptron.learners._base import (
+    FitsBlocks,
+    PolyhedralClassifier,
+    ProbabilisticClassifier,
+    RuleClassifier,
+)
 from polyceptron.learners._iterated import IteratedClassifier
 from polyceptron.learners.documents import Document, Documented
 from polyceptron.learners.registry import register
@@ -18,6 +22,7 @@ __all__ = [
     "PolyhedralClassifier",
     "ProbabilisticClassifier",
     "Rank",
+    "RuleClassifier",
     "Step",
     "Stopping",
     "gradient",

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import math
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from polyceptron import kernels
 from polyceptron.data.blocks import Blocks
-from polyceptron.learners._base import Problem
-from polyceptron.learners._blocks import FitsBlocks
+from polyceptron.data.training import TrainingData
+from polyceptron.learners._base import FitsBlocks
 from polyceptron.learners._iterated import IteratedClassifier
-from polyceptron.learners._parameters import check_flag, check_real, check_whole
+from polyceptron.learners._parameters import check_flag
 from polyceptron.optim import criterion, solver
-from polyceptron.optim.checkpoint import Record
+from polyceptron.optim.checkpoint import StateArrays
 from polyceptron.optim.planes import Gradient, Planes
 from polyceptron.optim.pruning import Pruning
+from polyceptron.utils.checks import as_count, as_real
 
 _TOO_SOON = 50
 """Iterations before which a run does not settle: the first ones shake too much to judge by."""
@@ -37,6 +39,7 @@ class BatchState(NamedTuple):
     tail: tuple[Planes, ...]
 
 
+@dataclass(eq=False, repr=False)
 class BatchPolyceptron(IteratedClassifier, FitsBlocks):
     """Learn a polyhedron by gradient descent on the Polyceptron criterion.
 
@@ -136,48 +139,26 @@ class BatchPolyceptron(IteratedClassifier, FitsBlocks):
     True
     """
 
-    def __init__(
-        self,
-        n_hyperplanes: int = 3,
-        *,
-        step_size: float = 0.5,
-        tol: float | None = None,
-        max_iter: int = 1000,
-        n_iter_no_change: int = 10,
-        inner_steps: int = 1,
-        margin: float = 20.0,
-        average: bool = True,
-        init: Any = "random",
-        n_init: int = 3,
-        standardize: bool = True,
-        inside: Any = None,
-        class_weight: Any = None,
-        warm_start: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        prune: bool | str = "auto",
-        verbose: int = 0,
-        checkpoint: Any = None,
-    ) -> None:
-        self.n_hyperplanes = n_hyperplanes
-        self.step_size = step_size
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_iter_no_change = n_iter_no_change
-        self.inner_steps = inner_steps
-        self.margin = margin
-        self.average = average
-        self.init = init
-        self.n_init = n_init
-        self.standardize = standardize
-        self.inside = inside
-        self.class_weight = class_weight
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.prune = prune
-        self.verbose = verbose
-        self.checkpoint = checkpoint
+    n_hyperplanes: int = 3
+    _: KW_ONLY
+    step_size: float = 0.5
+    tol: float | None = None
+    max_iter: int = 1000
+    n_iter_no_change: int = 10
+    inner_steps: int = 1
+    margin: float = 20.0
+    average: bool = True
+    init: Any = "random"
+    n_init: int = 3
+    standardize: bool = True
+    inside: Any = None
+    class_weight: Any = None
+    warm_start: bool = False
+    random_state: Any = None
+    n_jobs: int | None = None
+    prune: bool | str = "auto"
+    verbose: int = 0
+    checkpoint: Any = None
 
     @property
     def _advice(self) -> str:
@@ -188,12 +169,12 @@ class BatchPolyceptron(IteratedClassifier, FitsBlocks):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_real("step_size", self.step_size, positive=True)
+        as_real(self.step_size, "step_size", positive=True)
         if self.tol is not None:
-            check_real("tol", self.tol)
-        check_whole("n_iter_no_change", self.n_iter_no_change)
-        check_whole("inner_steps", self.inner_steps)
-        check_real("margin", self.margin)
+            as_real(self.tol, "tol")
+        as_count(self.n_iter_no_change, "n_iter_no_change")
+        as_count(self.inner_steps, "inner_steps")
+        as_real(self.margin, "margin")
         check_flag("average", self.average)
         check_flag("prune", self.prune, "auto")
 
@@ -201,10 +182,10 @@ class BatchPolyceptron(IteratedClassifier, FitsBlocks):
         patience = self.n_iter_no_change if self.tol is None else None
         return solver.Stopping(self.max_iter, patience, at_least=_TOO_SOON)
 
-    def _start(self, problem: Problem, seed: int) -> BatchState:
-        planes = self._first_planes(problem, seed)
-        pruning = Pruning(problem.data, self.prune)
-        return BatchState(planes, problem.coordinates.bias_unit, pruning, math.inf, math.inf, ())
+    def _start(self, training: TrainingData, seed: int) -> BatchState:
+        planes = self._first_planes(training, seed)
+        pruning = Pruning(training.data, self.prune)
+        return BatchState(planes, training.coordinates.bias_unit, pruning, math.inf, math.inf, ())
 
     def _step(self, data: Blocks, state: BatchState) -> solver.Step[BatchState]:
         planes, unit, pruning, _, fewest, tail = state
@@ -247,12 +228,12 @@ class BatchPolyceptron(IteratedClassifier, FitsBlocks):
                 moved = moved.descend(there, float(self.step_size), unit)
         return moved
 
-    def _pack(self, state: BatchState) -> Record:
+    def _pack(self, state: BatchState) -> StateArrays:
         W, b = zip(*(planes.arrays() for planes in (state.planes, *state.tail)), strict=True)
         numbers = [state.unit, state.mistakes, state.fewest]
         return {"W": np.array(W), "b": np.array(b), "numbers": np.array(numbers)}
 
-    def _unpack(self, data: Blocks, record: Record) -> BatchState:
+    def _unpack(self, data: Blocks, record: StateArrays) -> BatchState:
         planes, *tail = map(Planes.of, record["W"], record["b"])
         unit, mistakes, fewest = record["numbers"].tolist()
         return BatchState(planes, unit, Pruning(data, self.prune), mistakes, fewest, tuple(tail))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
@@ -11,16 +12,15 @@ from numpy.typing import NDArray
 from polyceptron import kernels
 from polyceptron.data.blocks import Blocks
 from polyceptron.data.scaling import Coordinates
+from polyceptron.data.training import TrainingData
 from polyceptron.data.visits import visits
-from polyceptron.learners._base import Problem
-from polyceptron.learners._blocks import FitsBlocks
+from polyceptron.learners._base import FitsBlocks
 from polyceptron.learners._iterated import IteratedClassifier, RunFitted
 from polyceptron.learners._parameters import (
+    check_class_labels,
     check_flag,
-    check_real,
     check_seed,
     check_two_classes,
-    check_whole,
 )
 from polyceptron.learners.documents import (
     FITTED,
@@ -32,9 +32,10 @@ from polyceptron.learners.documents import (
     vector,
 )
 from polyceptron.optim import solver
-from polyceptron.optim.checkpoint import Record
+from polyceptron.optim.checkpoint import StateArrays
 from polyceptron.optim.planes import Planes
 from polyceptron.rule import Rule
+from polyceptron.utils.checks import as_count, as_real
 from polyceptron.utils.types import Floats
 
 
@@ -82,6 +83,7 @@ class StreamFitted(RunFitted):
     stream: Stream
 
 
+@dataclass(eq=False, repr=False)
 class OnlinePolyceptron(IteratedClassifier, FitsBlocks):
     """Learn a polyhedron row by row, as the perceptron does.
 
@@ -185,46 +187,25 @@ class OnlinePolyceptron(IteratedClassifier, FitsBlocks):
     10
     """
 
-    def __init__(
-        self,
-        n_hyperplanes: int = 3,
-        *,
-        step_size: float = 1.0,
-        max_iter: int = 300,
-        n_iter_no_change: int = 50,
-        margin: float = 0.0,
-        shuffle: bool = True,
-        average: bool = False,
-        pocket: bool | str = "auto",
-        init: Any = "random",
-        n_init: int = 3,
-        standardize: bool = False,
-        inside: Any = None,
-        class_weight: Any = None,
-        warm_start: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        checkpoint: Any = None,
-    ) -> None:
-        self.n_hyperplanes = n_hyperplanes
-        self.step_size = step_size
-        self.max_iter = max_iter
-        self.n_iter_no_change = n_iter_no_change
-        self.margin = margin
-        self.shuffle = shuffle
-        self.average = average
-        self.pocket = pocket
-        self.init = init
-        self.n_init = n_init
-        self.standardize = standardize
-        self.inside = inside
-        self.class_weight = class_weight
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.checkpoint = checkpoint
+    n_hyperplanes: int = 3
+    _: KW_ONLY
+    step_size: float = 1.0
+    max_iter: int = 300
+    n_iter_no_change: int = 50
+    margin: float = 0.0
+    shuffle: bool = True
+    average: bool = False
+    pocket: bool | str = "auto"
+    init: Any = "random"
+    n_init: int = 3
+    standardize: bool = False
+    inside: Any = None
+    class_weight: Any = None
+    warm_start: bool = False
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int = 0
+    checkpoint: Any = None
 
     @property
     def _advice(self) -> str:
@@ -252,11 +233,10 @@ class OnlinePolyceptron(IteratedClassifier, FitsBlocks):
         self._check_parameters()
         with self._all_or_nothing():
             first = not hasattr(self, "polyhedron_")
-            labels = self._stream_classes(classes, first)
-            problem = self._problem(X, y, sample_weight, classes=labels, fresh=first)
+            training = self._continued(X, y, sample_weight, self._stream_classes(classes, first))
             if first:
                 (seed,) = self._seeds(check_seed(self.random_state))[:1]
-                self._state, self.n_iter_ = self._start(problem, seed), 0
+                self._state, self.n_iter_ = self._start(training, seed), 0
             elif self.n_hyperplanes != self._state.planes.K:
                 raise ValueError(
                     f"n_hyperplanes={self.n_hyperplanes}, but partial_fit goes on with "
@@ -264,12 +244,30 @@ class OnlinePolyceptron(IteratedClassifier, FitsBlocks):
                 )
             if self.average != bool(len(self._state.U)):
                 self._state = self._with_new_mean(self._state)
-            self._state, measures = self._pass(problem.arrays, self._state, shuffle=False)
-            self._publish(problem, self._state.answer)
+            self._state, measures = self._pass(training.data, self._state, shuffle=False)
+            self._publish(training, self._state.answer)
             self.n_iter_ += 1
             self.converged_ = measures["updates"] == 0
             self.history_ = {name: np.array([value]) for name, value in measures.items()}
         return self
+
+    def _continued(self, X: Any, y: Any, sample_weight: Any, labels: Any) -> TrainingData:
+        """These rows as the next of a stream: labels and coordinates are those of before."""
+        first = not hasattr(self, "polyhedron_")
+        source = self._source(X, y, sample_weight, classes=labels, reset=first)
+        inside = self._choose_inside(labels)
+        if first and source.n_samples == 0:
+            raise ValueError("sample_weight and class_weight leave the first call no row")
+        if not first and inside != self._inside:
+            raise ValueError(f"inside={self.inside!r} is not the class inside so far")
+        return TrainingData.continued(
+            source,
+            inside=inside,
+            coordinates=None if first else self._coordinates,
+            scaling=self._choose_coordinates,
+            class_weight=self.class_weight,
+            n_jobs=self.n_jobs,
+        )
 
     def _stream_classes(self, classes: Any, first: bool) -> NDArray[Any]:
         if classes is None:
@@ -279,7 +277,9 @@ class OnlinePolyceptron(IteratedClassifier, FitsBlocks):
                 )
             known: NDArray[Any] = self.classes_
             return known
-        given = check_two_classes(np.asarray(classes))
+        check_class_labels(np.asarray(classes))
+        given = np.unique(classes)
+        check_two_classes(given)
         if not first and not np.array_equal(given, self.classes_):
             raise ValueError(
                 f"classes={given.tolist()!r} is not the same as on the first call of "
@@ -289,9 +289,9 @@ class OnlinePolyceptron(IteratedClassifier, FitsBlocks):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_real("step_size", self.step_size, positive=True)
-        check_whole("n_iter_no_change", self.n_iter_no_change)
-        check_real("margin", self.margin)
+        as_real(self.step_size, "step_size", positive=True)
+        as_count(self.n_iter_no_change, "n_iter_no_change")
+        as_real(self.margin, "margin")
         check_flag("shuffle", self.shuffle)
         check_flag("average", self.average)
         check_flag("pocket", self.pocket, "auto")
@@ -299,10 +299,10 @@ class OnlinePolyceptron(IteratedClassifier, FitsBlocks):
     def _stopping(self) -> solver.Stopping:
         return solver.Stopping(self.max_iter, self.n_iter_no_change)
 
-    def _start(self, problem: Problem, seed: int) -> OnlineState:
-        planes = self._first_planes(problem, seed)
+    def _start(self, training: TrainingData, seed: int) -> OnlineState:
+        planes = self._first_planes(training, seed)
         none = np.empty((0, 0)), np.empty(0)
-        state = OnlineState(planes, planes, problem.coordinates.bias_unit, seed, 0, 0, *none)
+        state = OnlineState(planes, planes, training.coordinates.bias_unit, seed, 0, 0, *none)
         return self._with_new_mean(state)
 
     def _with_new_mean(self, state: OnlineState) -> OnlineState:
@@ -356,13 +356,13 @@ class OnlinePolyceptron(IteratedClassifier, FitsBlocks):
         state = state._replace(answer=state.average() if len(U) else planes)
         return state, {"mistakes": float(mistakes), "updates": float(updates)}
 
-    def _pack(self, state: OnlineState) -> Record:
+    def _pack(self, state: OnlineState) -> StateArrays:
         W, b = zip(state.planes.arrays(), state.answer.arrays(), strict=True)
         whole = np.array([state.seed, state.n_passes, state.n_seen], np.int64)
         arrays = {"W": np.array(W), "b": np.array(b), "unit": np.array(state.unit)}
         return arrays | {"whole": whole, "U": state.U, "u": state.u}
 
-    def _unpack(self, data: Blocks, record: Record) -> OnlineState:
+    def _unpack(self, data: Blocks, record: StateArrays) -> OnlineState:
         del data
         planes, answer = map(Planes.of, record["W"], record["b"])
         unit, (seed, n_passes, n_seen) = float(record["unit"]), record["whole"].tolist()

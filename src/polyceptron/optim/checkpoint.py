@@ -7,6 +7,7 @@ refused for others.
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import os
@@ -14,6 +15,7 @@ import time
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -21,12 +23,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from polyceptron import kernels
 from polyceptron.data.blocks import Block, Blocks
 from polyceptron.utils.atomic import write_bytes
 from polyceptron.utils.checks import as_count
 
-Record: TypeAlias = dict[str, NDArray[Any]]
+StateArrays: TypeAlias = dict[str, NDArray[Any]]
 """Arrays by name."""
 
 _FORMAT = 1
@@ -109,7 +110,7 @@ def as_checkpoint(value: Any) -> Checkpoint | None:
     raise ValueError(f"checkpoint must be None, a path or a Checkpoint, got {value!r}")
 
 
-class Journal:
+class FitJournal:
     """Named records of one fit, in memory and now and then on disk.
 
     Parameters
@@ -120,10 +121,13 @@ class Journal:
         What the fit depends on.
     """
 
+    _prefix = ""
+    """What the names of records begin with, in the journal of a part."""
+
     def __init__(self, checkpoint: Checkpoint | None, identity: Mapping[str, str]) -> None:
         self._checkpoint = checkpoint
         self._identity = dict(identity)
-        self._records: dict[str, Record] = {}
+        self._records: dict[str, StateArrays] = {}
         self._begun = self._written = time.monotonic()
         self._steps = 0
         if checkpoint is not None:
@@ -140,20 +144,21 @@ class Journal:
         """Whether there is a file at all."""
         return self._checkpoint is not None
 
-    def get(self, name: str) -> Record | None:
+    def get(self, name: str) -> StateArrays | None:
         """A record of before, if there is one."""
-        return self._records.get(name)
+        return self._records.get(self._prefix + name)
 
     def put(self, name: str, record: Mapping[str, Any]) -> None:
         """Keep a record; it is written when it is time to."""
         if self._checkpoint is not None:
-            self._records[name] = {key: np.asarray(value) for key, value in record.items()}
+            arrays = {key: np.asarray(value) for key, value in record.items()}
+            self._records[self._prefix + name] = arrays
             if self._is_time():
                 self.write()
 
     def drop(self, name: str) -> None:
         """Forget a record."""
-        self._records.pop(name, None)
+        self._records.pop(self._prefix + name, None)
 
     def step(self) -> bool:
         """Count an iteration; whether it is time to write."""
@@ -200,12 +205,14 @@ class Journal:
         self.put(name, {str(place): array for place, array in enumerate(arrays)})
         return arrays
 
-    def part(self, name: str) -> Journal:
+    def part(self, name: str) -> FitJournal:
         """The journal of a part of the fit: the same file, names of its own."""
-        return _Part(self, name)
+        part = copy(self)  # which shares the records
+        part._prefix = f"{self._prefix}{name}: "
+        return part
 
     @contextmanager
-    def at_a_stop(self, name: str, record: Callable[[], Record | None]) -> Iterator[None]:
+    def at_a_stop(self, name: str, record: Callable[[], StateArrays | None]) -> Iterator[None]:
         """Write down a last record if what is done here is stopped: by Ctrl-C, or by an error."""
         try:
             yield
@@ -233,7 +240,7 @@ class Journal:
 
     # --- the file -----------------------------------------------------------------------
 
-    def _read(self) -> dict[str, Record]:
+    def _read(self) -> dict[str, StateArrays]:
         try:
             with np.load(io.BytesIO(self._path.read_bytes()), allow_pickle=False) as file:
                 head = json.loads(file[_HEAD].tobytes())
@@ -256,41 +263,15 @@ class Journal:
                     f"{self._path}: a checkpoint of another fit: {name} was {then}, is {now}; "
                     "remove it to begin anew"
                 )
-        records: dict[str, Record] = {}
+        records: dict[str, StateArrays] = {}
         for name, array in arrays.items():
             record, _, key = name.rpartition(_BETWEEN)
             records.setdefault(record, {})[key] = array
         return records
 
 
-NO_JOURNAL = Journal(None, {})
+NO_JOURNAL = FitJournal(None, {})
 """Keeps nothing."""
-
-
-class _Part(Journal):
-    """Records of a journal whose names begin alike."""
-
-    def __init__(self, whole: Journal, name: str) -> None:
-        self._whole, self._start = whole, f"{name}: "
-        self._checkpoint = whole._checkpoint
-
-    def get(self, name: str) -> Record | None:
-        return self._whole.get(self._start + name)
-
-    def put(self, name: str, record: Mapping[str, Any]) -> None:
-        self._whole.put(self._start + name, record)
-
-    def drop(self, name: str) -> None:
-        self._whole.drop(self._start + name)
-
-    def step(self) -> bool:
-        return self._whole.step()
-
-    def write(self) -> None:
-        self._whole.write()
-
-    def finish(self) -> None:
-        pass  # the whole is not finished
 
 
 def described(value: Any) -> str:
@@ -301,12 +282,13 @@ def described(value: Any) -> str:
     return repr(value.tolist() if isinstance(value, np.ndarray) else value)
 
 
-def digest_of(array: NDArray[Any]) -> str:
+def digest_of(*arrays: NDArray[Any]) -> str:
     """A number in hex that tells arrays apart."""
-    return f"{int(kernels.digest(_words(array), np.uint64(0))):016x}"
-
-
-# --- what data is told apart by ----------------------------------------------------------
+    digest = hashlib.blake2b(digest_size=8)
+    for array in arrays:
+        digest.update(f"{array.dtype} {array.shape} ".encode())
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()
 
 
 class Digest(int):
@@ -326,20 +308,20 @@ class DigestOf:
             data, indices, indptr = block.X
             rows = slice(int(indptr[0]), int(indptr[-1]))
             parts = data[rows], indices[rows], indptr - indptr[0]
-        state = np.uint64(block.number)
-        for part in (*parts, block.y, block.weight):
-            state = kernels.digest(_words(part), state ^ np.uint64(part.size))
-        return Digest(int(state))
-
-
-def _words(array: NDArray[Any]) -> NDArray[np.uint64]:
-    flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-    whole = len(flat) - len(flat) % 8
-    if whole < len(flat):
-        flat = np.concatenate([flat, np.zeros(8 - len(flat) % 8, np.uint8)])
-    return flat.view(np.uint64)
+        return Digest(digest_of(np.array(block.number), *parts, block.y, block.weight), 16)
 
 
 def fingerprint(data: Blocks) -> str:
     """A number in hex that tells rows apart, the same wherever they are."""
     return f"{int(data.reduce(DigestOf())):016x}"
+
+
+def with_name(name: str, record: StateArrays) -> StateArrays:
+    """A record as a part of another, its keys with a name before them."""
+    return {f"{name}.{key}": value for key, value in record.items()}
+
+
+def named_part(name: str, record: StateArrays) -> StateArrays:
+    """The part of a record that has this name."""
+    start = f"{name}."
+    return {key[len(start) :]: value for key, value in record.items() if key.startswith(start)}

@@ -27,7 +27,7 @@ class GradientOf:
 
     def __call__(self, block: Block) -> Gradient:
         panel, bias, K = self.planes
-        part = Gradient.zero(K, self.n_features)
+        part = Gradient.zero(K, self.n_features, 4)
         keys = _UNPRUNED if self.pruning is None else self.pruning.of(block)
         kernels.batch_block(
             block.X, block.y, block.weight, panel, bias, self.margin,
@@ -39,7 +39,11 @@ class GradientOf:
 def gradient(
     data: Blocks, planes: Planes, margin: float, pruning: Pruning | None = None
 ) -> Gradient:
-    """Gradient, criterion and mistakes of all rows at these hyperplanes."""
+    """Gradient of all rows at these hyperplanes.
+
+    Its totals are the criterion, the weights of the mistakes and of the rows that count, and the
+    number of rows that were looked at.
+    """
     pruned = pruning if pruning is not None and pruning.aim(data, planes) else None
     total = data.reduce(GradientOf(planes, margin, data.n_features, pruned))
     if pruned is not None:
@@ -85,7 +89,7 @@ class GradientInSets:
 
     def __call__(self, block: Block) -> Gradient:
         panel, bias, K = self.planes
-        part = Gradient.zero(K, self.n_features)
+        part = Gradient.zero(K, self.n_features, 4)
         kernels.frozen_block(
             block.X, block.y, block.weight, panel, bias, self.margin,
             self.sets.of(block), part.G, part.g,

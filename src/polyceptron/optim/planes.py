@@ -22,6 +22,11 @@ class Planes(NamedTuple):
     def of(cls, W: Floats, b: Floats) -> Planes:
         return cls(*kernels.to_panels(W, b), W.shape[0])
 
+    @classmethod
+    def of_rows(cls, theta: Floats) -> Planes:
+        """Those of rows [w_k, b_k]."""
+        return cls.of(theta[:, :-1].copy(), theta[:, -1].copy())
+
     def arrays(self) -> tuple[Floats, Floats]:
         """W (K, d) and b (K,)."""
         return kernels.from_panels(self.panel, self.bias, self.K)
@@ -39,12 +44,11 @@ class Planes(NamedTuple):
 
 @dataclass(slots=True)
 class Gradient:
-    """The criterion's gradient and counts over some rows, at given hyperplanes.
+    """Which way to move hyperplanes for some rows, and what these add up to besides.
 
-    ``G[k], g[k]`` is the sum of y_n [x_n, 1] over the rows of S_k with
-    y_n h(x_n) <= margin: minus the gradient of the criterion with respect to
-    [w_k, b_k]. ``totals`` has the criterion, the weights of the
-    mistakes and of the rows that count, and the number of rows that were looked at.
+    ``G[k], g[k]`` is a sum over rows of multiples of [x_n, 1]: minus the gradient of what is
+    minimised, or that of what is maximised, with respect to [w_k, b_k]. ``totals`` are sums that
+    come with it, such as the criterion and mistakes.
     """
 
     G: Floats
@@ -52,8 +56,8 @@ class Gradient:
     totals: Floats
 
     @classmethod
-    def zero(cls, K: int, d: int) -> Gradient:
-        return cls(np.zeros((K, d)), np.zeros(K), np.zeros(4))
+    def zero(cls, K: int, d: int, n_totals: int) -> Gradient:
+        return cls(np.zeros((K, d)), np.zeros(K), np.zeros(n_totals))
 
     def __add__(self, other: Gradient) -> Gradient:
         return Gradient(self.G + other.G, self.g + other.g, self.totals + other.totals)

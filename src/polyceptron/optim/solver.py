@@ -1,21 +1,22 @@
-"""The only iteration loop: restarts, stopping, the best so far, history, progress.
+"""The only iteration loop: restarts, stopping, the best so far, history, callbacks.
 
 A learner says where to start and what one step is; it never loops itself. A step
-makes a new state and leaves the old one, but for caches that change no result.
+makes a new state and leaves the old one, but for caches that change no result. Whoever wants
+to see the steps, to show progress or to draw them, gives a `Callback`.
 """
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
 from polyceptron.data.blocks import Blocks
-from polyceptron.optim.checkpoint import NO_JOURNAL, Journal, Record
+from polyceptron.optim.checkpoint import NO_JOURNAL, FitJournal, StateArrays, named_part, with_name
 from polyceptron.optim.criterion import gradient
 from polyceptron.optim.planes import Planes
 from polyceptron.utils.types import Floats
@@ -64,16 +65,50 @@ class Step(NamedTuple, Generic[State]):
     finished: bool
 
 
-class Learner(Protocol[State]):
+class IterativeLearner(Protocol[State]):
     """What the loop needs of a learner."""
 
     def _step(self, data: Blocks, state: State) -> Step[State]: ...
     def _rank(self, data: Blocks, state: State) -> Rank: ...
     def _conclude(self, data: Blocks, best: State, last: State) -> State: ...
-    def _pack(self, state: State) -> Record | None: ...
-    def _unpack(self, data: Blocks, record: Record) -> State: ...
-    def _pack_end(self, state: State) -> Record | None: ...
-    def _unpack_end(self, data: Blocks, record: Record) -> State: ...
+    def _pack(self, state: State) -> StateArrays | None: ...
+    def _unpack(self, data: Blocks, record: StateArrays) -> State: ...
+    def _pack_end(self, state: State) -> StateArrays | None: ...
+    def _unpack_end(self, data: Blocks, record: StateArrays) -> State: ...
+
+
+class Callback:
+    """Sees every step of every run; a subclass does something with what it sees.
+
+    States are those of the learner; its ``_answer`` makes hyperplanes of them.
+    """
+
+    def on_step(self, run: int, iteration: int, state: Any, measures: dict[str, float]) -> None:
+        """A step was taken, from 1 on, and led to this state."""
+
+    def on_end(self, run: int, iteration: int, measures: dict[str, float], why: str) -> None:
+        """A run is "finished", "settled" or "stopped" after so many steps."""
+
+
+class PrintedProgress(Callback):
+    """Lines on stdout at most once a second, for long work."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._next = time.monotonic() + 1.0
+
+    def on_step(self, run: int, iteration: int, state: Any, measures: dict[str, float]) -> None:
+        del state
+        if time.monotonic() >= self._next:
+            self._next = time.monotonic() + 1.0
+            self._say(f"start {run + 1}, iteration {iteration}", measures)
+
+    def on_end(self, run: int, iteration: int, measures: dict[str, float], why: str) -> None:
+        self._say(f"start {run + 1} {why} after {iteration} iterations", measures)
+
+    def _say(self, what: str, measures: dict[str, float]) -> None:
+        numbers = ", ".join(f"{name} {value:.6g}" for name, value in measures.items())
+        print(f"{self._name}: {what}: {numbers}", file=sys.stdout, flush=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,31 +142,26 @@ class Run(Generic[State]):
     converged: bool
     totals: dict[str, float] = field(default_factory=dict)
 
+    def pack(self, learner: IterativeLearner[State]) -> StateArrays | None:
+        """The run as arrays, if the learner can pack its end."""
+        state = learner._pack_end(self.state)
+        if state is None:
+            return None
+        facts = np.array([*self.rank, self.n_iter, self.converged], float)
+        return with_name("state", state) | with_name("history", self.history) | {"facts": facts}
 
-class Progress:
-    """Lines on stdout at most once a second, for long work; silent unless verbose."""
-
-    def __init__(self, verbose: int, name: str) -> None:
-        self._verbose = verbose
-        self._name = name
-        self._next = time.monotonic() + 1.0
-
-    def step(self, start: int, n_iter: int, measures: dict[str, float]) -> None:
-        if self._verbose and time.monotonic() >= self._next:
-            self._next = time.monotonic() + 1.0
-            self._say(f"start {start + 1}, iteration {n_iter}", measures)
-
-    def run(self, start: int, n_iter: int, measures: dict[str, float], why: str) -> None:
-        if self._verbose:
-            self._say(f"start {start + 1} {why} after {n_iter} iterations", measures)
-
-    def _say(self, what: str, measures: dict[str, float]) -> None:
-        numbers = ", ".join(f"{name} {value:.6g}" for name, value in measures.items())
-        print(f"{self._name}: {what}: {numbers}", file=sys.stdout, flush=True)
+    @classmethod
+    def unpack(
+        cls, learner: IterativeLearner[State], data: Blocks, record: StateArrays
+    ) -> Run[State]:
+        mistakes, value, n_iter, converged = record["facts"].tolist()
+        state = learner._unpack_end(data, named_part("state", record))
+        history = named_part("history", record)
+        return cls(state, Rank(mistakes, value), history, int(n_iter), bool(converged))
 
 
 @dataclass(slots=True)
-class Course(Generic[State]):
+class RunState(Generic[State]):
     """Where a run stands before its next step.
 
     ``fewest`` is the least number of mistakes so far, and ``since`` how many steps ago;
@@ -146,153 +176,102 @@ class Course(Generic[State]):
     since: int = 0
     n_whole: int = 0
 
-    def whole(self, learner: Learner[State]) -> Record | None:
-        """Arrays to go on from, unless a step is half taken."""
-        return self.pack(learner) if self.rows and self.n_whole == len(self.rows) else None
+    def take(self, step: Step[State]) -> None:
+        """Take note of a step, but for where it leads."""
+        self.rows.append(step.measures)
+        better = step.rank is None or self.best_rank is None or step.rank < self.best_rank
+        if self.best is None or better:
+            self.best, self.best_rank = step.state, step.rank
+        if step.rank is not None:
+            fewer = step.rank.mistakes < self.fewest
+            self.fewest = step.rank.mistakes if fewer else self.fewest
+            self.since = 0 if fewer else self.since + 1
 
-    def pack(self, learner: Learner[State]) -> Record | None:
-        """Arrays to go on from; None if the learner cannot go on in the middle of a run."""
-        state = learner._pack(self.state)
-        best = None if self.best is None else learner._pack(self.best)
+    def history(self) -> dict[str, Floats]:
+        return {name: np.array([row[name] for row in self.rows]) for name in self.rows[0]}
+
+    def pack(self, learner: IterativeLearner[State]) -> StateArrays | None:
+        """Arrays to go on from; None in the middle of a step, or where the learner has none."""
+        if not self.rows or self.n_whole != len(self.rows) or self.best is None:
+            return None
+        state, best = learner._pack(self.state), learner._pack(self.best)
         if state is None or best is None:
             return None
         rank = () if self.best_rank is None else self.best_rank
         since = np.array([self.fewest, float(self.since)])
         more = {"best_rank": np.array(rank, float), "since": since}
-        return (
-            _named("state", state)
-            | _named("best", best)
-            | _named("history", _columns(self.rows))
-            | more
-        )
+        history = with_name("history", self.history())
+        return with_name("state", state) | with_name("best", best) | history | more
 
     @classmethod
-    def unpack(cls, learner: Learner[State], data: Blocks, record: Record) -> Course[State]:
+    def unpack(
+        cls, learner: IterativeLearner[State], data: Blocks, record: StateArrays
+    ) -> RunState[State]:
         rank, (fewest, since) = record["best_rank"].tolist(), record["since"].tolist()
+        columns = named_part("history", record)
+        lists = zip(*(column.tolist() for column in columns.values()), strict=True)
         return cls(
-            learner._unpack(data, _of("state", record)),
-            _unpacked_rows(record),
-            learner._unpack(data, _of("best", record)),
+            learner._unpack(data, named_part("state", record)),
+            [dict(zip(columns, row, strict=True)) for row in lists],
+            learner._unpack(data, named_part("best", record)),
             Rank(*rank) if rank else None,
             fewest,
             int(since),
         )
 
 
-def _named(name: str, record: Record) -> Record:
-    return {f"{name}.{key}": value for key, value in record.items()}
-
-
-def _of(name: str, record: Record) -> Record:
-    start = f"{name}."
-    return {key[len(start) :]: value for key, value in record.items() if key.startswith(start)}
-
-
-def _columns(rows: list[dict[str, float]]) -> dict[str, Floats]:
-    return {name: np.array([row[name] for row in rows]) for name in rows[0]}
-
-
-def _unpacked_rows(record: Record) -> list[dict[str, float]]:
-    columns = _of("history", record)
-    lists = zip(*(column.tolist() for column in columns.values()), strict=True)
-    return [dict(zip(columns, row, strict=True)) for row in lists]
-
-
 def run_once(
-    learner: Learner[State],
+    learner: IterativeLearner[State],
     data: Blocks,
     state: State,
     stopping: Stopping,
-    progress: Progress,
-    start: int = 0,
-    journal: Journal = NO_JOURNAL,
+    callbacks: Sequence[Callback] = (),
+    number: int = 0,
+    journal: FitJournal = NO_JOURNAL,
     name: str = "",
 ) -> Run[State]:
     """Step until finished, settled or out of iterations.
 
     A finished run gives its last state, any other what the learner concludes from the best
-    state and the last.
+    state and the last. ``number`` is what callbacks know the run by, ``name`` the journal.
     """
     saved = journal.get(name)
-    course = Course(state, []) if saved is None else Course.unpack(learner, data, saved)
-
-    def last() -> Record | None:
-        return course.whole(learner) if len(course.rows) < stopping.max_iter else None
-
-    with journal.at_a_stop(name, last):
-        return _run_on(learner, data, course, stopping, progress, start, journal, name)
-
-
-def _run_on(
-    learner: Learner[State],
-    data: Blocks,
-    course: Course[State],
-    stopping: Stopping,
-    progress: Progress,
-    start: int,
-    journal: Journal,
-    name: str,
-) -> Run[State]:
-    rows = course.rows
+    at = RunState(state, []) if saved is None else RunState.unpack(learner, data, saved)
     why = "stopped"
-    while len(rows) < stopping.max_iter:
-        step = learner._step(data, course.state)
-        rows.append(step.measures)
-        progress.step(start, len(rows), step.measures)
-        better = step.rank is None or course.best_rank is None or step.rank < course.best_rank
-        if course.best is None or better:
-            course.best, course.best_rank = step.state, step.rank
-        if step.finished:
-            why = "finished"
-            break
-        if step.rank is not None:
-            fewer = step.rank.mistakes < course.fewest
-            course.fewest = step.rank.mistakes if fewer else course.fewest
-            course.since = 0 if fewer else course.since + 1
-        if stopping.settled(len(rows), course.since):
-            why = "settled"
-            break
-        course.state = step.following
-        course.n_whole = len(rows)
-        if journal.step() and len(rows) < stopping.max_iter:
-            packed = course.pack(learner)
-            if packed is not None:
-                journal.put(name, packed)
-    assert course.best is not None
-    state = step.state if step.finished else learner._conclude(data, course.best, step.state)
-    progress.run(start, len(rows), rows[-1], why)
-    history = _columns(rows)
-    rank = learner._rank(data, state)
+
+    def packed() -> StateArrays | None:
+        return at.pack(learner) if len(at.rows) < stopping.max_iter else None
+
+    with journal.at_a_stop(name, packed):
+        while len(at.rows) < stopping.max_iter:
+            step = learner._step(data, at.state)
+            at.take(step)
+            n_iter = len(at.rows)
+            reached = step.state if step.finished else step.following
+            for callback in callbacks:
+                callback.on_step(number, n_iter, reached, step.measures)
+            if step.finished or stopping.settled(n_iter, at.since):
+                why = "finished" if step.finished else "settled"
+                break
+            at.state, at.n_whole = step.following, n_iter
+            if journal.step() and (record := packed()) is not None:
+                journal.put(name, record)
+        assert at.best is not None
+        state = step.state if step.finished else learner._conclude(data, at.best, step.state)
+        for callback in callbacks:
+            callback.on_end(number, len(at.rows), at.rows[-1], why)
+        rank = learner._rank(data, state)
     journal.drop(name)
-    return Run(state, rank, history, len(rows), why != "stopped")
-
-
-def _packed_run(learner: Learner[State], run: Run[State]) -> Record | None:
-    state = learner._pack_end(run.state)
-    if state is None:
-        return None
-    facts = np.array([*run.rank, run.n_iter, run.converged], float)
-    return _named("state", state) | _named("history", run.history) | {"facts": facts}
-
-
-def _unpacked_run(learner: Learner[State], data: Blocks, record: Record) -> Run[State]:
-    mistakes, value, n_iter, converged = record["facts"].tolist()
-    return Run(
-        learner._unpack_end(data, _of("state", record)),
-        Rank(mistakes, value),
-        _of("history", record),
-        int(n_iter),
-        bool(converged),
-    )
+    return Run(state, rank, at.history(), len(at.rows), why != "stopped")
 
 
 def run(
-    learner: Learner[State],
+    learner: IterativeLearner[State],
     data: Blocks,
     starts: Iterable[State],
     stopping: Stopping,
-    progress: Progress,
-    journal: Journal = NO_JOURNAL,
+    callbacks: Sequence[Callback] = (),
+    journal: FitJournal = NO_JOURNAL,
     name: str = "run",
 ) -> Run[State]:
     """Best of several starts; ties go to the earlier one.
@@ -305,10 +284,10 @@ def run(
         ended, now = f"{name}, start {number}", f"{name}, start {number}, now"
         saved = journal.get(ended)
         if saved is not None:
-            found = _unpacked_run(learner, data, saved)
+            found: Run[State] = Run.unpack(learner, data, saved)
         else:
-            found = run_once(learner, data, start, stopping, progress, number, journal, now)
-            packed = _packed_run(learner, found) if journal.is_kept else None
+            found = run_once(learner, data, start, stopping, callbacks, number, journal, now)
+            packed = found.pack(learner) if journal.is_kept else None
             if packed is not None:
                 journal.put(ended, packed)
         for measure, values in found.history.items():

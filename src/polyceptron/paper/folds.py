@@ -7,19 +7,22 @@ import warnings
 import zlib
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
+import msgspec
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.pipeline import Pipeline
+from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
+from polyceptron import OC1
 from polyceptron.paper.protocol import Protocol, load_protocol
 
 
-class Task(NamedTuple):
+class FoldTask(NamedTuple):
     """One fit to measure."""
 
     dataset: str
@@ -28,20 +31,41 @@ class Task(NamedTuple):
     fold: int
 
 
-def plan(protocol: Protocol, datasets: list[str], methods: list[str], n: int) -> list[Task]:
+class FoldResult(msgspec.Struct, frozen=True):
+    """What a fit gave: of ``rows`` test rows so many are ``right``."""
+
+    dataset: str
+    method: str
+    repetition: int
+    fold: int
+    seed: int
+    right: int
+    rows: Annotated[int, msgspec.Meta(ge=1)]
+    seconds: float
+    tuning_seconds: float
+    hyperplanes: int | None
+    at: str = ""
+    parameters: dict[str, Any] = {}
+
+    def __post_init__(self) -> None:
+        protocol = load_protocol()
+        protocol.choose("datasets", [self.dataset])
+        protocol.choose("methods", [self.method])
+
+    @property
+    def task(self) -> FoldTask:
+        return FoldTask(self.dataset, self.method, self.repetition, self.fold)
+
+
+def plan(protocol: Protocol, datasets: list[str], methods: list[str], n: int) -> list[FoldTask]:
     """All tasks of n repetitions: whole repetitions first, and all methods on one fold."""
     return [
-        Task(dataset, method, repetition, fold)
+        FoldTask(dataset, method, repetition, fold)
         for repetition in range(n)
         for fold in range(protocol.folds)
         for dataset in datasets
         for method in methods
     ]
-
-
-def task_of(record: dict[str, Any]) -> Task:
-    """The task that a record is the result of."""
-    return Task(*(record[name] for name in Task._fields))
 
 
 def seed_of(seed: int, *names: str | int) -> int:
@@ -63,7 +87,7 @@ def repetition_of(seed: int, dataset: str, repetition: int) -> tuple[Any, list[A
 _warm: set[tuple[str, str]] = set()
 
 
-def measure(task: Task, seed: int) -> dict[str, Any]:
+def measure(task: FoldTask, seed: int) -> FoldResult:
     """Tune on the training rows where there is a grid, fit on them, and count on the test rows."""
     protocol = load_protocol()
     method, dataset = protocol.methods[task.method], protocol.datasets[task.dataset]
@@ -88,32 +112,27 @@ def measure(task: Task, seed: int) -> dict[str, Any]:
         model.fit(X[train], y[train])
         fitted = time.perf_counter()
         right = int((model.predict(X[test]) == y[test]).sum())
-    return {
-        **task._asdict(),
-        "seed": own,
-        "right": right,
-        "rows": len(test),
-        "seconds": fitted - tuned,
-        "tuning_seconds": tuned - started,
-        "hyperplanes": hyperplanes_of(model),
-        "at": datetime.now(UTC).isoformat(timespec="seconds"),
-        "parameters": {
-            **method.given(dataset),
-            **{name.rpartition("__")[2]: value for name, value in chosen.items()},
-        },
-    }
+    found = {name.rpartition("__")[2]: value for name, value in chosen.items()}
+    return FoldResult(
+        *task,
+        seed=own,
+        right=right,
+        rows=len(test),
+        seconds=fitted - tuned,
+        tuning_seconds=tuned - started,
+        hyperplanes=hyperplanes_of(model),
+        at=datetime.now(UTC).isoformat(timespec="seconds"),
+        parameters=method.given(dataset) | found,
+    )
 
 
 def hyperplanes_of(model: Any) -> int | None:
     """How many hyperplanes decide; None where that has no meaning, as for a kernel."""
     if isinstance(model, Pipeline):
         model = model[-1]
-    if hasattr(model, "n_hyperplanes_"):
+    if isinstance(model, OC1):
         return int(model.n_hyperplanes_)
-    if hasattr(model, "polyhedron_"):
-        return int(model.polyhedron_.n_faces)
-    if hasattr(model, "tree_"):
-        return int(model.tree_.node_count - model.get_n_leaves())
-    if hasattr(model, "coef_"):
-        return int(np.atleast_2d(model.coef_).shape[0])
-    return None
+    if isinstance(model, DecisionTreeClassifier):
+        return int(model.get_n_leaves()) - 1
+    coef = getattr(model, "coef_", None)
+    return None if coef is None else len(np.atleast_2d(coef))

@@ -13,19 +13,19 @@ from typing import Any, TypeVar
 
 from joblib import Parallel, delayed
 
-Result = TypeVar("Result")
+Answer = TypeVar("Answer")
 
 
 def in_processes(
-    function: Callable[..., Result], arguments: Iterable[tuple[Any, ...]], jobs: int
-) -> Iterator[Result]:
+    function: Callable[..., Answer], arguments: Iterable[tuple[Any, ...]], jobs: int
+) -> Iterator[Answer]:
     """Results as they come, in any order; of one job in this process."""
     if jobs == 1:
         yield from (function(*given) for given in arguments)
         return
     pool = Parallel(jobs, return_as="generator_unordered", batch_size=1, pre_dispatch="2*n_jobs")
     with _interrupts_ignored():  # which processes started here inherit
-        results = pool(delayed(_work)(function, given) for given in arguments)
+        results = pool(delayed(_work)(os.getpid(), function, given) for given in arguments)
     yield from results
 
 
@@ -42,8 +42,8 @@ def _interrupts_ignored() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _work(function: Callable[..., Result], given: tuple[Any, ...]) -> Result:
-    _end_with(os.getppid())
+def _work(parent: int, function: Callable[..., Answer], given: tuple[Any, ...]) -> Answer:
+    _end_with(parent)
     return function(*given)
 
 

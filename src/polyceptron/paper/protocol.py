@@ -5,23 +5,22 @@ from __future__ import annotations
 import hashlib
 import json
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import import_module
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
+import msgspec
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from polyceptron import datasets
 
 _DRAWN = {"dataset1": datasets.make_dataset1, "dataset2": datasets.make_dataset2}
-_STORED = {
-    "ionosphere": datasets.load_ionosphere,
-    "breast-cancer": datasets.load_breast_cancer,
-}
+_STORED = {"ionosphere": datasets.load_ionosphere, "breast-cancer": datasets.load_breast_cancer}
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,7 @@ class Printed:
     accuracy: float
     spread: float
     seconds: float
-    hyperplanes: float
+    hyperplanes: int | float
 
 
 @dataclass(frozen=True)
@@ -59,8 +58,8 @@ class Method:
     title: str
     short: str
     estimator: str
-    parameters: Mapping[str, Any]
-    grid: Mapping[str, list[Any]]
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    grid: Mapping[str, list[Any]] = field(default_factory=dict)
     printed: str | None = None
     scale: bool = False
 
@@ -68,11 +67,10 @@ class Method:
         """A new estimator for this set, one thread."""
         module, _, name = self.estimator.rpartition(".")
         make = getattr(import_module(module), name)
-        given = self.given(dataset)
         known = make().get_params()
         always = {"random_state": seed} | ({"n_jobs": 1} if module == "polyceptron" else {})
-        given |= {name: value for name, value in always.items() if name in known}
-        model = make(**given)
+        given = {name: value for name, value in always.items() if name in known}
+        model = make(**self.given(dataset), **given)
         return make_pipeline(StandardScaler(), model) if self.scale else model
 
     def given(self, dataset: Dataset) -> dict[str, Any]:
@@ -91,7 +89,11 @@ class Method:
 
 @dataclass(frozen=True)
 class Protocol:
-    """The whole experiment. ``digest`` changes with whatever decides a number."""
+    """The whole experiment. ``digest`` changes with whatever decides a number.
+
+    ``reasons`` say by method and set why ours may be below the printed figure, where we think
+    we know.
+    """
 
     folds: int
     repetitions: int
@@ -102,10 +104,6 @@ class Protocol:
     methods: Mapping[str, Method]
     reasons: Mapping[str, Mapping[str, str]]
     digest: str
-
-    def reason(self, method: str, dataset: str) -> str | None:
-        """Why ours may be below the printed figure, where we think we know."""
-        return self.reasons.get(method, {}).get(dataset)
 
     def choose(self, what: str, keys: Iterable[str] | None) -> list[str]:
         """The keys of ``datasets`` or ``methods`` asked for, in the order of the file."""
@@ -122,13 +120,9 @@ def load_protocol() -> Protocol:
     """The experiment of paper.toml."""
     raw = tomllib.loads(files("polyceptron.paper").joinpath("paper.toml").read_text("utf-8"))
     digest = _digest(raw)
-    sets, methods = {}, {}
-    for key, given in raw.pop("datasets").items():
-        printed = {name: Printed(**cell) for name, cell in given.pop("printed").items()}
-        sets[key] = Dataset(key=key, printed=printed, **given)
-    for key, given in raw.pop("methods").items():
-        methods[key] = Method(key=key, **{"parameters": {}, "grid": {}, **given})
-    return Protocol(datasets=sets, methods=methods, digest=digest, **raw)
+    for part in ("datasets", "methods"):
+        raw[part] = {key: {"key": key, **given} for key, given in raw[part].items()}
+    return msgspec.convert({**raw, "digest": digest}, Protocol)
 
 
 _SAYS_NOTHING_OF_NUMBERS = {
@@ -151,17 +145,9 @@ def _digest(raw: Any) -> str:
 @lru_cache(maxsize=1)
 def source_digest() -> str:
     """Of the code that results come from: all of the package but what only shows them."""
-    package = files("polyceptron")
-    digest = hashlib.sha256()
-    for name, content in sorted(_sources(package)):
-        digest.update(f"{name}\n".encode() + content)
+    root, digest = Path(str(files("polyceptron"))), hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        name = path.relative_to(root)
+        if name.parts[0] not in ("cli", "plots", "paper"):
+            digest.update(f"{name.as_posix()}\n".encode() + path.read_bytes())
     return digest.hexdigest()
-
-
-def _sources(folder: Any, prefix: str = "") -> Iterator[tuple[str, bytes]]:
-    for entry in folder.iterdir():
-        name = f"{prefix}{entry.name}"
-        if entry.is_dir() and name not in ("cli", "plots", "experiments", "__pycache__"):
-            yield from _sources(entry, f"{name}/")
-        elif entry.name.endswith(".py"):
-            yield name, entry.read_bytes()

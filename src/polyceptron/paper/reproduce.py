@@ -1,34 +1,31 @@
-"""Measure the paper's table again, fold by fold, so that a run can be stopped and resumed."""
+"""The paper's Table 1 measured again, fold by fold, so that a run can be stopped and resumed."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from polyceptron.paper.folds import measure, plan, task_of
-from polyceptron.paper.journal import Journal, JournalError, read_journal, versions
+from polyceptron.paper.folds import FoldResult, measure, plan
 from polyceptron.paper.processes import in_processes
 from polyceptron.paper.protocol import Protocol, load_protocol, source_digest
-from polyceptron.paper.table import Table, tabulate, to_csv, to_latex
+from polyceptron.paper.results_log import (
+    ResultsLog,
+    ResultsLogError,
+    package_versions,
+    read_results,
+)
+from polyceptron.paper.table import ResultTable, tabulate
 from polyceptron.utils.atomic import write_text
 
-FOLDS = "folds.jsonl"
+FOLDS_FILE = "folds.jsonl"
+PACKAGES = ("polyceptron", "numpy", "scipy", "scikit-learn", "numba", "highspy")
 _KIND = "polyceptron reproduce"
 _MOST_REPETITIONS = 1000
-_PACKAGES = ("polyceptron", "numpy", "scipy", "scikit-learn", "numba", "highspy")
-
-Report = Callable[[int, int], None]
-"""Called with how many results are there and how many there will be."""
 
 
-def environment() -> dict[str, str]:
-    """Versions that the results depend on."""
-    return versions(_PACKAGES)
-
-
-def header(protocol: Protocol, seed: int) -> dict[str, Any]:
+def folds_header(protocol: Protocol, seed: int) -> dict[str, Any]:
     """What results must have in common to be put into one table."""
     return {
         "kind": _KIND,
@@ -36,11 +33,11 @@ def header(protocol: Protocol, seed: int) -> dict[str, Any]:
         "seed": seed,
         "protocol": protocol.digest,
         "source": source_digest(),
-        "versions": environment(),
+        "versions": package_versions(PACKAGES),
     }
 
 
-def reproduce(
+def measure_table(
     out: str | os.PathLike[str],
     *,
     datasets: Sequence[str] | None = None,
@@ -50,8 +47,8 @@ def reproduce(
     jobs: int = 1,
     resume: bool = False,
     overwrite: bool = False,
-    report: Report | None = None,
-) -> Table:
+    progress: Callable[[int, int], None] | None = None,
+) -> ResultTable:
     """Measure what is not yet in ``out``, and write the table.
 
     Every result is appended to ``folds.jsonl`` as soon as it is there. The same seed gives
@@ -70,12 +67,12 @@ def reproduce(
         Processes. Each fit has one thread.
     resume, overwrite : bool
         What to do with results that are in ``out`` already; with neither it is an error.
-    report : callable or None
-        Called with (done, all) at the start and after each result.
+    progress : callable or None
+        Called as ``progress(done, total)`` at the start and after each result.
 
     Returns
     -------
-    Table
+    ResultTable
         Of what was asked for.
     """
     protocol, folder = load_protocol(), Path(out)
@@ -85,53 +82,29 @@ def reproduce(
     if not 1 <= n <= _MOST_REPETITIONS:
         raise ValueError(f"repetitions must be 1 to {_MOST_REPETITIONS}; got {n}")
     tasks = plan(protocol, sets, chosen, n)
-    path = folder / FOLDS
-    with Journal(path, header(protocol, seed), resume=resume, overwrite=overwrite) as journal:
-        check_records(path, journal.records, protocol)
-        known = {task_of(record) for record in journal.records}
+    say = progress or (lambda _done, _total: None)
+    header = folds_header(protocol, seed)
+    with ResultsLog(
+        folder / FOLDS_FILE, header, FoldResult, resume=resume, overwrite=overwrite
+    ) as log:
+        known = {result.task for result in log.results}
         left = [task for task in tasks if task not in known]
-        done = len(tasks) - len(left)
-        if report:
-            report(done, len(tasks))
-        for record in in_processes(measure, [(task, seed) for task in left], jobs):
-            journal.append(record)
-            done += 1
-            if report:
-                report(done, len(tasks))
-        whole = tabulate(protocol, journal.records)
-        asked = set(tasks)
-        table = tabulate(protocol, (one for one in journal.records if task_of(one) in asked))
-    write_text(folder / "table1.csv", to_csv(whole))
-    write_text(folder / "table1.tex", to_latex(whole))
-    return table
+        say(len(tasks) - len(left), len(tasks))
+        arguments = [(task, seed) for task in left]
+        for done, result in enumerate(in_processes(measure, arguments, jobs), 1):
+            log.append(result)
+            say(len(tasks) - len(left) + done, len(tasks))
+        results = log.results
+    whole = tabulate(protocol, results)
+    write_text(folder / "table1.csv", whole.to_csv())
+    write_text(folder / "table1.tex", whole.to_latex())
+    asked = set(tasks)
+    return tabulate(protocol, (result for result in results if result.task in asked))
 
 
-def read_table(out: str | os.PathLike[str]) -> tuple[Table, dict[str, Any]]:
-    """The table of the results in a folder, all of them, and their header."""
-    path, protocol = Path(out) / FOLDS, load_protocol()
-    found, records = read_journal(path)
-    if found.get("kind") != _KIND:
-        raise JournalError(f"{path}, line 1: no header of results of `polyceptron reproduce`")
-    check_records(path, records, protocol)
-    return tabulate(protocol, records), found
-
-
-_FIELDS: dict[str, tuple[type, ...]] = {
-    "dataset": (str,), "method": (str,), "repetition": (int,), "fold": (int,), "right": (int,),
-    "rows": (int,), "seconds": (int, float), "tuning_seconds": (int, float),
-    "hyperplanes": (int, type(None)),
-}  # fmt: skip
-
-
-def check_records(path: Path, records: Iterable[dict[str, Any]], protocol: Protocol) -> None:
-    """Refuse a record that no table can be made of, with its line."""
-    for number, record in enumerate(records, 2):
-        for name, types in _FIELDS.items():
-            if not isinstance(record.get(name), types):
-                raise JournalError(f"{path}, line {number}: {name} is {record.get(name)!r}")
-        for name, known in (("dataset", protocol.datasets), ("method", protocol.methods)):
-            if record[name] not in known:
-                raise JournalError(
-                    f"{path}, line {number}: {name} {record[name]!r} is not one of "
-                    + ", ".join(known)
-                )
+def read_folds(path: str | os.PathLike[str]) -> tuple[ResultTable, dict[str, Any]]:
+    """The table of all results in a file of folds, and their header."""
+    header, results = read_results(path, FoldResult)
+    if header.get("kind") != _KIND:
+        raise ResultsLogError(f"{path}, line 1: no header of results of `polyceptron reproduce`")
+    return tabulate(load_protocol(), results), header

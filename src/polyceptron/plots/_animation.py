@@ -10,13 +10,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polyceptron.plots import _paint as paint
-from polyceptron.plots import _style as style
-from polyceptron.plots._arguments import Wanted, as_array, choose_plane, labels_of
-from polyceptron.plots._moments import Moment, moments_of
-from polyceptron.plots._plane import Plane, room_around
+from polyceptron.learners.trace import Frame, learning_frames
+from polyceptron.plots import style
+from polyceptron.plots._arguments import Wanted
+from polyceptron.plots._frame import checked
+from polyceptron.plots._plane import Plane
+from polyceptron.plots._polyhedron import PolyhedronDisplay
 from polyceptron.plots._save import save
-from polyceptron.plots._slice import cut
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.utils.checks import as_count
 from polyceptron.utils.types import Floats
@@ -28,7 +28,7 @@ _COLOURS = 32
 class AnimationDisplay:
     """Hyperplanes that move while a learner learns, in a plane.
 
-    Moments are closer at the beginning, where most happens. The same learner, rows and seed
+    Frames are closer at the beginning, where most happens. The same learner, rows and seed
     give the same frames.
 
     Make one by `from_learner` (which `from_estimator` is another name of) or `from_predictions`,
@@ -36,7 +36,7 @@ class AnimationDisplay:
 
     Parameters
     ----------
-    moments : list of Moment
+    frames : list of Frame
         ``(polyhedron, when)``, in order.
     X : ndarray of shape (n_samples, n_features)
     y : ndarray of shape (n_samples,)
@@ -52,14 +52,14 @@ class AnimationDisplay:
     >>> display = AnimationDisplay.from_learner(
     ...     OnlinePolyceptron(3, random_state=0), X, y, n_frames=5
     ... )
-    >>> [moment.when for moment in display.moments][:2]
+    >>> [frame.when for frame in display.frames][:2]
     ['at the start', 'after 1 row']
     """
 
     def __init__(
-        self, moments: list[Moment], X: Floats, y: NDArray[Any], *, plane: Plane, inside: Any
+        self, frames: list[Frame], X: Floats, y: NDArray[Any], *, plane: Plane, inside: Any
     ) -> None:
-        self.moments, self.X, self.y = moments, X, y
+        self.frames, self.X, self.y = frames, X, y
         self.plane, self.inside = plane, inside
 
     @classmethod
@@ -82,24 +82,19 @@ class AnimationDisplay:
         X : array-like or data frame of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
         n_frames : int, default=40
-            The most moments kept.
+            The most frames.
         plane, at
-            As in `PolyhedronDisplay`; the plane is chosen by the last moment.
-
-        Returns
-        -------
-        AnimationDisplay
+            As in `PolyhedronDisplay`; the plane is chosen by the last frame.
         """
-        most = as_count(n_frames, "n_frames", 2)
-        moments, inside = moments_of(learner, X, y, most)
-        return cls.from_predictions(moments, X, y, inside=inside, plane=plane, at=at)
+        frames, inside = learning_frames(learner, X, y, as_count(n_frames, "n_frames", 2))
+        return cls.from_predictions(frames, X, y, inside=inside, plane=plane, at=at)
 
     from_estimator = from_learner
 
     @classmethod
     def from_predictions(
         cls,
-        moments: Sequence[tuple[Polyhedron, str]],
+        frames: Sequence[tuple[Polyhedron, str]],
         X: Any,
         y: Any,
         *,
@@ -111,27 +106,23 @@ class AnimationDisplay:
 
         Parameters
         ----------
-        moments : sequence of (Polyhedron, str)
+        frames : sequence of (Polyhedron, str)
             The polyhedra in order, and when each was learned.
         X : array-like or data frame of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
         inside : label, default=None
             The label of the rows that should be inside; the greatest if None.
         plane, at
-            As in `PolyhedronDisplay`; the plane is chosen by the last moment.
-
-        Returns
-        -------
-        AnimationDisplay
+            As in `PolyhedronDisplay`; the plane is chosen by the last frame.
         """
-        known = [Moment(*moment) for moment in moments]
+        known = [Frame(*frame) for frame in frames]
         if not known:
-            raise ValueError("moments must have at least one polyhedron, got none")
-        last = known[-1].polyhedron
-        rows = as_array(X, last)
-        labels = labels_of(y, len(rows))
+            raise ValueError("frames must have at least one polyhedron, got none")
+        (rows, labels, _), chosen = checked([known[-1].polyhedron], X, y, None, plane, at)
+        if rows is None or labels is None:
+            raise ValueError("X and y must be given: an animation shows labelled rows")
         inside = np.unique(labels)[-1] if inside is None else inside
-        return cls(known, rows, labels, plane=choose_plane(plane, last, rows, at), inside=inside)
+        return cls(known, rows, labels, plane=chosen, inside=inside)
 
     def plot(self, frame: int = -1, *, ax: Any = None) -> Self:
         """Draw one frame.
@@ -139,21 +130,21 @@ class AnimationDisplay:
         Parameters
         ----------
         frame : int, default=-1
-            Which moment.
+            Which of the frames.
         ax : matplotlib Axes, default=None
-
-        Returns
-        -------
-        AnimationDisplay
         """
         if ax is None:
-            figure = style.new_figure((5.4, 4.4))
-            ax = figure.add_subplot()
-        self.ax_, self.figure_ = ax, style.whole_figure(ax)
-        self._draw_rows()
-        self._draw(frame)
+            ax = style.new_figure((5.4, 4.4)).add_subplot()
+        polyhedron, when = self.frames[frame]
+        drawn = PolyhedronDisplay(polyhedron, self.X, self.y, plane=self.plane, inside=self.inside)
+        drawn.plot(ax=ax, legend=False)
+        self.ax_, self.figure_, self.faces_ = ax, drawn.figure_, drawn.faces_
+        wrong = 0 if drawn.mistakes_ is None else len(drawn.mistakes_.get_offsets())
+        title = f"{when}: {wrong} of {len(self.X)} on the wrong side"
+        style.describe(ax, x=self.plane.labels[0], y=self.plane.labels[1], title=title)
         return self
 
+    @style.drawing()
     def to_gif(self, *, fps: float = 6.0, dpi: float = 80) -> bytes:
         """Return all frames as a GIF that runs on, and rests on the last frame.
 
@@ -162,94 +153,37 @@ class AnimationDisplay:
         fps : float, default=6
             Frames a second.
         dpi : float, default=80
-
-        Returns
-        -------
-        bytes
         """
         if not fps > 0:
             raise ValueError(f"fps must be positive, got {fps!r}")
         figure = style.new_figure((5.4, 4.4))
         figure.set_dpi(dpi)
-        self.ax_, self.figure_ = figure.add_subplot(), figure
-        self._draw_rows()
-        frames = []
-        for frame in range(len(self.moments)):
-            self._draw(frame)
-            with style.any_script():
-                figure.canvas.draw()
+        ax, images = figure.add_subplot(), []
+        for frame in range(len(self.frames)):
+            ax.clear()
+            self.plot(frame, ax=ax)
+            figure.canvas.draw()
             figure.set_layout_engine("none")  # once laid out, the axes rest where they are
-            frames.append(np.asarray(figure.canvas.buffer_rgba())[..., :3].copy())
-        pause = [round(1000 / fps)] * (len(frames) - 1) + [2000]
-        return _gif(frames, pause)
-
-    # --- the parts of a frame -----------------------------------------------------------
-
-    def _draw_rows(self) -> None:
-        ax = self.ax_
-        points = self.plane.of_rows(self.X)
-        if self.plane.is_line:
-            points = paint.in_lanes(points, self.y)
-            ax.set_yticks([])
-        limits = room_around(points)
-        ax.set(xlim=limits[0], ylim=limits[1])
-        ours = self.y == self.inside
-        size = 0.7 * paint.size_of(len(points))
-        paint.rows(ax, points[~ours], style.VERMILLION, "x", size=size)
-        paint.rows(ax, points[ours], style.BLUE, "o", size=size)
-        style.describe(ax, x=self.plane.labels[0], y=self.plane.labels[1])
-        style.quiet_frame(ax)
-        self._limits, self._moving = limits, list[Any]()
-
-    def _draw(self, frame: int) -> None:
-        """Replace what moves."""
-        for artist in self._moving:
-            artist.remove()
-        ax, (polyhedron, when) = self.ax_, self.moments[frame]
-        fixed = set(ax.get_children())
-        view = cut(self.plane.lines(polyhedron), self._limits)
-        paint.inside(ax, view)
-        self.faces_ = paint.faces(ax, view)
-        wrong = int((polyhedron.contains(self.X) != (self.y == self.inside)).sum())
-        ax.set_title(
-            f"{when}: {wrong} of {len(self.X)} on the wrong side",
-            fontsize=9, loc="left", color=style.INK, **style.PLAIN,
-        )  # fmt: skip
-        if self.figure_.get_layout_engine() is not None:  # it has not been laid out yet
-            with style.any_script():
-                self.figure_.draw_without_rendering()
-        paint.numbers(ax, view)
-        self._moving = [artist for artist in ax.get_children() if artist not in fixed]
+            images.append(np.asarray(figure.canvas.buffer_rgba())[..., :3].copy())
+        return _gif(images, [round(1000 / fps)] * (len(images) - 1) + [2000])
 
 
 def animate(
-    learner: Any,
-    X: Any,
-    y: Any,
-    path: str | PathLike[str],
-    *,
-    n_frames: int = 40,
-    plane: Wanted = None,
-    at: ArrayLike | int | None = None,
+    learner: Any, X: Any, y: Any, path: str | PathLike[str], **how: Any
 ) -> AnimationDisplay:
     """Write a GIF of hyperplanes that move while a learner learns.
 
     Parameters
     ----------
-    learner : BatchPolyceptron, OnlinePolyceptron, SPLA1, SPLA2 or PCSLP
-        It is left as it is.
-    X : array-like or data frame of shape (n_samples, n_features)
-    y : array-like of shape (n_samples,)
+    learner, X, y, **how
+        As in `AnimationDisplay.from_learner`: `n_frames`, `plane`, `at`.
     path : str or path
         Of the file, which ends in .gif; it is replaced in one step.
-    n_frames : int, default=40
-    plane, at
-        As in `PolyhedronDisplay`.
 
     Returns
     -------
     AnimationDisplay
-        With the moments shown.
+        With the frames shown.
 
     Examples
     --------
@@ -259,12 +193,9 @@ def animate(
     >>> X, y, _ = make_polyhedron(200, 2, 4, random_state=0)
     >>> _ = animate(OnlinePolyceptron(4), X, y, "learning.gif")  # doctest: +SKIP
     """
-    display = AnimationDisplay.from_learner(learner, X, y, n_frames=n_frames, plane=plane, at=at)
+    display = AnimationDisplay.from_learner(learner, X, y, **how)
     save(display, path)
     return display
-
-
-# --- the file ---------------------------------------------------------------------------
 
 
 def _gif(frames: list[NDArray[np.uint8]], pause: list[int]) -> bytes:
@@ -272,26 +203,18 @@ def _gif(frames: list[NDArray[np.uint8]], pause: list[int]) -> bytes:
     from PIL import Image
 
     sample = np.concatenate(frames[:: max(1, len(frames) // 4)])
-    palette = Image.fromarray(sample).quantize(_COLOURS, dither=Image.Dither.NONE).getpalette()
-    colours = np.array(palette, np.int64).reshape(-1, 3)[:_COLOURS]
-    colours[colours.sum(axis=1).argmax()] = 255  # paper, before it was mixed with its neighbours
-    images = []
-    for frame in frames:
-        image = Image.fromarray(_nearest(frame, colours), mode="P")
-        image.putpalette(colours.astype(np.uint8).tobytes())
-        images.append(image)
+    found = Image.fromarray(sample).quantize(_COLOURS, dither=Image.Dither.NONE).getpalette()
+    colours = np.array(found, np.uint8).reshape(-1, 3)[:_COLOURS]
+    colours[colours.min(axis=1) > 250] = 255  # paper, before it was mixed with its neighbours
+    palette = Image.new("P", (1, 1))
+    palette.putpalette(colours.tobytes())
+    first, *others = (
+        Image.fromarray(frame).quantize(palette=palette, dither=Image.Dither.NONE)
+        for frame in frames
+    )
     out = io.BytesIO()
-    images[0].save(
-        out, format="GIF", save_all=True, append_images=images[1:], duration=pause, loop=0,
+    first.save(
+        out, format="GIF", save_all=True, append_images=others, duration=pause, loop=0,
         optimize=False,
     )  # fmt: skip
     return out.getvalue()
-
-
-def _nearest(frame: NDArray[np.uint8], colours: NDArray[np.int64]) -> NDArray[np.uint8]:
-    """Return the nearest of the colours for each pixel; Pillow's own search is approximate."""
-    packed: NDArray[np.int64] = frame.astype(np.int64) @ np.array([65536, 256, 1])
-    found, place = np.unique(packed, return_inverse=True)
-    rgb = np.stack([found >> 16, found >> 8 & 255, found & 255], axis=1)
-    nearest = ((rgb[:, None, :] - colours) ** 2).sum(axis=2).argmin(axis=1)
-    return np.asarray(nearest[place].reshape(packed.shape), dtype=np.uint8)

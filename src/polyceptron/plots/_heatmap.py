@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polyceptron.plots import _style as style
+from polyceptron.plots import style
 from polyceptron.plots._arguments import as_array
-from polyceptron.plots._names import shorten, steady
-from polyceptron.plots._plane import MINUS, names_of, standard
+from polyceptron.plots._plane import all_faces, names_of, standard
+from polyceptron.plots.style import MINUS, shorten
 from polyceptron.polyhedron import Polyhedron
+from polyceptron.rule import as_rule
 from polyceptron.utils.checks import as_count
 from polyceptron.utils.types import Floats
 
@@ -81,30 +82,23 @@ class FaceHeatmapDisplay:
         self.faces = [str(k) for k in range(len(weights))] if faces is None else list(faces)
 
     @classmethod
-    def from_estimator(
-        cls, estimator: Any, X: Any = None, *, max_features: int = 30, ax: Any = None
-    ) -> Self:
+    def from_estimator(cls, estimator: Any, X: Any = None, **how: Any) -> Self:
         """Draw the faces that a fitted learner has learned.
 
         Parameters
         ----------
-        estimator : fitted learner
-            With `polyhedron_`, or with `polyhedra_` of several classes.
-        X : array-like or data frame of shape (n_samples, n_features), default=None
-        max_features : int, default=30
-        ax : matplotlib Axes, default=None
-            See `from_polyhedron`.
-
-        Returns
-        -------
-        FaceHeatmapDisplay
+        estimator : fitted learner or Rule
+            Of a tree, its tests are shown, each once.
+        X, **how
+            As in `from_polyhedron`: `max_features`, `ax`.
         """
-        from sklearn.utils.validation import check_is_fitted
-
-        check_is_fitted(estimator, ["polyhedron_", "polyhedra_"], all_or_any=any)
-        if hasattr(estimator, "polyhedron_"):
-            return cls.from_polyhedron(estimator.polyhedron_, X, max_features=max_features, ax=ax)
-        return cls.from_polyhedra(estimator.polyhedra_, X, max_features=max_features, ax=ax)
+        rule = as_rule(estimator, "estimator")
+        if not rule.is_partition:
+            return cls.from_polyhedra(rule.polyhedra, X, **how)
+        tests = all_faces([piece.polyhedron for piece in rule.pieces])
+        display = cls.from_polyhedron(tests, X, sides=("no", "yes"), **how)
+        display.ax_.set_xlabel("test of the tree")
+        return display
 
     @classmethod
     def from_polyhedron(
@@ -132,10 +126,6 @@ class FaceHeatmapDisplay:
             The most columns shown: those with the largest weights, in their order.
         ax : matplotlib Axes, default=None
             Where to draw; a new figure if None.
-
-        Returns
-        -------
-        FaceHeatmapDisplay
         """
         spread = np.ones(polyhedron.n_features)
         if X is not None:
@@ -153,36 +143,34 @@ class FaceHeatmapDisplay:
     @classmethod
     def from_polyhedra(
         cls,
-        polyhedra: dict[Any, Polyhedron],
+        polyhedra: Mapping[Any, Polyhedron | Sequence[Polyhedron]],
         X: Any = None,
-        *,
-        max_features: int = 30,
-        ax: Any = None,
+        **how: Any,
     ) -> Self:
-        """Draw the faces of the polyhedra of several classes, side by side.
+        """Draw the faces of the polyhedra of several classes, or of a union, side by side.
 
         Parameters
         ----------
-        polyhedra : dict of label to Polyhedron
-        X : array-like or data frame of shape (n_samples, n_features), default=None
-        max_features : int, default=30
-        ax : matplotlib Axes, default=None
-            See `from_polyhedron`.
-
-        Returns
-        -------
-        FaceHeatmapDisplay
+        polyhedra : mapping of label to a Polyhedron or a sequence of them
+        X, **how
+            As in `from_polyhedron`: `max_features`, `ax`.
         """
-        W = np.concatenate([p.W for p in polyhedra.values()])
-        b = np.concatenate([p.b for p in polyhedra.values()])
-        names = next(iter(polyhedra.values())).feature_names
-        faces = [
-            f"{shorten(label, 10)}\n{k}" for label, p in polyhedra.items() for k in range(p.n_faces)
-        ]
-        return cls.from_polyhedron(
-            Polyhedron(W, b, names), X, faces=faces, max_features=max_features, ax=ax
-        )
+        unions = [[p] if isinstance(p, Polyhedron) else list(p) for p in polyhedra.values()]
+        every = [p for union in unions for p in union]
+        if len(every) == 1:
+            return cls.from_polyhedron(every[0], X, **how)
+        faces, number = [], 1
+        for label, union in zip(polyhedra, unions, strict=True):
+            name = f"{shorten(label, 10)}\n" if len(unions) > 1 else ""
+            for p in union:
+                piece = f"{number}." if len(every) > len(unions) else ""
+                faces += [f"{name}{piece}{k}" for k in range(p.n_faces)]
+                number += 1
+        W, b = (np.concatenate(parts) for parts in zip(*((p.W, p.b) for p in every), strict=True))
+        together = Polyhedron(W, b, every[0].feature_names)
+        return cls.from_polyhedron(together, X, faces=faces, **how)
 
+    @style.drawing()
     def plot(self, *, max_features: int = 30, ax: Any = None) -> Self:
         """Draw.
 
@@ -190,10 +178,6 @@ class FaceHeatmapDisplay:
         ----------
         max_features : int, default=30
         ax : matplotlib Axes, default=None
-
-        Returns
-        -------
-        FaceHeatmapDisplay
         """
         self.columns_ = self._chosen(as_count(max_features, "max_features"))
         shown = self.weights[:, self.columns_].T
@@ -207,8 +191,7 @@ class FaceHeatmapDisplay:
             interpolation="nearest",
         )  # fmt: skip
         self._describe(m, K)
-        with style.any_script():
-            self.figure_.draw_without_rendering()  # what fits depends on the size of the cells
+        self.figure_.draw_without_rendering()  # what fits depends on the size of the cells
         box = ax.get_window_extent()
         cell = box.width / K * 72 / self.figure_.dpi, box.height / m * 72 / self.figure_.dpi
         self._turn(cell[0])
@@ -247,12 +230,12 @@ class FaceHeatmapDisplay:
         ax, d = self.ax_, len(self.names)
         every = max(1, K // 40 + 1)
         ax.set_xticks(range(0, K, every), self.faces[::every], **style.PLAIN)
-        ax.set_yticks(range(m), [steady(self.names[j]) for j in self.columns_], **style.PLAIN)
+        ax.set_yticks(range(m), [self.names[j] for j in self.columns_], **style.PLAIN)
         ax.set_xticks(np.arange(K + 1) - 0.5, minor=True)
         ax.set_yticks(np.arange(m + 1) - 0.5, minor=True)
         ax.grid(which="minor", color=style.PAPER, linewidth=1.5 if K <= 40 else 0.3)
-        style.no_frame(ax)
-        ax.tick_params(which="minor", length=0)
+        ax.spines[:].set_visible(False)
+        ax.tick_params(which="both", colors=style.INK, length=0)
         ax.set_xlabel("face")
         if m < d:
             ax.set_title(f"the {m} of {d} columns with the largest weights", fontsize=9, loc="left")

@@ -7,20 +7,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from polyceptron.plots._names import shorten
-from polyceptron.plots._style import (
-    BLUE,
-    INK,
-    RULE,
-    VERMILLION,
-    add_legend,
-    look,
-    new_axes,
-    quiet_frame,
-)
+from polyceptron.plots import style
 from polyceptron.utils.types import Floats
 
-_COLORS = {"mistakes": BLUE, "criterion": VERMILLION}
+_COLORS = {"mistakes": style.BLUE, "criterion": style.VERMILLION}
 
 
 class HistoryDisplay:
@@ -69,46 +59,28 @@ class HistoryDisplay:
         self.history, self.unit, self.name = history, unit, name
 
     @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        *,
-        measures: Sequence[str] | None = None,
-        name: str | None = None,
-        color: str | None = None,
-        ax: Any = None,
-    ) -> Self:
+    def from_estimator(cls, estimator: Any, *, name: str | None = None, **how: Any) -> Self:
         """Draw the history of a fitted learner.
 
         Parameters
         ----------
         estimator : fitted learner
             With `history_`.
-        measures : sequence of str, default=None
-            Entries of `history_`. If None, "mistakes", and in a new figure "criterion" too
-            where there is one.
         name : str, default=None
             A name for the curve; the class of the learner if None.
-        color : matplotlib colour, default=None
-        ax : matplotlib Axes or a sequence of them, default=None
-            Where to draw, one for each measure; a new figure if None.
-
-        Returns
-        -------
-        HistoryDisplay
+        **how
+            As in `plot`: `measures`, `color`, `ax`.
         """
-        return cls._of(estimator, name).plot(measures=measures, color=color, ax=ax)
+        return cls._of(estimator, name).plot(**how)
 
     @classmethod
     def from_predictions(
         cls,
         history: Mapping[str, Any],
         *,
-        measures: Sequence[str] | None = None,
         unit: str = "iteration",
         name: str | None = None,
-        color: str | None = None,
-        ax: Any = None,
+        **how: Any,
     ) -> Self:
         """Draw a history that is known already, without a learner.
 
@@ -116,18 +88,13 @@ class HistoryDisplay:
         ----------
         history : mapping of str to array-like of shape (n_iter,)
             Such as `history_` of a learner: "mistakes", perhaps "criterion".
-        measures : sequence of str, default=None
-            Entries of the history.
         unit : str, default="iteration"
             What is counted along the x-axis.
-        name, color, ax
-            As in `from_estimator`.
-
-        Returns
-        -------
-        HistoryDisplay
+        name : str, default=None
+        **how
+            As in `plot`: `measures`, `color`, `ax`.
         """
-        return cls(history, unit=unit, name=name).plot(measures=measures, color=color, ax=ax)
+        return cls(history, unit=unit, name=name).plot(**how)
 
     @classmethod
     def from_estimators(
@@ -152,18 +119,6 @@ class HistoryDisplay:
         -------
         list of HistoryDisplay
             One for each learner, in order. They share their figure.
-
-        Examples
-        --------
-        >>> import matplotlib
-        >>> matplotlib.use("Agg")
-        >>> from polyceptron import OnlinePolyceptron
-        >>> from polyceptron.datasets import make_dataset1
-        >>> X, y = make_dataset1(random_state=0, return_X_y=True)
-        >>> runs = {f"start {s}": OnlinePolyceptron(3, n_init=1, random_state=s) for s in (1, 2)}
-        >>> fitted = {name: run.fit(X, y) for name, run in runs.items()}
-        >>> [display.name for display in HistoryDisplay.from_estimators(fitted)]
-        ['start 1', 'start 2']
         """
         named = dict(estimators) if isinstance(estimators, Mapping) else _named(estimators)
         if not named:
@@ -174,19 +129,16 @@ class HistoryDisplay:
             measures = ["mistakes", "criterion"] if both else ["mistakes"]
         axes = ax
         if ax is None:
-            axes = new_axes(len(measures), figsize=(7.6, 1.6 + 2.0 * len(measures)))
+            axes = style.new_axes(len(measures), figsize=(7.6, 1.6 + 2.0 * len(measures)))
         for k, display in enumerate(displays):
-            one = look(k)
+            one = style.look(k)
             display.plot(measures=measures, color=one.colour, linestyle=one.dashes, ax=axes)
         first = displays[0]
         if len({display.unit for display in displays}) > 1:
             first.axes_[-1].set_xlabel("iteration or pass")
         handles = [display.lines_[measures[0]] for display in displays]
-        names = [shorten(display.name) for display in displays]
-        add_legend(
-            first.axes_[0], list(zip(handles, names, strict=True)), loc="upper left",
-            bbox_to_anchor=(1.02, 1.0), fontsize=9,
-        )  # fmt: skip
+        names = [style.shorten(display.name) for display in displays]
+        style.add_legend(first.axes_[0], list(zip(handles, names, strict=True)))
         return displays
 
     @classmethod
@@ -194,9 +146,10 @@ class HistoryDisplay:
         from sklearn.utils.validation import check_is_fitted
 
         check_is_fitted(estimator, "history_")
-        unit = "pass" if hasattr(estimator, "partial_fit") else "iteration"
+        unit = "pass" if "updates" in estimator.history_ else "iteration"
         return cls(estimator.history_, unit=unit, name=name or type(estimator).__name__)
 
+    @style.drawing()
     def plot(
         self,
         *,
@@ -210,25 +163,24 @@ class HistoryDisplay:
         Parameters
         ----------
         measures : sequence of str, default=None
+            Entries of the history. If None, "mistakes", and in a new figure "criterion" too
+            where there is one.
         color : matplotlib colour, default=None
         linestyle : matplotlib line style, default="solid"
         ax : matplotlib Axes or a sequence of them, default=None
-
-        Returns
-        -------
-        HistoryDisplay
+            Where to draw, one for each measure; a new figure if None.
         """
         given = None if ax is None else list(np.atleast_1d(np.asarray(ax, dtype=object)))
         chosen = self._measures(measures, 2 if given is None else len(given))
         if given is None:
-            given = new_axes(len(chosen), figsize=(6.4, 1.6 + 2.0 * len(chosen)))
+            given = style.new_axes(len(chosen), figsize=(6.4, 1.6 + 2.0 * len(chosen)))
         if len(given) != len(chosen):
             raise ValueError(f"ax has {len(given)} axes for {len(chosen)} measures: {chosen}")
         self.axes_, self.figure_ = given, given[0].figure
         self.lines_ = {}
         for measure, axes in zip(chosen, given, strict=True):
             self.lines_[measure] = self._curve(
-                axes, measure, color or _COLORS.get(measure, INK), linestyle
+                axes, measure, color or _COLORS.get(measure, style.INK), linestyle
             )
             if ax is None:
                 self._say_least(axes, measure)
@@ -258,9 +210,9 @@ class HistoryDisplay:
         )
         ax.set_ylabel(measure.replace("_", " "))
         ax.set_ylim(bottom=0, auto=True)  # auto: another curve may need more room
-        ax.grid(axis="y", color=RULE, linewidth=0.8)
+        ax.grid(axis="y", color=style.RULE, linewidth=0.8)
         ax.set_axisbelow(True)
-        quiet_frame(ax)
+        style.quiet_frame(ax)
         return line
 
     def _say_least(self, ax: Any, measure: str) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Hashable, Mapping
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polyceptron.plots import _style as style
+from polyceptron.plots import style
 from polyceptron.plots._slice import Slice
 from polyceptron.utils.types import Floats
+
+Key = TypeVar("Key", bound=Hashable)
 
 MARKERS = ("o", "x", "^", "+", "s", "v", "D", "1", "P", "2", "*", "<", "3", ">", "p", "4")
 _MANY = 2000
@@ -102,19 +105,25 @@ def faces(ax: Any, view: Slice) -> dict[int, Any]:
     return lines
 
 
-def numbers(ax: Any, view: Slice, *, coloured: bool = False) -> dict[int, Any]:
-    """Mark each visible face by its number, and an arrow that points inside.
+def numbers(
+    ax: Any, faces: Mapping[Key, tuple[Slice, int]], *, coloured: bool = False
+) -> dict[Key, Any]:
+    """Mark each visible face by its number, which is its key, and an arrow that points inside.
 
-    The figure must have been laid out: where numbers would cover each other is told in pixels.
     A number that finds no room at its line moves away from it.
     """
+    if ax.figure.figure.get_layout_engine() is not None:
+        # What numbers cover is told in pixels, so the axes must be as large as they will be.
+        ax.figure.figure.draw_without_rendering()
     box = ax.get_window_extent()
     point = ax.figure.dpi / 72
     taken: list[Floats] = []
     marks = {}
     # Faces that bound the inside choose their place first.
-    for k in sorted(range(len(view.lines)), key=lambda k: view.edge(k) is None):
-        segment = view.edge(k) if view.edge(k) is not None else view.chord(k)
+    for key in sorted(faces, key=lambda key: faces[key][0].edge(faces[key][1]) is None):
+        view, k = faces[key]
+        edge = view.edge(k)
+        segment = view.chord(k) if edge is None else edge
         if segment is None:
             continue
         # The gradient of the margin on the screen, where the axes have other lengths.
@@ -124,7 +133,8 @@ def numbers(ax: Any, view: Slice, *, coloured: bool = False) -> dict[int, Any]:
         seen = ax.transData.transform(places)
         place, away = _room(seen, arrow * point, taken, box)
         taken.append(seen[place] - away * point * arrow)
-        marks[k] = _mark(ax, k, places[place], arrow, away, coloured)
+        _arrow(ax, places[place], arrow, away)
+        marks[key] = bubble(ax, key, places[place], -away * arrow, coloured=coloured)
     return marks
 
 
@@ -144,30 +154,52 @@ def _room(seen: Floats, arrow: Floats, taken: list[Floats], box: Any) -> tuple[i
     return best
 
 
-def _mark(ax: Any, k: int, place: Floats, arrow: Floats, away: float, coloured: bool) -> Any:
+def _arrow(ax: Any, place: Floats, arrow: Floats, away: float) -> None:
+    thin = {"color": style.INK, "shrinkA": 0, "shrinkB": 0}
     if away > _AWAY[0]:
         ax.annotate(
             "", xy=place, xytext=tuple(-away * arrow), textcoords="offset points", zorder=5,
-            arrowprops={"arrowstyle": "-", "color": style.INK, "linewidth": 0.6, "shrinkA": 0,
-                        "shrinkB": 0},
+            arrowprops={"arrowstyle": "-", "linewidth": 0.6, **thin},
         )  # fmt: skip
     ax.annotate(
         "", xy=place, xytext=tuple(17 * arrow), textcoords="offset points", zorder=5,
-        arrowprops={"arrowstyle": "<|-,head_width=.22,head_length=.4", "color": style.INK,
-                    "shrinkA": 0, "shrinkB": 0},
+        arrowprops={"arrowstyle": "<|-,head_width=.22,head_length=.4", **thin},
     )  # fmt: skip
-    return bubble(ax, k, place, -away * arrow, coloured=coloured)
 
 
-def bubble(ax: Any, k: int, place: Floats, offset: Floats, *, coloured: bool) -> Any:
+def bubble(ax: Any, key: Any, place: Floats, offset: Floats, *, coloured: bool) -> Any:
     """Write the number of a face, some points away from a place."""
-    look = style.look(k)
-    fill, ink = (look.colour, look.ink) if coloured else (style.PAPER, style.INK)
+    look = style.look(key) if coloured else None
+    fill, ink = (look.colour, look.ink) if look else (style.PAPER, style.INK)
+    text = str(key)
     return ax.annotate(
-        str(k), xy=place, xytext=tuple(offset), textcoords="offset points", zorder=6,
-        ha="center", va="center", fontsize=9, color=ink,
+        text, xy=place, xytext=tuple(offset), textcoords="offset points", zorder=6,
+        ha="center", va="center", fontsize=9 if len(text) < 3 else 7.5, color=ink,
         bbox={"boxstyle": "circle,pad=0.22", "fc": fill, "ec": style.INK, "lw": 0.8},
     )  # fmt: skip
+
+
+def nothing() -> Any:
+    """Return what a line of the legend has that stands for nothing in the picture."""
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], linestyle="none")
+
+
+def number_in_legend(key: Any) -> Any:
+    """Return the number of a face, for the legend."""
+    from matplotlib.lines import Line2D
+
+    size = {"markersize": 7.0} if len(str(key)) < 3 else {"markersize": 13, "markeredgewidth": 0}
+    return Line2D([], [], marker=f"${key}$", color=style.INK, linestyle="none", **size)
+
+
+def sample_of_face(k: int) -> Any:
+    """Return a patch for the legend, in the look of face `k`."""
+    from matplotlib.patches import Patch
+
+    colour, hatch, _, _ = style.look(k)
+    return Patch(facecolor=colour, hatch=hatch, edgecolor=style.PAPER)
 
 
 def patch(ax: Any, corners: Floats, k: int) -> Any:

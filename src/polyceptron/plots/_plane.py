@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from polyceptron.plots._names import listed, short_names, shorten
 from polyceptron.plots._slice import Limits, corners_of, cut
+from polyceptron.plots.style import MINUS, short_names, shorten
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.utils.text import inequality
 from polyceptron.utils.types import Floats
 
-MINUS = "\N{MINUS SIGN}"
 _ORDINAL = ("first", "second")
 
 
@@ -74,7 +73,8 @@ def strongest(weights: Floats, names: list[str], most: int) -> str:
     """Return the columns with the largest weights, each with its sign."""
     order = np.argsort(-np.abs(weights), kind="stable")
     order = order[weights[order] != 0]
-    return listed([f"{'+' if weights[j] > 0 else MINUS} {names[j]}" for j in order], most)
+    signed = [f"{'+' if weights[j] > 0 else MINUS} {names[j]}" for j in order[:most]]
+    return ", ".join(signed) + (", …" if len(order) > most else "")
 
 
 def of_columns(columns: tuple[int, int], at: Floats, names: list[str]) -> Plane:
@@ -192,16 +192,18 @@ def _mixture(
     return through
 
 
-def telling_point(polyhedron: Polyhedron, through: Callable[[Floats], Plane], X: Floats) -> Floats:
+def telling_point(
+    polyhedra: Sequence[Polyhedron], through: Callable[[Floats], Plane], X: Floats
+) -> Floats:
     """Return the middle of the rows, or the row deepest inside where that shows no inside."""
     middle = middle_of(X)
     plane = through(middle)
-    view = cut(plane.lines(polyhedron), room_around(plane.of_rows(X)))
-    if len(view.polygon()) >= 3:
+    window = room_around(plane.of_rows(X))
+    if any(len(cut(plane.lines(p), window).polygon()) >= 3 for p in polyhedra):
         return middle
     _, spread = standard(X)
-    lengths = np.linalg.norm(polyhedron.W * spread, axis=1)
-    deepest: Floats = X[(polyhedron.margins(X) / lengths).min(axis=1).argmax()].copy()
+    depths = [(p.margins(X) / np.linalg.norm(p.W * spread, axis=1)).min(axis=1) for p in polyhedra]
+    deepest: Floats = X[np.max(depths, axis=0).argmax()].copy()
     return deepest
 
 
@@ -227,3 +229,15 @@ def names_of(polyhedron: Polyhedron, width: int = 24) -> list[str]:
     """Return what the columns are called in a picture."""
     names = polyhedron.feature_names or [f"x{j}" for j in range(polyhedron.n_features)]
     return short_names(names, width)
+
+
+def all_faces(polyhedra: Sequence[Polyhedron]) -> Polyhedron:
+    """Return the faces of several in one polyhedron, each only once."""
+    if len(polyhedra) == 1:
+        return polyhedra[0]
+    faces = np.concatenate([np.column_stack([p.W, p.b]) for p in polyhedra])
+    # A test of a tree is a face of its leaves on both sides.
+    first = np.sign(faces[np.arange(len(faces)), (faces != 0).argmax(axis=1)])
+    _, index = np.unique(faces * first[:, None], axis=0, return_index=True)
+    faces = faces[np.sort(index)]
+    return Polyhedron(faces[:, :-1], faces[:, -1], polyhedra[0].feature_names)

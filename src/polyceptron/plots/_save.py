@@ -10,14 +10,17 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from polyceptron.plots import _style as style
+from polyceptron.plots import style
 from polyceptron.utils import atomic
 
-FORMATS = ("png", "svg", "html")
+FORMATS = ("png", "svg", "pdf", "html")
 """What `save` writes, by the end of the file's name; animations are written as "gif"."""
 
-_BACKEND = "module://polyceptron.plots._canvas"
-
+# What changes from run to run, or names a program.
+_WITHOUT_DATE = {
+    "png": {"Software": None},
+    "pdf": {"Creator": None, "Producer": None, "CreationDate": None},
+}
 _PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -53,7 +56,7 @@ def save(
     picture : display, matplotlib Figure or AnimationDisplay
         Anything drawn by this package, or any figure.
     path : str or path
-        Its end says what is written: .png, .svg or .html; .gif for an animation.
+        Its end says what is written: .png, .svg, .pdf or .html; .gif for an animation.
     title : str, default="Polyceptron"
         Of an HTML page, and for those who do not see the picture.
     dpi : float, default=150
@@ -81,7 +84,7 @@ def save(
         atomic.write_bytes(target, picture.to_gif())
         return target
     if kind not in FORMATS:
-        raise ValueError(f"path must end in .png, .svg or .html, got {str(path)!r}")
+        raise ValueError(f"path must end in .png, .svg, .pdf or .html, got {str(path)!r}")
     figure = getattr(picture, "figure_", picture)
     if not hasattr(figure, "savefig"):
         raise ValueError(f"picture must be a display that is drawn, or a figure; got {picture!r}")
@@ -91,12 +94,10 @@ def save(
 
 def rendered(figure: Any, kind: str, *, title: str = "Polyceptron", dpi: float = 150) -> bytes:
     """Return a figure as the bytes of a file."""
-    if kind == "png":
+    if kind in _WITHOUT_DATE:
         out = io.BytesIO()
-        with style.any_script():
-            figure.savefig(
-                out, format="png", dpi=dpi, metadata={"Software": None}, backend=_BACKEND
-            )
+        with style.drawing():
+            figure.savefig(out, format=kind, dpi=dpi, metadata=_WITHOUT_DATE[kind])
         return out.getvalue()
     root = _svg(figure)
     root.attrib |= {"role": "img", "aria-label": _printable(title)}
@@ -124,7 +125,7 @@ def _svg(figure: Any) -> ElementTree.Element:
     out = io.StringIO()
     settings = {"svg.fonttype": "none", "svg.hashsalt": "polyceptron"}
     nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-    with mpl.rc_context(settings), style.any_script():
+    with mpl.rc_context(settings), style.drawing():
         figure.savefig(out, format="svg", metadata=nothing)
     # What the writer let through of names that are no text of XML would not be read back.
     root = ElementTree.fromstring(out.getvalue())

@@ -8,13 +8,12 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polyceptron.explain import Contributions, contributions
-from polyceptron.explain._subject import as_row
-from polyceptron.plots import _style as style
+from polyceptron.explain import Contributions, as_row, contributions
+from polyceptron.plots import style
 from polyceptron.plots._arguments import as_array
-from polyceptron.plots._names import short_names, shorten, steady
-from polyceptron.plots._plane import MINUS
+from polyceptron.plots.style import MINUS, short_names, shorten
 from polyceptron.polyhedron import Polyhedron
+from polyceptron.rule import Rule, as_rule
 from polyceptron.utils.checks import as_count, as_floats
 
 
@@ -122,28 +121,43 @@ class WaterfallDisplay:
 
         Parameters
         ----------
-        estimator : fitted learner
-            With `polyhedron_` and `inside_`.
+        estimator : fitted learner or Rule
+            Of several polyhedra, the one that decides is looked at: it contains the row, or comes
+            nearest to it.
         x : array-like, mapping, Series or one-row frame
+            The row.
         X : array-like or data frame of shape (n_samples, n_features), default=None
+            Rows to compare with: contributions count from their medians.
         face : int, default=None
+            Which face to look at; the one that decides if None.
         max_features : int, default=10
+            The most columns shown; the others are one bar.
         ax : matplotlib Axes, default=None
-            See `from_polyhedron`.
-
-        Returns
-        -------
-        WaterfallDisplay
+            Where to draw; a new figure if None.
         """
-        from sklearn.utils.validation import check_is_fitted
-
-        check_is_fitted(estimator, "polyhedron_")
-        inside = estimator.inside_
-        (other,) = [label for label in estimator.classes_ if label != inside]
-        return cls.from_polyhedron(
-            estimator.polyhedron_, x, X, face=face, answers=(inside, other),
-            max_features=max_features, ax=ax,
+        rule = as_rule(estimator, "estimator")
+        row = as_row(x, rule)
+        decision = rule.decide(row[None, :])
+        piece = int(decision.piece[0])
+        polyhedron = rule.pieces[piece].polyhedron
+        if polyhedron.n_faces == 0:
+            raise ValueError("estimator has the same answer for every row: no face decides")
+        reference = np.zeros_like(row)
+        if X is not None:
+            reference = np.median(as_array(X, polyhedron), axis=0)
+        why = contributions(polyhedron, row, reference, face=face)
+        margins = polyhedron.margins(row[None, :])[0]
+        said = "inside" if margins.min() >= 0 else "outside"
+        if estimator is not polyhedron:
+            said = f"class {shorten(rule.labels[int(decision.place[0])])} ({said})"
+        name = f"{'the deciding face' if why.face == margins.argmin() else 'face'} {why.face}"
+        of = f" of piece {piece + 1}" if len(rule.pieces) > 1 else ""
+        display = cls(
+            list(why.values), list(why.values.values()), why.base, values=row,
+            title=f"{said}: {name}{of} {'holds' if why.slack >= 0 else 'rejects'}",
+            start_label="offset" if X is None else "at the medians",
         )  # fmt: skip
+        return display.plot(max_features=max_features, ax=ax)
 
     @classmethod
     def from_polyhedron(
@@ -152,50 +166,21 @@ class WaterfallDisplay:
         x: Any,
         X: Any = None,
         *,
-        face: int | None = None,
         answers: tuple[Any, Any] | None = None,
-        max_features: int = 10,
-        ax: Any = None,
+        **how: Any,
     ) -> Self:
         """Draw why a row is inside or outside.
 
         Parameters
         ----------
         polyhedron : Polyhedron
-        x : array-like, mapping, Series or one-row frame
-            The row.
-        X : array-like or data frame of shape (n_samples, n_features), default=None
-            Rows to compare with: contributions count from their medians.
-        face : int, default=None
-            Which face to look at; the one that decides if None.
         answers : (label, label), default=None
             What inside and outside are called.
-        max_features : int, default=10
-            The most columns shown; the others are one bar.
-        ax : matplotlib Axes, default=None
-            Where to draw; a new figure if None.
-
-        Returns
-        -------
-        WaterfallDisplay
+        x, X, **how
+            As in `from_estimator`: `face`, `max_features`, `ax`.
         """
-        row = as_row(x, polyhedron)
-        reference = np.zeros_like(row)
-        if X is not None:
-            reference = np.median(as_array(X, polyhedron), axis=0)
-        why = contributions(polyhedron, row, reference, face=face)
-        decides = why.face == int(polyhedron.active_face(row[None, :])[0])
-        answer = int(not polyhedron.contains(row[None, :])[0])
-        said = ("inside", "outside")[answer]
-        if answers is not None:
-            said = f"class {shorten(answers[answer])} ({said})"
-        verdict = "holds" if why.slack >= 0 else "rejects"
-        display = cls(
-            list(why.values), list(why.values.values()), why.base, values=row,
-            title=f"{said}: {'the deciding face' if decides else 'face'} {why.face} {verdict}",
-            start_label="offset" if X is None else "at the medians",
-        )  # fmt: skip
-        return display.plot(max_features=max_features, ax=ax)
+        model = polyhedron if answers is None else Rule.inside(answers, 0, polyhedron)
+        return cls.from_estimator(model, x, X, **how)
 
     @classmethod
     def from_contributions(
@@ -208,10 +193,6 @@ class WaterfallDisplay:
         why : Contributions
         max_features : int, default=10
         ax : matplotlib Axes, default=None
-
-        Returns
-        -------
-        WaterfallDisplay
         """
         title = f"face {why.face} {'holds' if why.slack >= 0 else 'rejects'}"
         display = cls(
@@ -222,6 +203,7 @@ class WaterfallDisplay:
 
     from_predictions = from_contributions
 
+    @style.drawing()
     def plot(self, *, max_features: int = 10, ax: Any = None) -> Self:
         """Draw.
 
@@ -229,10 +211,6 @@ class WaterfallDisplay:
         ----------
         max_features : int, default=10
         ax : matplotlib Axes, default=None
-
-        Returns
-        -------
-        WaterfallDisplay
         """
         self.bars_ = self._bars(as_count(max_features, "max_features"))
         if ax is None:
@@ -297,7 +275,7 @@ class WaterfallDisplay:
 
     def _describe(self) -> None:
         ax = self.ax_
-        labels = [steady(bar.label) for bar in self.bars_]
+        labels = [bar.label for bar in self.bars_]
         ax.set_yticks(range(len(labels)), labels, **style.PLAIN)
         meaning = "margin of the face (shaded, from zero on: it holds)"
         style.describe(ax, x=meaning, title=self.title)

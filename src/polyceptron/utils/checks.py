@@ -1,8 +1,9 @@
 """What arguments must be, said in one place: each check names the argument and what it found."""
 
+import math
 from collections.abc import Iterable
 from datetime import date, time, timedelta
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,15 @@ def as_count(value: Any, name: str, least: int = 1) -> int:
     if isinstance(value, bool | np.bool_) or not isinstance(value, Integral) or value < least:
         raise ValueError(f"{name} must be a whole number of at least {least}; got {value!r}")
     return int(value)
+
+
+def as_real(value: Any, name: str, *, positive: bool = False) -> float:
+    """Return `value` as a finite float of at least 0, or raise a ValueError that names it."""
+    asked = "positive" if positive else "at least 0"
+    real = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+    if not real or not math.isfinite(value) or value < 0 or (positive and value == 0):
+        raise ValueError(f"{name} must be a finite number, {asked}, got {value!r}")
+    return float(value)
 
 
 def refuse_text(value: Any, name: str) -> None:

@@ -18,7 +18,6 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import naive_oc1 as naive
 from polyceptron.datasets import load_breast_cancer, make_dataset1
@@ -30,27 +29,6 @@ from polyceptron.learners.oc1.learner import OC1
 CRITERIA = {"twoing": 0, "gini": 1, "entropy": 2}
 ORDERS = ["sequential", "best", "random"]
 criteria = pytest.mark.parametrize("criterion", CRITERIA)
-
-
-@pytest.fixture
-def _array_api(monkeypatch):
-    """Without this, scikit-learn skips its check of arrays of other namespaces."""
-    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
-
-
-EXPECTED_FAILURES = {
-    "check_class_weight_classifiers": (
-        "it wants a class of hardly any weight given up, but leaves that are pure cost nothing, so "
-        "the tree is right about its rows too; scikit-learn's own trees meet it only by "
-        "min_weight_fraction_leaf, which the check sets for them"
-    ),
-}
-
-
-@pytest.mark.usefixtures("_array_api")
-@parametrize_with_checks([OC1()], expected_failed_checks=lambda _: EXPECTED_FAILURES)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 # --- the compiled search --------------------------------------------------------------
@@ -213,7 +191,7 @@ def test_plain_bodies(tmp_path):
 class TestRows:
     def test_equal_rows_are_merged(self):
         X = np.array([[1.0, 2], [0, 1], [1, 2], [1, 2], [-0.0, 1]])
-        sample = growth.distinct(X, np.array([0, 1, 0, 1, 1]), np.empty(0))
+        sample = growth.distinct_rows(X, np.array([0, 1, 0, 1, 1]), np.empty(0))
         np.testing.assert_array_equal(sample.X, [[0, 1], [1, 2], [1, 2]])
         np.testing.assert_array_equal(sample.y, [1, 0, 1])
         np.testing.assert_array_equal(sample.weight, [2, 2, 1])
@@ -239,7 +217,7 @@ class TestRows:
     def test_hold_out(self, share, labels):
         y = np.array(labels)
         n = len(y)
-        sample = growth.Sample(np.arange(n)[:, None] * 1.0, y, np.ones(n), np.ones(n, int))
+        sample = growth.DistinctRows(np.arange(n)[:, None] * 1.0, y, np.ones(n), np.ones(n, int))
         held = growth.hold_out(sample, share, np.random.default_rng(0))
         for label in np.unique(y):
             size, n_held = (y == label).sum(), held[y == label].sum()
@@ -247,7 +225,7 @@ class TestRows:
 
     def test_hold_out_passes_over_rows_that_are_too_heavy(self):
         weights = np.r_[90.0, np.ones(10)]
-        sample = growth.Sample(np.zeros((11, 1)), np.zeros(11, int), weights, weights)
+        sample = growth.DistinctRows(np.zeros((11, 1)), np.zeros(11, int), weights, weights)
         for seed in range(10):
             held = growth.hold_out(sample, 0.05, np.random.default_rng(seed))
             assert held.sum() == 5
@@ -416,12 +394,12 @@ class TestLearning:
         """No hyperplane is better there, so nothing is drawn at random."""
         rng = np.random.default_rng(0)
         X = np.column_stack([rng.normal(size=60), np.full((60, n_constants), 0.1)])
-        sample = growth.distinct(X, rng.integers(0, 2, 60), np.empty(0))
+        sample = growth.distinct_rows(X, rng.integers(0, 2, 60), np.empty(0))
         before = rng.bit_generator.state
         trees = [
             growth.grow(
                 sample,
-                growth.Growth(oc1_kernels.Climb(0, 0, n_restarts, 5), 2, np.inf, 2, 2),
+                growth.GrowthRules(oc1_kernels.Climb(0, 0, n_restarts, 5), 2, np.inf, 2, 2),
                 rng,
             )
             for n_restarts in (0, 20)

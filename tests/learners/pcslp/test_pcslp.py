@@ -11,7 +11,6 @@ import scipy.sparse as sp
 from scipy.optimize import linprog
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 
 import naive
 from polyceptron.datasets import make_dataset1
@@ -535,31 +534,3 @@ def test_extreme_values(case, kind, standardize):
     assert np.isfinite(model.intercept_).all()
     assert model.coef_.any(axis=1).all()
     assert not np.isnan(model.decision_function(X)).any()
-
-
-# --- scikit-learn's checks --------------------------------------------------------------
-
-
-@pytest.fixture
-def _array_api(monkeypatch):
-    """Without this, scikit-learn skips its check of arrays of other namespaces."""
-    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
-
-
-@pytest.mark.usefixtures("_array_api")
-@parametrize_with_checks([PCSLP()], expected_failed_checks=lambda _: {})  # none
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
-
-
-@pytest.mark.usefixtures("_array_api")
-@pytest.mark.parametrize(
-    ("estimator", "check"),
-    [
-        pytest.param(estimator, check, id=getattr(check, "func", check).__name__)
-        for estimator, check in estimator_checks_generator(PCSLP())
-    ],
-)
-def test_scikit_learn_checks_with_the_lesser_label_inside(estimator, check, monkeypatch):
-    monkeypatch.setattr("polyceptron.learners._base.check_inside", lambda *_: 0)
-    check(estimator)

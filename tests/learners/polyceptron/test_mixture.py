@@ -5,15 +5,13 @@ import itertools
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from scipy.optimize import approx_fprime
 
 import naive
-from common import square
-from polyceptron import kernels
+from common import array_blocks, square
 from polyceptron.data.blocks import ArrayBlocks, frozen, kernel_rows
 from polyceptron.datasets import make_dataset2
 from polyceptron.learners.polyceptron import mixture
-from polyceptron.learners.polyceptron.hyperplanes import FIT, Rows, centre_of, refined
+from polyceptron.learners.polyceptron.hyperplanes import FIT, centre_of, refined
 from polyceptron.learners.polyceptron.selection import Setting
 from polyceptron.optim.planes import Planes
 from polyceptron.scoring import decide
@@ -39,52 +37,6 @@ def case(K, d, n, size=1.0):
 def blocks(X, y, weight=NO_WEIGHT, **options):
     signs = np.where(np.asarray(y) > 0, 1, -1).astype(np.int8)
     return ArrayBlocks(kernel_rows(X), signs, weight, X.shape[1], **options)
-
-
-def product_of(rows, y, weight, W, b, noise):
-    G, g = np.zeros(W.shape), np.zeros(len(b))
-    panel, bias = kernels.to_panels(W, b)
-    found = kernels.product_block(rows, y, weight, panel, bias, len(b), noise, G, g)
-    return (*found, G, g)
-
-
-@pytest.mark.parametrize("size", [1.0, 1e3])
-@pytest.mark.parametrize("noise", [1e-4, 0.06, 0.4])
-@pytest.mark.parametrize("K", [1, 2, 3, 4, 5])
-class TestProductBlock:
-    def test_against_plain_loops(self, K, noise, size):
-        X, y, weight, W, b = case(K, 3, 41, size)
-        for used in (weight, NO_WEIGHT):
-            weights = used if len(used) else np.ones(41)
-            expected = naive.product_block(X, y, weights, W, b, noise)
-            for kind in KINDS.values():
-                found = product_of(kernel_rows(kind(X)), y, used, W, b, noise)
-                for one, other in zip(found, expected, strict=True):
-                    np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-11)
-
-    def test_kinds_of_rows_agree_to_the_last_bit(self, K, noise, size):
-        X, y, weight, W, b = case(K, 5, 30, size)
-        found = [
-            product_of(kernel_rows(kind(X)), y, weight, W, b, noise) for kind in KINDS.values()
-        ]
-        for other in found[1:]:
-            for one, same in zip(found[0], other, strict=True):
-                np.testing.assert_array_equal(one, same)
-
-
-@pytest.mark.parametrize("K", [1, 2, 5])
-def test_slopes_are_those_of_the_value(K):
-    X, y, weight, W, b = case(K, 3, 60)
-
-    def value(point):
-        theta = point[:-1].reshape(K, 4)
-        W, b = theta[:, :-1].copy(), theta[:, -1].copy()
-        return product_of(kernel_rows(X), y, weight, W, b, point[-1])[0]
-
-    _, of_noise, G, g = product_of(kernel_rows(X), y, weight, W, b, 0.1)
-    found = np.append(np.column_stack([G, g]).ravel(), of_noise)
-    point = np.append(np.column_stack([W, b]).ravel(), 0.1)
-    np.testing.assert_allclose(found, approx_fprime(point, value), rtol=1e-4, atol=1e-4)
 
 
 class TestLoss:
@@ -135,8 +87,8 @@ class TestLoss:
 
 def penalised(data, theta, penalty, noise, total):
     W = theta[:, :-1]
-    here = mixture.ascent(data, Planes.of(W.copy(), theta[:, -1].copy()), noise)
-    return here.log_likelihood / total - 0.5 * penalty * float((W * W).sum())
+    here = data.reduce(mixture.MixtureOf(Planes.of_rows(theta), noise, data.n_features))
+    return here.totals[0] / total - 0.5 * penalty * float((W * W).sum())
 
 
 def maximised(data, start, penalty, total, n_steps):
@@ -310,14 +262,14 @@ def test_the_mean_is_no_worse_than_the_maximum_under_noise():
         X = (X - X[:1000].mean(axis=0)) / X[:1000].std(axis=0)
         wrong = np.random.default_rng(seed).random(1000) < 0.1
         signs = np.where(wrong, -y[:1000], y[:1000]).astype(np.int8)
-        rows = Rows(X[:1000], signs, np.ones(1000), 1)
+        rows = array_blocks(X[:1000], signs)
         setting, seeds = Setting(1, 4, 20.0, 1e-4), [seed + 100 * run for run in range(5)]
         start = centre_of(rows, setting, seeds, FIT).theta
         both = [
             refined(rows, start, setting._replace(sampled=one), seed, FIT) for one in (False, True)
         ]
-        fresh = Rows(X[1000:], y[1000:], np.ones(3000), 1)
-        scores.append([((fresh.h(theta) >= 0) == (y[1000:] > 0)).mean() for theta in both])
+        found = [decide(X[1000:], theta[:, :-1].copy(), theta[:, -1].copy())[0] for theta in both]
+        scores.append([((h >= 0) == (y[1000:] > 0)).mean() for h in found])
     likeliest, mean = np.mean(scores, axis=0)
     assert mean >= likeliest
     assert mean > 0.9

@@ -10,39 +10,16 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.preprocessing import MaxAbsScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from common import snapshot, square
+from common import array_blocks, snapshot, square
 from polyceptron import Polyceptron, Polyhedron
 from polyceptron.learners.polyceptron import hyperplanes
 from polyceptron.learners.polyceptron import learner as module
+from polyceptron.learners.polyceptron.hyperplanes import min_scores
+from polyceptron.learners.polyceptron.trials import stratified_rows
 
-WEIGHTS = (
-    "an online update is weight * x: a row of weight 2 moves a hyperplane once by twice as much, "
-    "two equal rows move it twice, the second time only if it still counts; they also fall into "
-    "different folds"
-)
-EXPECTED_FAILURES = {
-    "check_sample_weight_equivalence_on_dense_data": WEIGHTS,
-    "check_sample_weight_equivalence_on_sparse_data": WEIGHTS,
-}
 FAST = {"n_init": 3, "max_iter": 50}
 GIVEN = {"n_hyperplanes": 3, "margin": 20, "penalty": None, "n_init": 2, "max_iter": 20}
-
-
-@pytest.fixture
-def _array_api(monkeypatch):
-    """Without this, scikit-learn skips its check of arrays of other namespaces."""
-    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
-
-
-@pytest.mark.usefixtures("_array_api")
-@parametrize_with_checks(
-    [Polyceptron(2, margin=20, penalty=None, n_init=2, max_iter=20)],
-    expected_failed_checks=lambda _: EXPECTED_FAILURES,
-)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 def fast(**parameters):
@@ -436,7 +413,7 @@ class TestClasses:
 
 class TestNeeded:
     def rows(self, X):
-        return hyperplanes.Rows(X, np.ones(len(X), np.int8), np.ones(len(X)), 1)
+        return array_blocks(X, np.ones(len(X)))
 
     @pytest.mark.parametrize("seed", range(25))
     def test_duplicates_and_slack_faces_go(self, seed):
@@ -450,7 +427,7 @@ class TestNeeded:
         rows = self.rows(rng.standard_normal((200, d)))
         kept = hyperplanes.needed(rows, many)
         assert 1 <= len(kept) <= len(theta)
-        np.testing.assert_array_equal(rows.h(kept) >= 0, rows.h(many) >= 0)
+        np.testing.assert_array_equal(min_scores(rows, kept) >= 0, min_scores(rows, many) >= 0)
 
     def test_a_face_that_rejects_no_row_goes(self):
         rows = self.rows(np.random.default_rng(0).uniform(-1, 1, (100, 2)))
@@ -467,7 +444,7 @@ class TestNeeded:
         theta = np.array([[1.0, 0, -0.5], [-1, 0, -0.5], [0, 1, 0], [0, -1, 0]])
         kept = hyperplanes.needed(rows, theta)
         assert len(kept) <= 2
-        assert (rows.h(kept) < 0).all()
+        assert (min_scores(rows, kept) < 0).all()
 
     @pytest.mark.parametrize("seed", range(3))
     def test_a_fit_drops_without_a_change(self, seed, monkeypatch):
@@ -501,10 +478,9 @@ class TestSome:
     """A part of many rows: a rare class gets more of them, each for less."""
 
     def some(self, n_few, n=10_000, weight=None, sign=1):
-        y = np.where(np.arange(n) < n_few, sign, -sign).astype(np.int8)
-        weight = np.ones(n) if weight is None else weight
-        rows = hyperplanes.Rows(np.arange(n, dtype=float)[:, None], y, weight, 1)
-        return hyperplanes._some(rows, 1000, np.random.RandomState(0))
+        y = np.where(np.arange(n) < n_few, sign, -sign)
+        rows = array_blocks(np.arange(n, dtype=float)[:, None], y, weight)
+        return stratified_rows(rows, 1000, np.random.RandomState(0))
 
     @pytest.mark.parametrize("sign", [-1, 1])
     @pytest.mark.parametrize(

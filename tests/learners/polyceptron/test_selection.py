@@ -6,25 +6,29 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from common import square
+from common import array_blocks, square
 from polyceptron import Polyceptron
 from polyceptron.datasets import make_dataset1
-from polyceptron.learners.polyceptron import hyperplanes
+from polyceptron.learners.polyceptron import trials
+from polyceptron.learners.polyceptron.centre import Centre
+from polyceptron.learners.polyceptron.hyperplanes import FIT, LEAST_SAMPLES, Effort
+from polyceptron.learners.polyceptron.mixture import MOST_LEAPS
 from polyceptron.learners.polyceptron.selection import (
     CLEAN,
     CLEARLY,
     LADDER,
     PATIENCE,
     STRENGTHS,
-    Outcome,
     Selection,
     Setting,
+    TrialOutcome,
     _clean,
     _is_proven,
     _sampled,
     _with_samples,
     search,
 )
+from polyceptron.learners.polyceptron.trials import FoldTrials
 
 N = 1000
 
@@ -33,7 +37,7 @@ def outcome(accuracy, n=N, size=1.0):
     """Rows of which so many, in the order of their places, are on their side."""
     right = np.arange(n) < round(accuracy * n)
     is_inside = np.arange(n) % 2 == 0
-    return Outcome(np.where(right == is_inside, size, -size), is_inside, np.ones(n))
+    return TrialOutcome(np.where(right == is_inside, size, -size), is_inside, np.ones(n))
 
 
 def changed(lost, gained, accuracy=0.95):
@@ -54,7 +58,7 @@ def no(_):
 
 @dataclass
 class Recorder:
-    """A selection whose accuracies, or outcomes, are given, and what was asked of it."""
+    """Trials whose accuracies, or outcomes, are given, and what was asked of them."""
 
     accuracy: object
     separates: object = no
@@ -62,13 +66,15 @@ class Recorder:
     affords: object = yes
     asked: list = field(default_factory=list)
 
-    def selection(self):
-        def evaluate(setting):
-            self.asked.append(setting)
-            found = self.accuracy(setting)
-            return found if isinstance(found, Outcome) else outcome(found)
+    weight: object = field(default_factory=lambda: np.ones(N))
 
-        return Selection(evaluate, np.ones(N), self.separates, self.pins, self.affords)
+    def outcome(self, setting):
+        self.asked.append(setting)
+        found = self.accuracy(setting)
+        return found if isinstance(found, TrialOutcome) else outcome(found)
+
+    def selection(self):
+        return Selection(self)
 
 
 START = Setting(1, 1, 0.0, None)
@@ -117,7 +123,7 @@ class TestSelection:
 
     def test_accuracy_is_weighted(self):
         weight = np.r_[np.full(500, 3.0), np.ones(500)]
-        selection = Selection(lambda _: outcome(0.5), weight, no, yes, yes)
+        selection = Recorder(lambda _: 0.5, weight=weight).selection()
         assert selection.accuracy(START) == 0.75
 
     def test_best_of_equals_is_the_first(self):
@@ -130,12 +136,12 @@ class TestSelection:
         weight = rng.random(N) + 0.5
         is_inside = rng.random(N) < 0.5
         outcomes = {
-            START._replace(n_hyperplanes=K): Outcome(
+            START._replace(n_hyperplanes=K): TrialOutcome(
                 np.where(is_inside, K, -K) + 3 * rng.standard_normal(N), is_inside, weight
             )
             for K in (1, 2)
         }
-        selection = Selection(outcomes.__getitem__, weight, no, yes, yes, dict(outcomes))
+        selection = Selection(Recorder(outcomes.__getitem__, weight=weight), dict(outcomes))
         one, two = outcomes
         mean, spread = selection.worse_than(two, one)
         losses = []
@@ -563,45 +569,40 @@ class TestWithSamples:
 class TestTrials:
     """What the rows themselves answer."""
 
-    def selection(self, X, y, n_init=5, max_iter=300):
-        signs = np.where(y > 0, 1, -1).astype(np.int8)
-        rows = hyperplanes.Rows(X, signs, np.ones(len(y)), 1)
-        effort = hyperplanes.FIT._replace(max_iter=max_iter)
-        return hyperplanes.trials(rows, 0, list(range(n_init)), effort, lambda *_: None)
+    def trials(self, X, y, n_init=5, max_iter=300):
+        effort = FIT._replace(max_iter=max_iter)
+        return FoldTrials(array_blocks(X, y), 0, list(range(n_init)), effort)
 
     def test_ten_rows_for_each_number_pin_hyperplanes_down(self):
         X, y = square(119)
-        assert [K for K in LADDER if self.selection(X, y).pins(K)] == [1, 2, 3]
+        assert [K for K in LADDER if self.trials(X, y).pins(K)] == [1, 2, 3]
         X, y = square(120)
-        assert [K for K in LADDER if self.selection(X, y).pins(K)] == [1, 2, 3, 4]
+        assert [K for K in LADDER if self.trials(X, y).pins(K)] == [1, 2, 3, 4]
 
     def test_many_numbers_in_many_columns_are_not_affordable(self):
         X, y = square(200)
-        assert all(self.selection(X, y).affords(K) for K in LADDER)
+        assert all(self.trials(X, y).affords(K) for K in LADDER)
         wide = np.random.default_rng(0).standard_normal((2000, 400))
-        found = self.selection(wide, wide[:, 0] > 0)
+        found = self.trials(wide, wide[:, 0] > 0)
         assert [K for K in LADDER if found.affords(K)] == [1]
 
     def test_the_fit_itself_has_to_be_affordable(self, monkeypatch):
         """The trials look at some of the rows, the fit at all."""
-        monkeypatch.setattr(hyperplanes, "_ROWS_TO_SELECT", 100)
-        X, y = square(1000)
-        signs = np.where(y > 0, 1, -1).astype(np.int8)
-        rows = hyperplanes.Rows(X, signs, np.ones(1000), 1)
-        ten = hyperplanes._LEAST_SAMPLES * 1000 * 3 * 4 * hyperplanes.mixture.MOST_LEAPS
-        effort = hyperplanes.FIT._replace(products=float(ten))
-        found = hyperplanes.trials(rows, 0, [0], effort, lambda *_: None)
+        monkeypatch.setattr(trials, "_ROWS_TO_SELECT", 100)
+        ten = LEAST_SAMPLES * 1000 * 3 * 4 * MOST_LEAPS
+        effort = FIT._replace(products=float(ten))
+        found = FoldTrials(array_blocks(*square(1000)), 0, [0], effort)
         assert [K for K in LADDER if found.affords(K)] == [1, 2, 3, 4]
         assert found.weight.shape == (100,)
 
     def test_separates_where_most_runs_do(self):
         X, y = square(200)
-        assert self.selection(X, y).separates(Setting(1, 4, *CLEAN))
-        assert not self.selection(X, y).separates(Setting(1, 1, *CLEAN))
-        assert not self.selection(X, y, max_iter=1).separates(Setting(1, 4, *CLEAN))
+        assert self.trials(X, y).separates(Setting(1, 4, *CLEAN))
+        assert not self.trials(X, y).separates(Setting(1, 1, *CLEAN))
+        assert not self.trials(X, y, max_iter=1).separates(Setting(1, 4, *CLEAN))
         y = y.copy()
         y[:3] = 1 - y[:3]
-        assert not self.selection(X, y).separates(Setting(1, 4, *CLEAN))
+        assert not self.trials(X, y).separates(Setting(1, 4, *CLEAN))
 
     def test_a_few_mistakes_that_more_hyperplanes_mend_are_no_evidence(self):
         """One hyperplane is wrong for 8 rows; three more have nine numbers to mend them."""
@@ -610,15 +611,13 @@ class TestTrials:
         few = np.argsort(X @ [-1.0, -1.0])[:8]  # a corner
         y[few] = 1 - y[few]
         hard = Setting(1, 4, *CLEAN)
-        assert not self.selection(X, y).separates(hard)
-        assert self.selection(*square(400)).separates(hard)
+        assert not self.trials(X, y).separates(hard)
+        assert self.trials(*square(400)).separates(hard)
 
     @pytest.mark.parametrize(("converged", "expected"), [(2, False), (3, True)])
     def test_most_is_more_than_half(self, converged, expected, monkeypatch):
-        monkeypatch.setattr(
-            hyperplanes, "centre_of", lambda *_: hyperplanes.Centre(None, 1, converged)
-        )
-        found = self.selection(*square(60), n_init=4).separates(START)
+        monkeypatch.setattr(trials, "centre_of", lambda *_: Centre(None, 1, converged))
+        found = self.trials(*square(60), n_init=4).separates(START)
         assert found == expected
 
     def test_a_sampled_setting_is_judged_by_its_own_hyperplanes(self):
@@ -626,7 +625,7 @@ class TestTrials:
         y = np.where(np.arange(200) % 10 == 0, 1 - y, y)
         setting, scores = Setting(1, 4, 20.0, 1e-3), []
         for _ in range(2):
-            selection = self.selection(X, y, n_init=2, max_iter=20)
+            selection = Selection(self.trials(X, y, n_init=2, max_iter=20))
             for sampled in (False, True):
                 assert selection.accuracy(setting._replace(sampled=sampled)) > 0.6
                 scores.append(selection.outcomes[setting._replace(sampled=sampled)].h)
@@ -635,16 +634,15 @@ class TestTrials:
 
 
 def test_effort_is_samples_by_rows():
-    X, y = square(200)
-    rows = hyperplanes.Rows(X, y, np.ones(200), 1)
-    effort = hyperplanes.Effort(1, 1, products=0.0, most_samples=60)
+    rows = array_blocks(*square(200))
+    effort = Effort(1, 1, products=0.0, most_samples=60)
     assert effort.n_samples(rows, 4) == 0
-    one = 200 * 3 * 4 * hyperplanes.mixture.MOST_LEAPS
+    one = 200 * 3 * 4 * MOST_LEAPS
     for n_samples in (1, 7, 50):
         assert effort._replace(products=n_samples * one).n_samples(rows, 4) == n_samples
     assert effort._replace(products=1e30).n_samples(rows, 4) == 60
-    assert hyperplanes._TRIAL.most_samples >= hyperplanes._LEAST_SAMPLES
-    assert hyperplanes.FIT.most_samples >= hyperplanes._TRIAL.most_samples
+    assert trials._TRIAL.most_samples >= LEAST_SAMPLES
+    assert FIT.most_samples >= trials._TRIAL.most_samples
 
 
 # --- what the estimator asks for -----------------------------------------------------------
@@ -795,11 +793,11 @@ def test_what_was_chosen_given_is_the_same_model(wrong, sampled, labels):
 
 
 def test_many_rows_are_judged_by_some(monkeypatch):
-    monkeypatch.setattr("polyceptron.learners.polyceptron.hyperplanes._ROWS_TO_SELECT", 100)
+    monkeypatch.setattr("polyceptron.learners.polyceptron.trials._ROWS_TO_SELECT", 100)
     seen = []
     monkeypatch.setattr(
-        "polyceptron.learners.polyceptron.hyperplanes.Outcome",
-        lambda *parts: seen.append(len(parts[0])) or Outcome(*parts),
+        "polyceptron.learners.polyceptron.trials.TrialOutcome",
+        lambda *parts: seen.append(len(parts[0])) or TrialOutcome(*parts),
     )
     X, y = square(600)
     model = Polyceptron(4, random_state=0, max_iter=100).fit(X, y)

@@ -16,16 +16,14 @@ from numpy.typing import NDArray
 from polyceptron.data.scaling import standardized_array
 from polyceptron.learners.oc1 import kernels as oc1_kernels
 from polyceptron.learners.oc1.kernels import Climb
-from polyceptron.learners.oc1.tree import LEAF, Tree, passes
+from polyceptron.learners.oc1.tree import LEAF, Ints, Tree, passes
 from polyceptron.utils.types import Floats
-
-Ints = NDArray[np.int64]
 
 _LARGEST_WEIGHT = 1e100
 """Products of weights up to this, or down to its inverse, stay far from the ends of the range."""
 
 
-class Sample(NamedTuple):
+class DistinctRows(NamedTuple):
     """Rows to learn from, all different."""
 
     X: Floats
@@ -34,11 +32,11 @@ class Sample(NamedTuple):
     multiplicity: Ints
     """How many given rows each stands for."""
 
-    def take(self, rows: Any) -> Sample:
-        return Sample(*(array[rows] for array in self))
+    def take(self, rows: Any) -> DistinctRows:
+        return DistinctRows(*(array[rows] for array in self))
 
 
-def distinct(X: Floats, y: Ints, weight: Floats) -> Sample:
+def distinct_rows(X: Floats, y: Ints, weight: Floats) -> DistinctRows:
     """Merge and sort equal rows of one class; ``weight`` is empty where all rows weigh 1."""
     order = np.lexsort((y, *X.T[::-1]))
     X, y = X[order], y[order]
@@ -46,7 +44,7 @@ def distinct(X: Floats, y: Ints, weight: Floats) -> Sample:
     is_new[1:] = (X[1:] != X[:-1]).any(axis=1) | (y[1:] != y[:-1])
     group = np.cumsum(is_new) - 1
     merged = np.bincount(group, exact_weights(weight)[order] if weight.size else None)
-    return Sample(X[is_new], y[is_new], merged.astype(float), np.bincount(group))
+    return DistinctRows(X[is_new], y[is_new], merged.astype(float), np.bincount(group))
 
 
 def exact_weights(weight: Floats) -> Floats:
@@ -61,7 +59,7 @@ def exact_weights(weight: Floats) -> Floats:
     return np.asarray(np.maximum(np.rint(weight / unit), 1.0) * unit)
 
 
-def hold_out(sample: Sample, share: float, rng: np.random.Generator) -> NDArray[np.bool_]:
+def hold_out(sample: DistinctRows, share: float, rng: np.random.Generator) -> NDArray[np.bool_]:
     """Which rows to hold out: about this share of each class's weight, never all its rows."""
     held = np.zeros(len(sample.y), bool)
     for label in np.unique(sample.y):
@@ -77,7 +75,7 @@ def hold_out(sample: Sample, share: float, rng: np.random.Generator) -> NDArray[
     return held
 
 
-class Growth(NamedTuple):
+class GrowthRules(NamedTuple):
     """When to split, and how."""
 
     climb: Climb
@@ -88,8 +86,8 @@ class Growth(NamedTuple):
 
 
 def grow(
-    sample: Sample,
-    how: Growth,
+    sample: DistinctRows,
+    how: GrowthRules,
     rng: np.random.Generator,
     tell: Callable[[int, int], None] = lambda *_: None,
 ) -> Tree:
@@ -125,19 +123,19 @@ def grow(
     return Tree(np.array(W), np.array(b), yes, no, np.array(counts))
 
 
-def _may_split(here: Sample, depth: int, how: Growth) -> bool:
+def _may_split(here: DistinctRows, depth: int, how: GrowthRules) -> bool:
     enough = int(here.multiplicity.sum()) >= how.min_samples_split
     return depth < how.max_depth and enough and bool((here.y != here.y[0]).any())
 
 
 def _split(
-    here: Sample, totals: Floats, how: Growth, rng: np.random.Generator
+    here: DistinctRows, totals: Floats, how: GrowthRules, rng: np.random.Generator
 ) -> tuple[Floats, float] | None:
     """The best test w . x + b >= 0 in user units, or None where all rows are equal."""
     n, d = here.X.shape
     coordinates = standardized_array(here.X, here.weight)
     columns = np.ones((d + 1, n))
-    columns[:d] = coordinates.transform(here.X).T
+    columns[:d] = np.asarray(coordinates.transform(here.X)).T
     fixed = here.X.min(axis=0) == here.X.max(axis=0)
     columns[:d][fixed] = 0.0  # not the rounding of its mean
     axis, plane = np.zeros(d + 1), np.zeros(d + 1)

@@ -12,18 +12,16 @@ array, the constant 1 as the last, so that a direction along a coefficient is a 
 Weights add up exactly (`growth.exact_weights`), so counts depend neither on
 the order of the rows nor on the way in which they were reached.
 
-This module depends on nothing compiled elsewhere: Numba invalidates its disk cache by the file of
-the outermost function only.
+Nothing compiled elsewhere is called (see :mod:`polyceptron.kernels.jit`).
 """
-
-from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
-from polyceptron.kernels import _compiled
+from polyceptron.kernels.jit import compiled
 from polyceptron.utils.types import Floats
 
 TWOING, GINI, ENTROPY = 0, 1, 2
@@ -73,19 +71,21 @@ class Work(NamedTuple):
     """Of shape (n + 2,): where the buckets of the sort end."""
     above: Floats
     """Of shape (K,): weight above the plane."""
+    state: Floats
+    """The quality of the plane that climbs, and the probability of a move that is no better."""
 
 
 def workspace(n_rows: int, n_classes: int) -> Work:
     """Arrays for a node of this size."""
     s, d, t, k = (np.empty(n_rows) for _ in range(4))
     i, j, e = (np.empty(n, np.int64) for n in (n_rows, n_rows, n_rows + 2))
-    return Work(s, d, t, i, k, j, e, np.empty(n_classes))
+    return Work(s, d, t, i, k, j, e, np.empty(n_classes), np.ones(2))
 
 
 # --- how good a split is --------------------------------------------------------------
 
 
-@_compiled
+@compiled
 def quality(criterion: int, above: Floats, totals: Floats) -> float:
     """How good a split is, the greater the better; 0 where a side has no weight.
 
@@ -106,7 +106,7 @@ def quality(criterion: int, above: Floats, totals: Floats) -> float:
     return _entropy(above, totals, A, T)
 
 
-@_compiled
+@compiled
 def _twoing(above: Floats, totals: Floats, A: float, T: float) -> float:
     # a/A - b/B = (aT - tA) / (AB), where t = a + b: one division for all classes
     s = 0.0
@@ -116,7 +116,7 @@ def _twoing(above: Floats, totals: Floats, A: float, T: float) -> float:
     return s * s / (A * (T - A))
 
 
-@_compiled
+@compiled
 def _gini(above: Floats, totals: Floats, A: float, T: float) -> float:
     inner = outer = before = 0.0
     for c in range(totals.shape[0]):
@@ -127,7 +127,7 @@ def _gini(above: Floats, totals: Floats, A: float, T: float) -> float:
     return (inner / A + outer / (T - A) - before / T) / T
 
 
-@_compiled
+@compiled
 def _entropy(above: Floats, totals: Floats, A: float, T: float) -> float:
     gain = 0.0
     for c in range(totals.shape[0]):
@@ -141,7 +141,7 @@ def _entropy(above: Floats, totals: Floats, A: float, T: float) -> float:
     return gain / T
 
 
-@_compiled
+@compiled
 def plane_quality(rows: Rows, work: Work, criterion: int) -> float:
     """Quality of the split by the signs of the scores."""
     for c in range(work.above.shape[0]):
@@ -155,7 +155,7 @@ def plane_quality(rows: Rows, work: Work, criterion: int) -> float:
 # --- the best point of a line: one sort, one scan --------------------------------------
 
 
-@_compiled
+@compiled
 def line_search(rows: Rows, work: Work, criterion: int) -> tuple[float, float]:
     """The best alpha along the line, and the quality there; -1 where no gap can be chosen.
 
@@ -177,7 +177,7 @@ def line_search(rows: Rows, work: Work, criterion: int) -> tuple[float, float]:
     return alpha, best
 
 
-@_compiled
+@compiled
 def sort_crossings(rows: Rows, work: Work) -> int:
     """List in order where rows change side; `above` is left as at alpha = -infinity.
 
@@ -208,7 +208,7 @@ def sort_crossings(rows: Rows, work: Work) -> int:
     return m
 
 
-@_compiled
+@compiled
 def _list_crossings(rows: Rows, work: Work) -> tuple[int, float]:
     """Where rows change side, how many do, and a usual distance."""
     m, size, speed = 0, 0.0, 0.0
@@ -230,12 +230,12 @@ def _list_crossings(rows: Rows, work: Work) -> tuple[int, float]:
     return m, max(size / speed, 1.0 / FARTHEST) if m else 1.0
 
 
-@_compiled
+@compiled
 def _bucket(key: float, spread: float, m: int) -> int:
     return int((key / (spread + abs(key)) + 1.0) * (0.5 * m))
 
 
-@_compiled
+@compiled
 def _sort_bucket(crossings: Floats, movers: Ints) -> None:
     """Heapsort: np.argsort takes longer to compile than all of this module."""
     n = crossings.shape[0]
@@ -247,7 +247,7 @@ def _sort_bucket(crossings: Floats, movers: Ints) -> None:
         _sift(crossings, movers, 0, last)
 
 
-@_compiled
+@compiled
 def _sift(crossings: Floats, movers: Ints, root: int, n: int) -> None:
     t, i = crossings[root], movers[root]
     at = root
@@ -262,7 +262,7 @@ def _sift(crossings: Floats, movers: Ints, root: int, n: int) -> None:
     crossings[at], movers[at] = t, i
 
 
-@_compiled
+@compiled
 def _insertion(crossings: Floats, movers: Ints, m: int) -> None:
     for k in range(1, m):
         t, i = crossings[k], movers[k]
@@ -285,7 +285,7 @@ class Climb(NamedTuple):
     n_jumps: int
 
 
-@_compiled
+@compiled
 def set_scores(rows: Rows, plane: Floats, out: Floats) -> None:
     """Scores of all rows."""
     for i in range(out.shape[0]):
@@ -295,7 +295,7 @@ def set_scores(rows: Rows, plane: Floats, out: Floats) -> None:
             out[i] += plane[j] * rows.columns[j, i]
 
 
-@_compiled
+@compiled
 def _probe(rows: Rows, work: Work, how: Climb, j: int) -> tuple[float, float]:
     """The best change of coefficient j, and the quality it promises."""
     for i in range(work.slopes.shape[0]):
@@ -303,7 +303,7 @@ def _probe(rows: Rows, work: Work, how: Climb, j: int) -> tuple[float, float]:
     return line_search(rows, work, how.criterion)
 
 
-@_compiled
+@compiled
 def _move(rows: Rows, work: Work, how: Climb, alpha: float, least: float) -> float:
     """Go to alpha if the quality there is really above `least`; -1 if not.
 
@@ -320,21 +320,14 @@ def _move(rows: Rows, work: Work, how: Climb, alpha: float, least: float) -> flo
     return -1.0
 
 
-@_compiled
-def _perturb(
-    rows: Rows,
-    work: Work,
-    how: Climb,
-    plane: Floats,
-    j: int,
-    state: Floats,
-    rng: np.random.Generator,
-) -> None:
-    """Change coefficient j for the better, or with probability state[1] for an equal.
+@compiled
+def _perturb(rows: Rows, work: Work, how: Climb, plane: Floats, j: int, rng: Generator) -> None:
+    """Change coefficient j for the better, or with probability work.state[1] for an equal.
 
     This is the paper's Perturb: that probability falls by a tenth with every move that is no
     better, and is 1 again after one that is.
     """
+    state = work.state
     alpha, promised = _probe(rows, work, how, j)
     better = promised > state[0] + TOLERANCE
     if promised < state[0] - TOLERANCE or not (better or rng.random() < state[1]):
@@ -346,7 +339,7 @@ def _perturb(
         state[1] = 1.0 if better else state[1] - 0.1
 
 
-@_compiled
+@compiled
 def _best_coefficient(rows: Rows, work: Work, how: Climb) -> int:
     best, at = -1.0, 0
     for j in range(rows.columns.shape[0]):
@@ -356,25 +349,23 @@ def _best_coefficient(rows: Rows, work: Work, how: Climb) -> int:
     return at
 
 
-@_compiled
-def _round(
-    rows: Rows, work: Work, how: Climb, plane: Floats, state: Floats, rng: np.random.Generator
-) -> None:
+@compiled
+def _round(rows: Rows, work: Work, how: Climb, plane: Floats, rng: Generator) -> None:
     """Visit coefficients once, in the order asked for."""
     p = plane.shape[0]
     if how.order == BEST:
-        _perturb(rows, work, how, plane, _best_coefficient(rows, work, how), state, rng)
+        _perturb(rows, work, how, plane, _best_coefficient(rows, work, how), rng)
     elif how.order == RANDOM:
         for _ in range(RANDOM_VISITS):
-            _perturb(rows, work, how, plane, int(rng.random() * p), state, rng)
+            _perturb(rows, work, how, plane, int(rng.random() * p), rng)
     else:
         for j in range(p):
-            _perturb(rows, work, how, plane, j, state, rng)
-    _refresh(rows, work, how, plane, state)
+            _perturb(rows, work, how, plane, j, rng)
+    _refresh(rows, work, how, plane)
 
 
-@_compiled
-def _refresh(rows: Rows, work: Work, how: Climb, plane: Floats, state: Floats) -> None:
+@compiled
+def _refresh(rows: Rows, work: Work, how: Climb, plane: Floats) -> None:
     """Scale the plane to a largest coefficient of 1, and leave rounding behind."""
     largest = 0.0
     for j in range(plane.shape[0]):
@@ -382,15 +373,13 @@ def _refresh(rows: Rows, work: Work, how: Climb, plane: Floats, state: Floats) -
     for j in range(plane.shape[0]):
         plane[j] /= largest if largest > 0.0 else 1.0
     set_scores(rows, plane, work.scores)
-    state[0] = plane_quality(rows, work, how.criterion)
+    work.state[0] = plane_quality(rows, work, how.criterion)
 
 
-@_compiled
-def _jump(
-    rows: Rows, work: Work, how: Climb, plane: Floats, state: Floats, rng: np.random.Generator
-) -> bool:
+@compiled
+def _jump(rows: Rows, work: Work, how: Climb, plane: Floats, rng: Generator) -> bool:
     """Go along random directions until one is better; at most `n_jumps`."""
-    direction = np.empty(plane.shape[0])
+    direction, state = np.empty(plane.shape[0]), work.state
     for _ in range(how.n_jumps):
         for j in range(plane.shape[0]):
             direction[j] = rng.standard_normal()
@@ -406,25 +395,26 @@ def _jump(
     return False
 
 
-@_compiled
-def climb(rows: Rows, work: Work, how: Climb, plane: Floats, rng: np.random.Generator) -> float:
+@compiled
+def climb(rows: Rows, work: Work, how: Climb, plane: Floats, rng: Generator) -> float:
     """Improve the plane in place until neither coefficients nor jumps help."""
-    state = np.ones(2)  # the quality now, and the probability of a move that is no better
-    _refresh(rows, work, how, plane, state)
+    state = work.state
+    state[1] = 1.0
+    _refresh(rows, work, how, plane)
     reached = -1.0
     while True:
         before = -1.0
         while state[0] > before + TOLERANCE:
             before = state[0]
-            _round(rows, work, how, plane, state, rng)
+            _round(rows, work, how, plane, rng)
         top = float(state[0])
         # Rounding may take back all that the last jump gave.
-        if top <= reached + TOLERANCE or not _jump(rows, work, how, plane, state, rng):
+        if top <= reached + TOLERANCE or not _jump(rows, work, how, plane, rng):
             return top
         reached = top
 
 
-@_compiled
+@compiled
 def best_axis_split(rows: Rows, work: Work, how: Climb, plane: Floats) -> float:
     """The best threshold of a single column; ties go to the first column."""
     p = plane.shape[0]
@@ -441,9 +431,9 @@ def best_axis_split(rows: Rows, work: Work, how: Climb, plane: Floats) -> float:
     return best
 
 
-@_compiled
+@compiled
 def best_split(
-    rows: Rows, work: Work, how: Climb, axis: Floats, plane: Floats, rng: np.random.Generator
+    rows: Rows, work: Work, how: Climb, axis: Floats, plane: Floats, rng: Generator
 ) -> tuple[float, float]:
     """Fill in the best axis-parallel plane and the best plane, and return their qualities.
 

@@ -3,39 +3,29 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from copy import copy
+from collections.abc import Callable, Iterator
+from dataclasses import KW_ONLY, dataclass
 from numbers import Number
-from typing import Any, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from polyceptron.learners._parameters import (
-    check_real,
-    check_seed,
-    check_verbose,
-    check_weights,
-    check_whole,
-)
-from polyceptron.learners.documents import (
-    FITTED,
-    Document,
-    Documented,
-    ModelFileError,
-    NotNegative,
-    matrix,
-)
+from polyceptron.data.arrays import ArraySource
+from polyceptron.data.scaling import identity
+from polyceptron.data.source import Source
+from polyceptron.data.training import TrainingData
+from polyceptron.learners._base import ProbabilisticClassifier
+from polyceptron.learners._parameters import check_class_labels, check_seed, check_verbose
+from polyceptron.learners.documents import FITTED, Document, ModelFileError, NotNegative, matrix
 from polyceptron.learners.oc1 import growth
 from polyceptron.learners.oc1 import kernels as oc1_kernels
 from polyceptron.learners.oc1.tree import LEAF, Tree, prune
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.rule import Piece, Rule
-from polyceptron.utils.checks import as_count, refuse_text
+from polyceptron.utils.checks import as_count, as_real
 from polyceptron.utils.text import inequality, quoted
 from polyceptron.utils.types import Floats
 
@@ -57,7 +47,8 @@ class TreeFitted(Document):
     counts: list[list[NotNegative]]
 
 
-class OC1(Documented, ClassifierMixin, BaseEstimator):
+@dataclass(eq=False, repr=False)
+class OC1(ProbabilisticClassifier):
     """Learn a decision tree whose tests are inequalities of several columns.
 
     From the root down, the rows of a node are split by the best hyperplane found. The search
@@ -132,69 +123,40 @@ class OC1(Documented, ClassifierMixin, BaseEstimator):
     [1]
     """
 
-    def __init__(
-        self,
-        criterion: str = "twoing",
-        *,
-        order: str = "sequential",
-        n_restarts: int = 20,
-        n_jumps: int = 5,
-        max_depth: int | None = None,
-        min_samples_split: int = 2,
-        min_samples_oblique: int | None = None,
-        prune_share: float = 0.1,
-        class_weight: Any = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.criterion = criterion
-        self.order = order
-        self.n_restarts = n_restarts
-        self.n_jumps = n_jumps
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_oblique = min_samples_oblique
-        self.prune_share = prune_share
-        self.class_weight = class_weight
-        self.random_state = random_state
-        self.verbose = verbose
+    _rows_are: ClassVar[dict[str, Any]] = {"dtype": np.float64}
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Grow the tree, and prune it.
+    criterion: str = "twoing"
+    _: KW_ONLY
+    order: str = "sequential"
+    n_restarts: int = 20
+    n_jumps: int = 5
+    max_depth: int | None = None
+    min_samples_split: int = 2
+    min_samples_oblique: int | None = None
+    prune_share: float = 0.1
+    class_weight: Any = None
+    random_state: Any = None
+    verbose: int = 0
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-            Any number of labels; a single one gives a single leaf.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows, not negative. A row of weight 0 is no row.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator. If anything goes wrong it is left as it was.
-        """
-        learned = copy(self)  # all or nothing
-        learned._learn(X, y, sample_weight)
-        self.__dict__ = learned.__dict__
-        return self
-
-    def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
-        self._check_parameters()
+    def _learn(self, source: Source) -> Iterator[str]:
+        self._take_columns(source)
+        check_class_labels(source.classes)
         random = check_seed(self.random_state)
-        X, y = self._validated(X, y, reset=True)
-        check_classification_targets(y)
-        self.classes_, labels = np.unique(y, return_inverse=True)
-        weight = check_weights(sample_weight, self.class_weight, X, y, self.classes_)
-        if weight.size and not weight.all():  # a row of zero weight is no row
-            rows = np.flatnonzero(weight)
-            X, labels, weight = X[rows], labels[rows], weight[rows]
+        training = TrainingData.of(
+            source,
+            inside=0,
+            scaling=lambda *_: identity(source.n_features),
+            class_weight=self.class_weight,
+            n_jobs=1,
+        )
+        self.classes_ = training.classes
+        assert isinstance(source, ArraySource)
+        codes = source.codes.astype(np.int64)
         rng = np.random.default_rng(random.randint(0, 2**31 - 1))
-        sample = growth.distinct(X, labels.astype(np.int64), weight)
+        sample = growth.distinct_rows(training.arrays.matrix, codes, training.arrays.weight)
         held = growth.hold_out(sample, float(self.prune_share), rng)
         tell = _progress(int((~held).sum())) if self.verbose else lambda *_: None
-        tree = growth.grow(sample.take(~held), self._growth(X.shape[1]), rng, tell)
+        tree = growth.grow(sample.take(~held), self._growth(source.n_features), rng, tell)
         n_grown = len(tree.b)
         if held.any():
             apart = sample.take(held)
@@ -202,24 +164,25 @@ class OC1(Documented, ClassifierMixin, BaseEstimator):
         if self.verbose:
             print(f"OC1: {n_grown} nodes, {len(tree.b)} after pruning", flush=True)  # noqa: T201
         self._publish(tree)
+        yield from ()  # nothing to warn of
 
     def _check_parameters(self) -> None:
         _check_word("criterion", self.criterion, _CRITERIA)
         _check_word("order", self.order, _ORDERS)
-        check_whole("n_restarts", self.n_restarts, 0)
-        check_whole("n_jumps", self.n_jumps, 0)
-        check_whole("min_samples_split", self.min_samples_split, 2)
+        as_count(self.n_restarts, "n_restarts", 0)
+        as_count(self.n_jumps, "n_jumps", 0)
+        as_count(self.min_samples_split, "min_samples_split", 2)
         if self.max_depth is not None:
-            check_whole("max_depth", self.max_depth)
+            as_count(self.max_depth, "max_depth")
         if self.min_samples_oblique is not None:
-            check_whole("min_samples_oblique", self.min_samples_oblique, 0)
-        if check_real("prune_share", self.prune_share) >= 1:
+            as_count(self.min_samples_oblique, "min_samples_oblique", 0)
+        if as_real(self.prune_share, "prune_share") >= 1:
             raise ValueError(f"prune_share must be below 1, got {self.prune_share!r}")
         check_verbose(self.verbose)
 
-    def _growth(self, n_features: int) -> growth.Growth:
+    def _growth(self, n_features: int) -> growth.GrowthRules:
         oblique = self.min_samples_oblique
-        return growth.Growth(
+        return growth.GrowthRules(
             climb=oc1_kernels.Climb(
                 _CRITERIA[self.criterion], _ORDERS[self.order], int(self.n_restarts),
                 int(self.n_jumps),
@@ -235,9 +198,7 @@ class OC1(Documented, ClassifierMixin, BaseEstimator):
         leaves = tree.faces()
         if len(leaves) == 1:
             leaves[0] = _everywhere(self.n_features_in_)
-        names = getattr(self, "feature_names_in_", None)
-        names = None if names is None else names.tolist()
-        answers = zip(leaves.values(), *_answers(tree), strict=True)
+        names, answers = self._names, zip(leaves.values(), *_answers(tree), strict=True)
         self.rule_ = Rule(
             self.classes_,
             tuple(Piece(Polyhedron(W, b, names), place, share) for (W, b), place, share in answers),
@@ -279,42 +240,7 @@ class OC1(Documented, ClassifierMixin, BaseEstimator):
         if not (rule.is_partition and whole and follows):
             raise ModelFileError(f"is not that of a tree with {where} as they are", "rule")
 
-    # --- rows ---------------------------------------------------------------------------
-
-    def _validated(self, *arrays: Any, reset: bool) -> Any:
-        refuse_text(arrays[0], "X")
-        with np.errstate(over="ignore", invalid="ignore"):  # its test for finiteness sums up
-            return validate_data(self, *arrays, dtype=np.float64, order="C", reset=reset)
-
     # --- prediction -------------------------------------------------------------------
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Label of every row: the heaviest class of its leaf, the first of equals.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        check_is_fitted(self)
-        return self.rule_.predict(self._validated(X, reset=False))
-
-    def predict_proba(self, X: Any) -> Floats:
-        """Share of each class in the training weight of every row's leaf.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-        """
-        check_is_fitted(self)
-        return self.rule_.predict_proba(self._validated(X, reset=False))
 
     def apply(self, X: Any) -> NDArray[np.int64]:
         """Leaf of every row, as a node of ``tree_``.

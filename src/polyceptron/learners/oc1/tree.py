@@ -160,7 +160,7 @@ def passes(X: Floats, w: Floats, b: float) -> NDArray[np.bool_]:
 # --- pruning --------------------------------------------------------------------------
 
 
-class Step(NamedTuple):
+class PruningStep(NamedTuple):
     """One tree of the cost-complexity sequence."""
 
     alpha: float
@@ -170,7 +170,7 @@ class Step(NamedTuple):
     """Weight of the mistakes on the rows held out."""
 
 
-def pruning_sequence(tree: Tree, held_out: Floats) -> list[Step]:
+def pruning_sequence(tree: Tree, held_out: Floats) -> list[PruningStep]:
     """The trees of cost-complexity pruning, from the one given to its root.
 
     Each comes from the one before by making leaves of the nodes where that costs the least
@@ -191,7 +191,7 @@ def pruning_sequence(tree: Tree, held_out: Floats) -> list[Step]:
     link[is_inner] = (cost - below[:, 1])[is_inner] / (below[is_inner, 0] - 1)
     alpha, close = 0.0, 1e-12 * cost[0]
     collapsed = np.zeros(n, bool)
-    steps = [Step(alpha, collapsed.copy(), int(below[0, 0]), float(below[0, 2]))]
+    steps = [PruningStep(alpha, collapsed.copy(), int(below[0, 0]), float(below[0, 2]))]
     while np.isfinite(link[0]):
         node = int(link.argmin())
         alpha = max(alpha, float(link[node]))
@@ -204,7 +204,7 @@ def pruning_sequence(tree: Tree, held_out: Floats) -> list[Step]:
                 link[node] = (cost[node] - below[node, 1]) / (below[node, 0] - 1)
             node = int(parent[node])
         if link.min() > alpha + close:
-            steps.append(Step(alpha, collapsed.copy(), int(below[0, 0]), float(below[0, 2])))
+            steps.append(PruningStep(alpha, collapsed.copy(), int(below[0, 0]), float(below[0, 2])))
     return steps
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,15 +14,15 @@ from scipy import sparse
 
 from polyceptron.data.blocks import ArrayBlocks, Blocks
 from polyceptron.data.scaling import Coordinates, Ends, standardized
-from polyceptron.learners._base import Problem
+from polyceptron.data.training import TrainingData
 from polyceptron.learners._iterated import IteratedClassifier, RunFitted
-from polyceptron.learners._parameters import check_real, check_whole
 from polyceptron.learners.documents import Count, Measure
 from polyceptron.learners.pcslp.programs import LPError, SeparationLP, load_highspy
 from polyceptron.optim import criterion, solver
-from polyceptron.optim.checkpoint import Record
+from polyceptron.optim.checkpoint import StateArrays
 from polyceptron.optim.planes import Planes
 from polyceptron.scoring import decide
+from polyceptron.utils.checks import as_count, as_real
 from polyceptron.utils.types import Floats
 
 _TIE = 1e-9
@@ -33,8 +32,7 @@ _LLOYD_STEPS = 100
 Indices = NDArray[np.intp]
 
 
-@dataclass(frozen=True, slots=True)
-class Classes:
+class MergedRows(NamedTuple):
     """The rows of the two classes with their costs; equal rows are one row."""
 
     inside: Any
@@ -49,31 +47,19 @@ class Classes:
         return float(self.inside_cost @ u + self.outside_cost @ v)
 
 
-@dataclass(frozen=True, slots=True)
-class LPProblem(Problem):
-    """The rows once more as the linear programs take them, and how to make a model of these.
-
-    Each start has a model of its own, so that none depends on the bases of those before it.
-    """
-
-    rows: Classes
-    new_lp: Callable[[], SeparationLP]
-    numbers: Iterator[int]
-
-
 class PCSLPState(NamedTuple):
     """Hyperplanes in the coordinates of learning, and what is known of them.
 
     ``scores`` are those of the outside rows; ``held`` is the choice of responsible
     hyperplanes for which these are an optimum, None for a start. Of a run that a checkpoint has
-    there is neither problem nor program: it is at its end.
+    there are neither rows nor program: it is at its end.
     """
 
     planes: Planes
     objective: float
     scores: Floats
     held: Indices | None
-    problem: LPProblem | None
+    rows: MergedRows | None
     lp: SeparationLP | None
     start: int
     n_iter: int
@@ -86,6 +72,7 @@ class LPFitted(RunFitted):
     n_lps: Count
 
 
+@dataclass(eq=False, repr=False)
 class PCSLP(IteratedClassifier):
     """Learn a polyhedron by successive linear programs (PC-SLP).
 
@@ -179,40 +166,22 @@ class PCSLP(IteratedClassifier):
     True
     """
 
-    def __init__(
-        self,
-        n_hyperplanes: int = 3,
-        *,
-        max_iter: int = 100,
-        tol: float = 1e-6,
-        max_ties: int = 8,
-        time_limit: float | None = None,
-        init: Any = "random",
-        n_init: int = 3,
-        standardize: bool = True,
-        inside: Any = None,
-        class_weight: Any = None,
-        warm_start: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        checkpoint: Any = None,
-    ) -> None:
-        self.n_hyperplanes = n_hyperplanes
-        self.max_iter = max_iter
-        self.tol = tol
-        self.max_ties = max_ties
-        self.time_limit = time_limit
-        self.init = init
-        self.n_init = n_init
-        self.standardize = standardize
-        self.inside = inside
-        self.class_weight = class_weight
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.checkpoint = checkpoint
+    n_hyperplanes: int = 3
+    _: KW_ONLY
+    max_iter: int = 100
+    tol: float = 1e-6
+    max_ties: int = 8
+    time_limit: float | None = None
+    init: Any = "random"
+    n_init: int = 3
+    standardize: bool = True
+    inside: Any = None
+    class_weight: Any = None
+    warm_start: bool = False
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int = 0
+    checkpoint: Any = None
 
     _Fitted = LPFitted
 
@@ -226,10 +195,10 @@ class PCSLP(IteratedClassifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_real("tol", self.tol)
-        check_whole("max_ties", self.max_ties)
+        as_real(self.tol, "tol")
+        as_count(self.max_ties, "max_ties")
         if self.time_limit is not None:
-            check_real("time_limit", self.time_limit, positive=True)
+            as_real(self.time_limit, "time_limit", positive=True)
         load_highspy()
 
     def _stopping(self) -> solver.Stopping:
@@ -237,7 +206,7 @@ class PCSLP(IteratedClassifier):
 
     # --- the rows ---------------------------------------------------------------------
 
-    def _choose_coordinates(self, data: Blocks, ends: Ends, *, centred: bool) -> Coordinates:
+    def _choose_coordinates(self, data: Blocks, ends: Ends, centred: bool) -> Coordinates:
         # The error function is the same in all coordinates, and HiGHS wants numbers near 1.
         coordinates = standardized(data, ends, centred=centred)
         if self.standardize:
@@ -246,45 +215,31 @@ class PCSLP(IteratedClassifier):
         exponents = np.frexp(coordinates.scale)[1]
         return Coordinates(np.ldexp(1.0, exponents), np.zeros(data.n_features))
 
-    def _problem(self, *arguments: Any, **options: Any) -> LPProblem:
-        problem = super()._problem(*arguments, **options)
-        factors = [1.0, 1.0]
-        if isinstance(self.class_weight, dict):
-            factors = [float(self.class_weight.get(name, 1.0)) for name in problem.classes.tolist()]
-        rows = _merged(problem.arrays, factors[problem.inside], factors[1 - problem.inside])
-        new_lp = partial(
-            SeparationLP,
-            rows.inside,
-            rows.outside,
-            rows.inside_cost,
-            rows.outside_cost,
-            self.n_hyperplanes,
-            self.time_limit,
-        )
-        return LPProblem(
-            problem.data,
-            problem.coordinates,
-            problem.classes,
-            problem.inside,
-            rows,
-            new_lp,
-            itertools.count(1),
-        )
-
     # --- the loop ---------------------------------------------------------------------
 
-    def _start(self, problem: Problem, seed: int) -> PCSLPState:
-        assert isinstance(problem, LPProblem)
-        planes = self._first_planes(problem, seed)
-        start = _evaluated(planes, None, problem, next(problem.numbers), 0)
-        return start._replace(lp=problem.new_lp())
+    def _starts(self, training: TrainingData, seeds: list[int]) -> Iterator[PCSLPState]:
+        rows = self._classes(training)
+        for number, seed in enumerate(seeds, 1):
+            planes = self._first_planes(training, seed)
+            if isinstance(self.init, str) and not self._is_warm:
+                planes = self._clustered(training, rows, seed)
+            # Each start has a model of its own: none depends on the bases of those before it.
+            lp = SeparationLP(*rows, self.n_hyperplanes, self.time_limit)
+            yield _evaluated(planes, None, rows, number, 0)._replace(lp=lp)
 
-    def _first_planes(self, problem: Problem, seed: int) -> Planes:
-        planes = super()._first_planes(problem, seed)
-        if not isinstance(self.init, str) or (self.warm_start and hasattr(self, "polyhedron_")):
-            return planes
-        assert isinstance(problem, LPProblem)
-        rows, scale = problem.rows, problem.coordinates.scale
+    def _start(self, training: TrainingData, seed: int) -> PCSLPState:
+        return next(self._starts(training, [seed]))
+
+    def _classes(self, training: TrainingData) -> MergedRows:
+        factors = [1.0, 1.0]
+        if isinstance(self.class_weight, dict):
+            labels = training.classes.tolist()
+            factors = [float(self.class_weight.get(label, 1.0)) for label in labels]
+        return _merged(training.arrays, factors[training.inside], factors[1 - training.inside])
+
+    def _clustered(self, training: TrainingData, rows: MergedRows, seed: int) -> Planes:
+        """Hyperplanes that share out the outside rows by the nearest of K centres."""
+        scale = training.coordinates.scale
         # In the units of X, but for a common factor, if so asked.
         stretch = np.ones_like(scale) if self.standardize else scale.min() / scale
         stretched = rows.outside @ sparse.diags(stretch)
@@ -294,8 +249,8 @@ class PCSLP(IteratedClassifier):
 
     def _step(self, data: Blocks, state: PCSLPState) -> solver.Step[PCSLPState]:
         """One round: the first choice of responsible hyperplanes that lowers the error."""
-        problem, lp, found, n_lps = state.problem, state.lp, state, 0
-        assert problem is not None
+        rows, lp, found, n_lps = state.rows, state.lp, state, 0
+        assert rows is not None
         assert lp is not None
         if state.objective > self.tol:
             for number, responsible in enumerate(self._choices(state)):
@@ -303,7 +258,7 @@ class PCSLP(IteratedClassifier):
                     continue  # these hyperplanes are its optimum
                 n_lps += 1
                 planes = self._solved(lp, responsible, state, number)
-                candidate = _evaluated(planes, responsible, problem, state.start, state.n_iter + 1)
+                candidate = _evaluated(planes, responsible, rows, state.start, state.n_iter + 1)
                 if candidate.objective < state.objective - self.tol:
                     found = candidate._replace(lp=lp)
                     break
@@ -323,12 +278,12 @@ class PCSLP(IteratedClassifier):
         The error function weighs the classes alike, so where the rows tell nothing, w = 0, it
         does not care which side that is.
         """
-        assert state.problem is not None
+        assert state.rows is not None
         best, fewest = state, self._mistakes(data, state)
         K, d = state.planes.K, data.n_features
         for bias in (1.0, -1.0):
             planes = Planes.of(np.zeros((K, d)), np.full(K, bias))
-            other = _evaluated(planes, state.held, state.problem, state.start, state.n_iter + 1)
+            other = _evaluated(planes, state.held, state.rows, state.start, state.n_iter + 1)
             mistakes = self._mistakes(data, other)
             if other.objective <= state.objective * (1 + _TIE) and mistakes < fewest:
                 # Not above the state's by rounding.
@@ -374,16 +329,16 @@ class PCSLP(IteratedClassifier):
     def _keep(self, state: PCSLPState) -> None:
         self.objective_ = state.objective
 
-    def _report(self, run: solver.Run[PCSLPState], deeper: int = 0) -> None:
+    def _report(self, run: solver.Run[PCSLPState]) -> Iterator[str]:
         self.n_lps_ = int(run.totals["lps"])
-        super()._report(run, deeper + 1)
+        return super()._report(run)
 
-    def _pack_end(self, state: PCSLPState) -> Record:
+    def _pack_end(self, state: PCSLPState) -> StateArrays:
         # Only at its end: in the middle, programs depend on the bases of those before them.
         W, b = state.planes.arrays()
         return {"W": W, "b": b, "numbers": np.array([state.objective, state.start, state.n_iter])}
 
-    def _unpack_end(self, data: Blocks, record: Record) -> PCSLPState:
+    def _unpack_end(self, data: Blocks, record: StateArrays) -> PCSLPState:
         del data
         objective, start, n_iter = record["numbers"].tolist()
         planes = Planes.of(record["W"], record["b"])
@@ -410,12 +365,12 @@ def _others(options: list[Indices], limit: int, seed: tuple[int, int]) -> Iterat
 
 
 def _evaluated(
-    planes: Planes, held: Indices | None, problem: LPProblem, start: int, n_iter: int
+    planes: Planes, held: Indices | None, rows: MergedRows, start: int, n_iter: int
 ) -> PCSLPState:
     W, b = planes.arrays()
-    scores = _scores(problem.rows.outside, W, b)
-    value = problem.rows.objective(_scores(problem.rows.inside, W, b), scores)
-    return PCSLPState(planes, value, scores, held, problem, None, start, n_iter)
+    scores = _scores(rows.outside, W, b)
+    value = rows.objective(_scores(rows.inside, W, b), scores)
+    return PCSLPState(planes, value, scores, held, rows, None, start, n_iter)
 
 
 def _scores(rows: Any, W: Floats, b: Floats) -> Floats:
@@ -424,14 +379,15 @@ def _scores(rows: Any, W: Floats, b: Floats) -> Floats:
     return np.column_stack(each)
 
 
-def _merged(data: ArrayBlocks, *factors: float) -> Classes:
+def _merged(data: ArrayBlocks, *factors: float) -> MergedRows:
     """The rows of each class as CSR, sorted, equal ones merged.
 
     So neither the order of rows nor their kind of storage matters, and a row of weight 2 is
     two rows. The costs of a class add up to its factor, inside first.
     """
-    X = _as_csr(data)
-    weight = data.weight if data.weight.size else np.ones(data.n_samples)
+    X = sparse.csr_matrix(data.matrix, dtype=np.float64, copy=True)
+    X.eliminate_zeros()
+    weight = data.weights
     sides = []
     for sign, factor in zip((1, -1), factors, strict=True):
         numbers = np.flatnonzero(data.y == sign)
@@ -445,14 +401,7 @@ def _merged(data: ArrayBlocks, *factors: float) -> Classes:
         cost = np.array([share[group].sum() for group in groups])
         sides.append((X[[group[0] for group in groups]], factor * cost / cost.sum()))
     (inside, inside_cost), (outside, outside_cost) = sides
-    return Classes(inside, outside, inside_cost, outside_cost)
-
-
-def _as_csr(data: ArrayBlocks) -> Any:
-    shape = (data.n_samples, data.n_features)
-    X = sparse.csr_matrix(data.X, shape=shape, dtype=np.float64, copy=True)
-    X.eliminate_zeros()
-    return X
+    return MergedRows(inside, outside, inside_cost, outside_cost)
 
 
 def _cluster(rows: Any, cost: Floats, K: int, rng: np.random.Generator) -> Floats:

@@ -4,28 +4,28 @@ from __future__ import annotations
 
 import math
 import sys
-from dataclasses import replace
-from typing import Annotated, Any, Self
+from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass
+from functools import partial
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.utils.multiclass import check_classification_targets
 
-from polyceptron.data.blocks import ArrayBlocks, count_threads, kernel_rows
-from polyceptron.learners._base import ProbabilisticClassifier, Problem
-from polyceptron.learners._blocks import FitsBlocks, SourceProblem
+from polyceptron.data.blocks import ArrayBlocks
+from polyceptron.data.source import Source
+from polyceptron.data.training import TrainingData
+from polyceptron.learners._base import FitsBlocks, ProbabilisticClassifier
 from polyceptron.learners._parameters import (
     check_flag,
     check_inside,
     check_n_jobs,
-    check_real,
     check_seed,
+    check_two_classes,
     check_verbose,
-    check_weights,
-    check_whole,
 )
 from polyceptron.learners.documents import (
     FITTED,
@@ -36,14 +36,21 @@ from polyceptron.learners.documents import (
     ModelFileError,
     NotNegative,
 )
-from polyceptron.learners.polyceptron.hyperplanes import FIT, Rows, learn, needed, rows_of, trials
-from polyceptron.learners.polyceptron.large import Found, Large
-from polyceptron.learners.polyceptron.selection import LADDER, STRENGTHS, Setting, search
-from polyceptron.optim.checkpoint import Journal, as_checkpoint
+from polyceptron.learners.polyceptron.hyperplanes import FIT, learn_hyperplanes, needed
+from polyceptron.learners.polyceptron.sample import Sample, refined_by_all
+from polyceptron.learners.polyceptron.selection import (
+    LADDER,
+    STRENGTHS,
+    Selection,
+    Setting,
+    search,
+)
+from polyceptron.learners.polyceptron.trials import FoldTrials
+from polyceptron.optim.checkpoint import FitJournal, as_checkpoint
 from polyceptron.optim.planes import Planes
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.rule import Piece, Rule
-from polyceptron.sources import Source
+from polyceptron.utils.checks import as_count, as_real
 
 _FITTED = {
     "estimators_",
@@ -64,10 +71,10 @@ _FITTED = {
 """What one kind of fit sets and the other does not."""
 
 
-def _say(setting: Setting, inside: Any, share: float) -> None:
-    _, K, margin, penalty, sampled = setting
+def _say(labels: list[Any], setting: Setting, share: float) -> None:
+    inside, K, margin, penalty, sampled = setting
     sys.stdout.write(
-        f"Polyceptron: inside={inside!r}, n_hyperplanes={K}, margin={margin:g}, "
+        f"Polyceptron: inside={labels[inside]!r}, n_hyperplanes={K}, margin={margin:g}, "
         f"penalty={penalty}{', sampled' * sampled}: {share:.2%} of held-out rows\n"
     )
 
@@ -115,6 +122,7 @@ class PolyceptronFitted(Document):
     fits: list[ClassFitted]
 
 
+@dataclass(eq=False, repr=False)
 class Polyceptron(ProbabilisticClassifier, FitsBlocks):
     """Learn a class as a polyhedron, with nothing to tune.
 
@@ -197,6 +205,13 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
     --------
     OnlinePolyceptron : A single run; also learns from a stream.
 
+    Notes
+    -----
+    Up to about 16 million numbers all rows are learned from at once. Of more, in memory or not,
+    a sample of that size decides on the number of hyperplanes, their strength and where they
+    are; then all rows refine them: by their likelihood where labels are noisy, else by adding
+    the rows that are on the wrong side to the sample.
+
     Examples
     --------
     >>> from polyceptron import Polyceptron
@@ -207,149 +222,85 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
     (3, True)
     """
 
-    def __init__(
-        self,
-        n_hyperplanes: int | str = "auto",
-        *,
-        margin: float | str = "auto",
-        penalty: float | str | None = "auto",
-        sampled: bool | str = "auto",
-        inside: Any = "auto",
-        n_init: int = 9,
-        max_iter: int = 1000,
-        standardize: bool = True,
-        class_weight: Any = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        checkpoint: Any = None,
-    ) -> None:
-        self.n_hyperplanes = n_hyperplanes  # type: ignore[assignment]
-        self.margin = margin
-        self.penalty = penalty
-        self.sampled = sampled
-        self.inside = inside
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.standardize = standardize
-        self.class_weight = class_weight
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.checkpoint = checkpoint
+    n_hyperplanes: int | str = "auto"  # type: ignore[assignment]
+    _: KW_ONLY
+    margin: float | str = "auto"
+    penalty: float | str | None = "auto"
+    sampled: bool | str = "auto"
+    inside: Any = "auto"
+    n_init: int = 9
+    max_iter: int = 1000
+    standardize: bool = True
+    class_weight: Any = None
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int = 0
+    checkpoint: Any = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = True
         return tags
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn the polyhedron of the inside class, or of each of more than two classes.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows, not negative. A row of weight 0 is no row.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator. If anything goes wrong it is left as it was.
-        """
-        self._check_parameters()
-        with self._all_or_nothing():
-            rows, labels = self._validated(X, y, reset=True)
-            check_classification_targets(labels)
-            classes = np.unique(labels)
-            if len(classes) > 2:
-                self._forget()
-                self._fit_each(rows, labels, classes, sample_weight)
-            else:
-                self._learn(self._problem(X, y, sample_weight))
-        return self
-
-    def fit_blocks(self, source: Source) -> Self:
-        """Learn from rows that need not be in memory.
-
-        What fits into memory, about 16 million numbers, is learned as `fit` does, to the last
-        bit. Of more rows a sample of that size decides on the number of hyperplanes, their
-        strength and where they are; then all rows refine them: by their likelihood where labels
-        are noisy, else by adding the rows that are on the wrong side to the sample.
-
-        Parameters
-        ----------
-        source : Source
-            Such as `polyceptron.open_blocks` gives, of two classes.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator. If anything goes wrong it is left as it was.
-        """
-        return super().fit_blocks(source)
-
-    def _forget(self) -> None:
-        """Forget the last fit: three classes leave other attributes than two."""
-        for name in set(vars(self)) & _FITTED:
+    def _learn(self, source: Source) -> Iterator[str]:
+        for name in set(vars(self)) & _FITTED:  # three classes leave others than two
             delattr(self, name)
+        training = self._training(source)
+        journal = self._journal(training)
+        if len(training.classes) == 2:
+            self._learn_two(training, journal)
+        else:
+            self._learn_each(training, journal)
+        journal.finish()
+        yield from ()  # nothing to warn of
 
     # --- two classes --------------------------------------------------------------------
 
-    def _learn(self, problem: Problem) -> None:
-        self._forget()
-        journal = self._journal(problem.data, self.inside, problem.coordinates)
-        large = None
-        if isinstance(problem, SourceProblem):
-            large = Large(problem, count_threads(self.n_jobs, problem.data.n_samples))
-            problem = large.in_memory()
-        self._fit_two(problem, journal, large)
-        journal.finish()
-
-    def _fit_two(self, problem: Problem, journal: Journal, large: Large | None = None) -> None:
-        """Learn from rows in memory; of a large source they are a part, and all refine it."""
-        rows, varied = rows_of(problem)
+    def _learn_two(self, training: TrainingData, journal: FitJournal) -> None:
+        """Choose a setting by trials, and learn with it from a sample, then from all rows."""
+        sample = Sample.of(training)
         random = journal.random(check_seed(self.random_state))
         seeds = [int(seed) for seed in random.randint(0, 2**31 - 1, size=self.n_init)]
         effort = FIT._replace(max_iter=self.max_iter)
         seed = int(random.randint(0, 2**31 - 1))
+        report = partial(_say, training.classes.tolist()) if self.verbose else lambda *_: None
+        trials = FoldTrials(sample.data, seed, seeds, effort, journal, report)
+        selection = Selection(trials)
+        chosen = self._chosen(selection, training, sample.data.n_samples)
 
-        def say(setting: Setting, share: float) -> None:
-            if self.verbose:
-                _say(setting, problem.classes.tolist()[setting.inside], share)
+        def fitted(data: ArrayBlocks) -> tuple[NDArray[Any], ...]:
+            theta, n_iter = learn_hyperplanes(data, chosen, seeds, effort)
+            return theta, np.array(n_iter)
 
-        selection = trials(rows, seed, seeds, effort, say, journal)
-        insides = [0, 1] if self._is_auto("inside") else [problem.inside]
-        numbers = list(LADDER) if self._is_auto("n_hyperplanes") else [self.n_hyperplanes]
-        numbers = [number for number in numbers if number <= len(rows.y)]
+        theta, n_iter = journal.memo("fit", lambda: fitted(sample.data))
+        self.n_iter_ = int(n_iter)
+        sample, theta = refined_by_all(training, sample, theta, chosen, fitted, journal)
+        theta = needed(sample.data, theta)
+        planes = Planes.of_rows(sample.in_all_columns(theta, training.source.n_features))
+        self._publish(training, planes)
+        self._describe(training, selection, chosen)
+
+    def _chosen(self, selection: Selection, training: TrainingData, n_rows: int) -> Setting:
+        """The setting that rows held out speak for."""
+        insides = [0, 1] if self._is_auto("inside") else [self._inside_of(training.classes)]
+        numbers = list(LADDER) if self._is_auto("n_hyperplanes") else [int(self.n_hyperplanes)]
+        numbers = [number for number in numbers if number <= n_rows]
         sampled = None if self._is_auto("sampled") else bool(self.sampled)
         chosen = search(selection, insides, numbers, self._strengths(), sampled)
         if self.verbose:
-            sys.stdout.write(f"Polyceptron: the best of these is fitted to {len(rows.y):,} rows\n")
+            sys.stdout.write(f"Polyceptron: the best of these is fitted to {n_rows:,} rows\n")
+        return chosen
 
-        def fitted(rows: Rows) -> tuple[NDArray[Any], ...]:
-            theta, n_iter = learn(rows, chosen, seeds, effort)
-            return theta, np.array(n_iter)
-
-        theta, n_iter = journal.memo("fit", lambda: fitted(rows))
-        self.n_iter_ = int(n_iter)
-        found = Found(rows, varied, theta)
-        if large is not None and not large.is_whole:
-            found = large.refined(found, chosen, fitted, journal)
-        theta = needed(found.rows, found.theta)
-        problem = replace(problem, inside=chosen.inside)
-        W = np.zeros((len(theta), problem.data.n_features))
-        W[:, found.varied] = theta[:, :-1]
-        self._publish(problem, Planes.of(W, theta[:, -1].copy()))
-        self.polyhedra_ = {problem.classes.tolist()[chosen.inside]: self.polyhedron_}
-        self.n_hyperplanes_ = len(theta)
-        self.margin_, self.penalty_, self.sampled_ = chosen[2:]
-        self.selection_ = selection.table(problem.classes, chosen)
+    def _describe(self, training: TrainingData, selection: Selection, chosen: Setting) -> None:
+        """Set the fitted attributes that follow from what was chosen."""
         # Calibrated are scores in the coordinates of learning, which leave its unit out.
-        unit = math.frexp(problem.coordinates.bias_unit)[1] - 1
+        unit = math.frexp(training.coordinates.bias_unit)[1] - 1
         link = selection.outcomes[chosen].calibration._replace(exponent=self._exponent + 2 * unit)
         self._set_rule(self.polyhedron_, chosen.inside, link)
+        self.polyhedra_ = {training.classes.tolist()[chosen.inside]: self.polyhedron_}
+        self.n_hyperplanes_ = self.polyhedron_.n_faces
+        self.margin_, self.penalty_, self.sampled_ = chosen[2:]
+        self.selection_ = selection.table(training.classes, chosen)
 
     def _strengths(self) -> list[tuple[float, float | None]]:
         auto_margin, auto_penalty = self._is_auto("margin"), self._is_auto("penalty")
@@ -364,44 +315,48 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         value = getattr(self, name)
         return isinstance(value, str) and value == "auto"
 
+    def _check_classes(self, classes: NDArray[Any]) -> None:
+        if len(classes) < 2:
+            check_two_classes(classes)
+        if len(classes) == 2 and not self._is_auto("inside"):
+            self._inside_of(classes)
+
     def _choose_inside(self, classes: NDArray[Any]) -> int:
-        if self._is_auto("inside"):
-            return 1
+        del classes
+        return 1  # of training data; the class inside is chosen later
+
+    def _inside_of(self, classes: NDArray[Any]) -> int:
+        """The place of the class that the parameter names."""
         try:
             return check_inside(self.inside, classes)
         except ValueError as error:
             raise ValueError(f"{error}; or 'auto'") from None
 
     def _rows_needed(self) -> int:
-        return 1 if self._is_auto("n_hyperplanes") else self.n_hyperplanes
+        return 1 if self._is_auto("n_hyperplanes") else int(self.n_hyperplanes)
 
     # --- more classes -------------------------------------------------------------------
 
-    def _fit_each(self, X: Any, y: Any, classes: NDArray[Any], sample_weight: Any) -> None:
+    def _learn_each(self, training: TrainingData, journal: FitJournal) -> None:
         """A polyhedron for each class against the rest."""
-        weight = check_weights(sample_weight, self.class_weight, X, y, classes)
-        codes = np.searchsorted(classes, y).astype(np.int8)
-        journal = self._journal(ArrayBlocks(kernel_rows(X), codes, weight, X.shape[1]))
         random = journal.random(check_seed(self.random_state))
         self.estimators_ = []
-        for label in classes:
+        for place, label in enumerate(training.classes):
             if self.verbose:
                 sys.stdout.write(f"Polyceptron: class {label!r} against the rest\n")
             one = self._for_class(random.randint(0, 2**31 - 1))
-            with one._all_or_nothing():
-                problem = one._problem(X, y == label, weight if weight.size else None)
-                one._fit_two(problem, journal.part(f"class {label!r}"))
+            one.n_features_in_ = training.source.n_features
+            part = journal.part(f"class {label!r}")
+            one._learn_two(training.one_against_rest(place), part)
             self.estimators_.append(one)
-        self.classes_ = classes
+        self.classes_ = training.classes
         self._describe_each()
-        journal.finish()
 
     def _describe_each(self) -> None:
         """Set the fitted attributes that follow from the estimators of the classes."""
         labels, each = self.classes_.tolist(), self.estimators_
-        names = getattr(self, "feature_names_in_", None)
         self.polyhedra_ = {
-            label: Polyhedron(one.coef_, one.intercept_, None if names is None else names.tolist())
+            label: Polyhedron(one.coef_, one.intercept_, self._names)
             for label, one in zip(labels, each, strict=True)
         }
         pieces = [Piece(part, place) for place, part in enumerate(self.polyhedra_.values())]
@@ -479,13 +434,13 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
     # --- parameters -----------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
-        self._check_or_auto("n_hyperplanes", check_whole, "'auto'")
-        self._check_or_auto("margin", check_real, "'auto'")
+        self._check_or_auto("n_hyperplanes", as_count, "'auto'")
+        self._check_or_auto("margin", as_real, "'auto'")
         if self.penalty is not None:
-            self._check_or_auto("penalty", check_real, "None or 'auto'")
-        self._check_or_auto("sampled", check_flag, "'auto'")
-        check_whole("n_init", self.n_init)
-        check_whole("max_iter", self.max_iter)
+            self._check_or_auto("penalty", as_real, "None or 'auto'")
+        check_flag("sampled", self.sampled, "auto")
+        as_count(self.n_init, "n_init")
+        as_count(self.max_iter, "max_iter")
         check_n_jobs(self.n_jobs)
         check_verbose(self.verbose)
         check_flag("standardize", self.standardize)
@@ -494,6 +449,6 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
     def _check_or_auto(self, name: str, check: Any, words: str) -> None:
         if not self._is_auto(name):
             try:
-                check(name, getattr(self, name))
+                check(getattr(self, name), name)
             except ValueError as error:
                 raise ValueError(f"{error}; or {words}") from None

@@ -16,7 +16,7 @@ from scipy.special import expit
 
 from polyceptron import kernels
 from polyceptron.data.blocks import Block, Blocks
-from polyceptron.optim.planes import Planes
+from polyceptron.optim.planes import Gradient, Planes
 from polyceptron.utils.blas import ONE_BLAS_THREAD
 from polyceptron.utils.types import Floats
 
@@ -30,44 +30,21 @@ _MEAN_SCORE = 5.0
 """What the mean size of h is scaled to at the start: only now do scores have a scale."""
 
 
-@dataclass(slots=True)
-class Ascent:
-    """Log-likelihood over some rows, its slope in [w_k, b_k] and in the noise."""
-
-    log_likelihood: float
-    G: Floats
-    g: Floats
-    of_noise: float
-
-    def __add__(self, other: Ascent) -> Ascent:
-        return Ascent(
-            self.log_likelihood + other.log_likelihood,
-            self.G + other.G,
-            self.g + other.g,
-            self.of_noise + other.of_noise,
-        )
-
-
 @dataclass(frozen=True, slots=True)
-class AscentOf:
-    """Log-likelihood of a block at these hyperplanes, and its slopes."""
+class MixtureOf:
+    """The slope of a block's log-likelihood in [w_k, b_k]; its value and slope in the noise."""
 
     planes: Planes
     noise: float
     n_features: int
 
-    def __call__(self, block: Block) -> Ascent:
+    def __call__(self, block: Block) -> Gradient:
         panel, bias, K = self.planes
-        G, g = np.zeros((K, self.n_features)), np.zeros(K)
-        total, of_noise = kernels.product_block(
-            block.X, block.y, block.weight, panel, bias, K, self.noise, G, g
+        part = Gradient.zero(K, self.n_features, 2)
+        part.totals[:] = kernels.product_block(
+            block.X, block.y, block.weight, panel, bias, K, self.noise, part.G, part.g
         )
-        return Ascent(total, G, g, of_noise)
-
-
-def ascent(data: Blocks, planes: Planes, noise: float) -> Ascent:
-    """Log-likelihood of all rows, and its slopes."""
-    return data.reduce(AscentOf(planes, noise, data.n_features))
+        return part
 
 
 class Loss:
@@ -92,16 +69,18 @@ class Loss:
         """The value and its slope."""
         theta, noise = self.unpack(flat)
         W = theta[:, :-1]
-        here = ascent(self.data, Planes.of(W, theta[:, -1]), noise)
+        planes = Planes.of(W, theta[:, -1])
+        here = self.data.reduce(MixtureOf(planes, noise, self.data.n_features))
+        log_likelihood, of_noise = here.totals.tolist()
         slope = np.empty(flat.size)
         of_theta = slope[:-1].reshape(self.shape)
         of_theta[:, :-1] = self.penalty * W - here.G / self.total_weight
         of_theta[:, -1] = here.g / -self.total_weight
         share = expit(flat[-1])
         of_share = (0.5 - _LEAST_NOISE) * share * (1 - share)
-        slope[-1] = here.of_noise * of_share / -self.total_weight
+        slope[-1] = of_noise * of_share / -self.total_weight
         value = 0.5 * self.penalty * float((W * W).sum())
-        return value - here.log_likelihood / self.total_weight, slope
+        return value - log_likelihood / self.total_weight, slope
 
 
 def maximise(loss: Callable[[Floats], tuple[float, Floats]], start: Floats, n_steps: int) -> Floats:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,7 +54,7 @@ class Setting(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TrialOutcome:
     """Signed scores of rows by models that did not see them."""
 
     h: Floats
@@ -77,35 +77,33 @@ class Outcome:
         return -np.log(np.where(self.is_inside, p, 1.0 - p))
 
 
+class Trials(Protocol):
+    """What judges settings: see `FoldTrials`."""
+
+    weight: Floats
+    """Of the rows held out."""
+
+    def outcome(self, setting: Setting) -> TrialOutcome: ...
+    def separates(self, setting: Setting) -> bool: ...
+    def pins(self, n_hyperplanes: int) -> bool: ...
+    def affords(self, n_hyperplanes: int) -> bool: ...
+
+
 @dataclass
 class Selection:
-    """Settings tried so far; each is tried once.
+    """Settings tried so far; each is tried once."""
 
-    Parameters
-    ----------
-    evaluate : callable
-        From a setting to its `Outcome`.
-    weight : ndarray
-        Of the rows held out.
-    separates : callable
-        From a setting of clean labels to whether it parts all rows without a mistake.
-    pins : callable
-        From a number of hyperplanes to whether there are rows enough to pin them down.
-    affords : callable
-        From a number of hyperplanes to whether there is time to sample them.
-    """
+    trials: Trials
+    outcomes: dict[Setting, TrialOutcome] = field(default_factory=dict)
 
-    evaluate: Callable[[Setting], Outcome]
-    weight: Floats
-    separates: Callable[[Setting], bool]
-    pins: Callable[[int], bool]
-    affords: Callable[[int], bool]
-    outcomes: dict[Setting, Outcome] = field(default_factory=dict)
+    @property
+    def weight(self) -> Floats:
+        return self.trials.weight
 
     def accuracy(self, setting: Setting) -> float:
         """Weighted share of the held-out rows that a setting gets right."""
         if setting not in self.outcomes:
-            self.outcomes[setting] = self.evaluate(setting)
+            self.outcomes[setting] = self.trials.outcome(setting)
         return float(self.weight @ self.outcomes[setting].right / self.weight.sum())
 
     def best(self, settings: Iterable[Setting]) -> Setting:
@@ -216,7 +214,7 @@ def _clean(
     selection: Selection, best: Setting, insides: list[int], numbers: list[int]
 ) -> list[Setting]:
     """Settings for clean labels within one standard error of the best such, simplest first."""
-    several = [number for number in numbers if selection.pins(number)]
+    several = [number for number in numbers if selection.trials.pins(number)]
     if not several:
         return []
     near = min(several, key=lambda number: abs(number - best.n_hyperplanes))
@@ -253,7 +251,7 @@ def _is_proven(selection: Selection, best: Setting, clean: Setting) -> bool:
     more, error = selection.worse_than(best, clean)
     # More hyperplanes than the best part many easy rows and a few wrong labels, too.
     grace = CLEARLY * error if clean.n_hyperplanes <= best.n_hyperplanes else 0.0
-    return more <= grace and selection.separates(clean)
+    return more <= grace and selection.trials.separates(clean)
 
 
 def _with_samples(
@@ -283,7 +281,7 @@ def _with_samples(
 
 def _pays(selection: Selection, number: int) -> bool:
     """Whether sampling so many hyperplanes is worth trying."""
-    return number > 1 and selection.pins(number) and selection.affords(number)
+    return number > 1 and selection.trials.pins(number) and selection.trials.affords(number)
 
 
 def _sampled(best: Setting, there: list[tuple[float, float]]) -> list[Setting]:

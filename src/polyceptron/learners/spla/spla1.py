@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -11,17 +11,17 @@ from scipy.optimize import minimize
 from polyceptron.calibration import Logistic
 from polyceptron.data.blocks import Blocks
 from polyceptron.data.scaling import Coordinates, Ends
-from polyceptron.learners._base import ProbabilisticClassifier, Problem
-from polyceptron.learners._blocks import FitsBlocks
+from polyceptron.data.training import TrainingData
+from polyceptron.learners._base import FitsBlocks, ProbabilisticClassifier
 from polyceptron.learners._iterated import IteratedClassifier, RunFitted
-from polyceptron.learners._parameters import check_real, check_whole
 from polyceptron.learners.documents import Measure
 from polyceptron.learners.spla import likelihood
 from polyceptron.optim import solver
-from polyceptron.optim.checkpoint import Record
+from polyceptron.optim.checkpoint import StateArrays
 from polyceptron.optim.criterion import Sets
 from polyceptron.optim.planes import Planes
 from polyceptron.utils.blas import ONE_BLAS_THREAD
+from polyceptron.utils.checks import as_count, as_real
 from polyceptron.utils.types import Floats
 
 _HALVINGS = 10
@@ -70,26 +70,26 @@ class LogisticClassifier(ProbabilisticClassifier, IteratedClassifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_real("C", self.C, positive=True)
-        check_whole("inner_steps", self.inner_steps)
-        check_real("tol", self.tol)
+        as_real(self.C, "C", positive=True)
+        as_count(self.inner_steps, "inner_steps")
+        as_real(self.tol, "tol")
 
     def _stopping(self) -> solver.Stopping:
         return solver.Stopping(self.max_iter)
 
-    def _choose_coordinates(self, data: Blocks, ends: Ends, *, centred: bool) -> Coordinates:
+    def _choose_coordinates(self, data: Blocks, ends: Ends, centred: bool) -> Coordinates:
         # A logistic score is no mere sign: the constant feature stays 1 however large the rows.
-        return replace(super()._choose_coordinates(data, ends, centred=centred), bias_unit=1.0)
+        return replace(super()._choose_coordinates(data, ends, centred), bias_unit=1.0)
 
-    def _start(self, problem: Problem, seed: int) -> LogisticState:
-        W, b = self._first_planes(problem, seed).arrays()
-        return self._at(problem, np.column_stack([W, b]))
+    def _start(self, training: TrainingData, seed: int) -> LogisticState:
+        W, b = self._first_planes(training, seed).arrays()
+        return self._at(training, np.column_stack([W, b]))
 
-    def _at(self, problem: Problem, theta: Floats) -> LogisticState:
+    def _at(self, training: TrainingData, theta: Floats) -> LogisticState:
         """A start at these hyperplanes, which are in the coordinates of learning."""
         # C is about standardised columns, or about those of the user: all have one scale then.
-        unit = 1.0 if self.standardize else float(problem.coordinates.scale[0])
-        return _evaluated(problem.data, theta, unit * unit / float(self.C))
+        unit = 1.0 if self.standardize else float(training.coordinates.scale[0])
+        return _evaluated(training.data, theta, unit * unit / float(self.C))
 
     def _step(self, data: Blocks, state: LogisticState) -> solver.Step[LogisticState]:
         """Share the rows out, move each hyperplane for its own; back if the objective fell.
@@ -119,10 +119,10 @@ class LogisticClassifier(ProbabilisticClassifier, IteratedClassifier):
     def _rank(self, data: Blocks, state: LogisticState) -> solver.Rank:  # noqa: ARG002
         return solver.Rank(state.mistakes, -state.value)
 
-    def _pack(self, state: LogisticState) -> Record:
+    def _pack(self, state: LogisticState) -> StateArrays:
         return {"theta": state.theta, "numbers": np.array(state[1:5])}
 
-    def _unpack(self, data: Blocks, record: Record) -> LogisticState:
+    def _unpack(self, data: Blocks, record: StateArrays) -> LogisticState:
         theta = record["theta"]
         penalty, value, plain, mistakes = record["numbers"].tolist()
         sets = Sets(_planes(theta), data)
@@ -146,9 +146,9 @@ def _planes(theta: Floats) -> Planes:
 def _evaluated(data: Blocks, theta: Floats, penalty: float) -> LogisticState:
     totals, sets = likelihood.share_out(data, _planes(theta))
     W = theta[:, :-1]
-    plain = totals.log_likelihood
+    plain, mistakes = (float(column.sum()) for column in totals.T)
     value = plain - 0.5 * penalty * float((W * W).sum())
-    return LogisticState(theta, penalty, value, plain, totals.mistakes, sets)
+    return LogisticState(theta, penalty, value, plain, mistakes, sets)
 
 
 def _maximised(data: Blocks, state: LogisticState, n_steps: int) -> Floats:
@@ -161,9 +161,9 @@ def _maximised(data: Blocks, state: LogisticState, n_steps: int) -> Floats:
 
     def loss(flat: Floats) -> tuple[float, Floats]:
         theta = flat.reshape(shape)
-        here = likelihood.in_sets(data, _planes(theta), state.sets)
+        plain, here = likelihood.likelihood_in_sets(data, _planes(theta), state.sets)
         W = theta[:, :-1]
-        value = here.log_likelihood - 0.5 * penalty * (W * W).sum()
+        value = plain - 0.5 * penalty * (W * W).sum()
         slope = np.empty(shape)
         slope[:, :-1] = here.G - penalty * W
         slope[:, -1] = here.g
@@ -176,6 +176,7 @@ def _maximised(data: Blocks, state: LogisticState, n_steps: int) -> Floats:
     return moved
 
 
+@dataclass(eq=False, repr=False)
 class SPLA1(LogisticClassifier, FitsBlocks):
     """Learn a polyhedron by the likelihood of a logistic model of h(x).
 
@@ -272,37 +273,19 @@ class SPLA1(LogisticClassifier, FitsBlocks):
            [0.02, 0.98]])
     """
 
-    def __init__(
-        self,
-        n_hyperplanes: int = 3,
-        *,
-        C: float = 5.0,
-        inner_steps: int = 5,
-        tol: float = 1e-3,
-        max_iter: int = 200,
-        init: Any = "random",
-        n_init: int = 5,
-        standardize: bool = True,
-        inside: Any = None,
-        class_weight: Any = None,
-        warm_start: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        checkpoint: Any = None,
-    ) -> None:
-        self.n_hyperplanes = n_hyperplanes
-        self.C = C
-        self.inner_steps = inner_steps
-        self.tol = tol
-        self.max_iter = max_iter
-        self.init = init
-        self.n_init = n_init
-        self.standardize = standardize
-        self.inside = inside
-        self.class_weight = class_weight
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.checkpoint = checkpoint
+    n_hyperplanes: int = 3
+    _: KW_ONLY
+    C: float = 5.0
+    inner_steps: int = 5
+    tol: float = 1e-3
+    max_iter: int = 200
+    init: Any = "random"
+    n_init: int = 5
+    standardize: bool = True
+    inside: Any = None
+    class_weight: Any = None
+    warm_start: bool = False
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int = 0
+    checkpoint: Any = None

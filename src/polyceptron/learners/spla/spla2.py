@@ -2,35 +2,40 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
-from dataclasses import replace
-from typing import Any, NamedTuple, Self
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_expit
-from sklearn.exceptions import ConvergenceWarning
 
 from polyceptron import kernels
 from polyceptron.data.blocks import ArrayBlocks
-from polyceptron.learners._base import Problem
-from polyceptron.learners._parameters import check_real, check_seed, check_whole
+from polyceptron.data.source import Source
+from polyceptron.data.training import TrainingData
+from polyceptron.learners._parameters import check_seed
 from polyceptron.learners.documents import Measure
 from polyceptron.learners.oc1 import growth
 from polyceptron.learners.spla import likelihood
-from polyceptron.learners.spla.spla1 import SPLA1, LogisticClassifier, LogisticFitted, LogisticState
+from polyceptron.learners.spla.spla1 import (
+    SPLA1,
+    LogisticClassifier,
+    LogisticFitted,
+    LogisticState,
+)
 from polyceptron.optim import solver
-from polyceptron.optim.checkpoint import Journal
+from polyceptron.optim.checkpoint import FitJournal
 from polyceptron.optim.planes import Planes
 from polyceptron.rule import Rule
+from polyceptron.utils.checks import as_count, as_real
 from polyceptron.utils.types import Floats
 
 _SPREAD = 0.5
 """How far the halves of a split hyperplane go apart, in its own length."""
 
 
-class Search(NamedTuple):
+class SearchResult(NamedTuple):
     """What the search for the number of hyperplanes found."""
 
     scores: list[float]
@@ -47,6 +52,7 @@ class SearchFitted(LogisticFitted):
     validation_scores: list[Measure]
 
 
+@dataclass(eq=False, repr=False)
 class SPLA2(LogisticClassifier):
     """Learn a polyhedron by logistic likelihood, and how many hyperplanes it has.
 
@@ -153,73 +159,36 @@ class SPLA2(LogisticClassifier):
     init = "random"
     warm_start = False
 
-    def __init__(
-        self,
-        max_hyperplanes: int = 10,
-        *,
-        n_hyperplanes_no_change: int = 3,
-        validation_fraction: float = 0.2,
-        C: float = 3.0,
-        inner_steps: int = 5,
-        tol: float = 1e-3,
-        max_iter: int = 200,
-        n_init: int = 5,
-        standardize: bool = True,
-        inside: Any = None,
-        class_weight: Any = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        checkpoint: Any = None,
-    ) -> None:
-        self.max_hyperplanes = max_hyperplanes
-        self.n_hyperplanes_no_change = n_hyperplanes_no_change
-        self.validation_fraction = validation_fraction
-        self.C = C
-        self.inner_steps = inner_steps
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.standardize = standardize
-        self.inside = inside
-        self.class_weight = class_weight
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.checkpoint = checkpoint
+    max_hyperplanes: int = 10
+    _: KW_ONLY
+    n_hyperplanes_no_change: int = 3
+    validation_fraction: float = 0.2
+    C: float = 3.0
+    inner_steps: int = 5
+    tol: float = 1e-3
+    max_iter: int = 200
+    n_init: int = 5
+    standardize: bool = True
+    inside: Any = None
+    class_weight: Any = None
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int = 0
+    checkpoint: Any = None
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn the polyhedron of the inside class.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-            Two labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows, not negative. A row of weight 0 is no row.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator. If anything goes wrong it is left as it was.
-        """
-        self._check_parameters()
-        with self._all_or_nothing():
-            problem = self._problem(X, y, sample_weight)
-            label = problem.classes.tolist()[problem.inside]
-            journal = self._journal(problem.data, label, problem.coordinates)
-            random = journal.random(check_seed(self.random_state))
-            search = self._search(problem, random, journal)
-            run = self._run(problem, search.theta, len(search.theta), random, "all rows", journal)
-            self._publish(problem, self._answer(run.state))
-            self._keep(run.state)
-            self.n_hyperplanes_ = len(search.theta)
-            self.validation_scores_ = np.array(search.scores)
-            self._report(run, deeper=-1)
-            self._report_search(search)
-            journal.finish()
-        return self
+    def _learn(self, source: Source) -> Iterator[str]:
+        training = self._training(source)
+        journal = self._journal(training)
+        random = journal.random(check_seed(self.random_state))
+        search = self._search(training, random, journal)
+        run = self._run(training, search.theta, len(search.theta), random, "all rows", journal)
+        self._publish(training, self._answer(run.state))
+        self._keep(run.state)
+        self.n_hyperplanes_ = len(search.theta)
+        self.validation_scores_ = np.array(search.scores)
+        yield from self._report(run)
+        yield from self._report_search(search)
+        journal.finish()
 
     _Fitted = SearchFitted
 
@@ -229,19 +198,21 @@ class SPLA2(LogisticClassifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_whole("max_hyperplanes", self.max_hyperplanes)
-        check_whole("n_hyperplanes_no_change", self.n_hyperplanes_no_change)
-        if check_real("validation_fraction", self.validation_fraction, positive=True) >= 1:
+        as_count(self.max_hyperplanes, "max_hyperplanes")
+        as_count(self.n_hyperplanes_no_change, "n_hyperplanes_no_change")
+        if as_real(self.validation_fraction, "validation_fraction", positive=True) >= 1:
             raise ValueError(
                 f"validation_fraction must be less than 1, got {self.validation_fraction!r}"
             )
 
-    def _search(self, problem: Problem, random: np.random.RandomState, journal: Journal) -> Search:
+    def _search(
+        self, training: TrainingData, random: np.random.RandomState, journal: FitJournal
+    ) -> SearchResult:
         """Add hyperplanes until the held-out rows have not gained for a while."""
-        data = problem.arrays
+        data = training.arrays
         groups = _groups(data)
         held = self._held_out(data, groups, random)
-        learned, jury = _weighted(problem, ~held), _Jury.of(data, groups, held)
+        learned, held_out = _weighted(training, ~held), HeldOut.of(data, groups, held)
         most = min(self.max_hyperplanes, int((~held).sum()))
         found: list[tuple[Floats, Floats]] = []
         scores: list[float] = []
@@ -249,8 +220,8 @@ class SPLA2(LogisticClassifier):
         start: Floats | None = None
         for K in range(1, most + 1):
             run = self._run(learned, start, K, random, "search", journal)
-            found.append((run.state.theta, jury.log_likelihoods(run.state.planes)))
-            scores.append(jury.mean(found[-1][1]))
+            found.append((run.state.theta, held_out.log_likelihoods(run.state.planes)))
+            scores.append(held_out.mean(found[-1][1]))
             self._say(K, scores[-1])
             if not run.converged:
                 unconverged.append(K)
@@ -258,17 +229,17 @@ class SPLA2(LogisticClassifier):
                 break
             start = _split(learned, run.state, random)
         best = found[int(np.argmax(scores))][1]
-        chosen = next(theta for theta, values in found if jury.as_good(values, best))
-        return Search(scores, chosen, unconverged)
+        chosen = next(theta for theta, values in found if held_out.as_good(values, best))
+        return SearchResult(scores, chosen, unconverged)
 
     def _run(
         self,
-        problem: Problem,
+        training: TrainingData,
         start: Floats | None,
         K: int,
         random: np.random.RandomState,
         what: str,
-        journal: Journal,
+        journal: FitJournal,
     ) -> solver.Run[LogisticState]:
         """SPLA1 with K hyperplanes, from this start and from random ones."""
         learner = SPLA1(
@@ -283,13 +254,14 @@ class SPLA2(LogisticClassifier):
 
         def starts() -> Iterator[LogisticState]:
             if start is not None:
-                yield learner._at(problem, start)
+                yield learner._at(training, start)
             for seed in seeds:
-                yield learner._start(problem, seed)
+                yield learner._start(training, seed)
 
-        progress = solver.Progress(self.verbose, f"{type(self).__name__}, {what}, {_counted(K)}")
+        name = f"{type(self).__name__}, {what}, {_counted(K)}"
+        callbacks = [solver.PrintedProgress(name)] if self.verbose else []
         return solver.run(
-            learner, problem.data, starts(), self._stopping(), progress, journal, f"{what}, {K}"
+            learner, training.data, starts(), self._stopping(), callbacks, journal, f"{what}, {K}"
         )
 
     def _say(self, K: int, score: float) -> None:
@@ -297,22 +269,18 @@ class SPLA2(LogisticClassifier):
             name = f"{type(self).__name__}, search, {_counted(K)}"
             print(f"{name}: held-out log-likelihood {score:.6g} a row", flush=True)  # noqa: T201
 
-    def _report_search(self, search: Search) -> None:
-        """Warn where the search may have ended too early, or on runs cut short."""
+    def _report_search(self, search: SearchResult) -> Iterator[str]:
+        """What to warn of where the search may have ended too early, or on runs cut short."""
         if 1 < self.max_hyperplanes == len(search.theta):
-            warnings.warn(
+            yield (
                 f"{type(self).__name__} found max_hyperplanes={self.max_hyperplanes} best; more "
-                "may be better still. Raise max_hyperplanes.",
-                ConvergenceWarning,
-                stacklevel=3,
+                "may be better still. Raise max_hyperplanes."
             )
         if self.converged_ and search.unconverged:
-            warnings.warn(
+            yield (
                 f"{type(self).__name__} searched with runs that did not converge in "
                 f"max_iter={self.max_iter} iterations (n_hyperplanes "
-                f"{', '.join(map(str, search.unconverged))}). {self._advice}",
-                ConvergenceWarning,
-                stacklevel=3,
+                f"{', '.join(map(str, search.unconverged))}). {self._advice}"
             )
 
     def _held_out(
@@ -322,7 +290,7 @@ class SPLA2(LogisticClassifier):
         weight, counts = _group_weights(data, groups), np.bincount(groups)
         y = np.empty(len(counts), np.int64)
         y[groups] = data.y
-        sample = growth.Sample(np.empty((len(y), 0)), y, weight, counts)
+        sample = growth.DistinctRows(np.empty((len(y), 0)), y, weight, counts)
         rng = np.random.default_rng(random.randint(2**31 - 1))
         held = growth.hold_out(sample, float(self.validation_fraction), rng)
         for sign in (-1, 1):
@@ -362,11 +330,11 @@ def _groups(data: ArrayBlocks) -> NDArray[np.intp]:
 
 def _group_weights(data: ArrayBlocks, groups: NDArray[np.intp]) -> Floats:
     """Weight of each group, but for a common factor."""
-    weight = data.weight if data.weight.size else np.ones(data.n_samples)
+    weight = data.weights
     return np.bincount(groups, weight / weight.max()).astype(float)
 
 
-class _Jury(NamedTuple):
+class HeldOut(NamedTuple):
     """The held-out rows, one of each group, and the weights of the groups."""
 
     data: ArrayBlocks
@@ -374,7 +342,7 @@ class _Jury(NamedTuple):
     weight: Floats
 
     @classmethod
-    def of(cls, data: ArrayBlocks, groups: NDArray[np.intp], held: NDArray[np.bool_]) -> _Jury:
+    def of(cls, data: ArrayBlocks, groups: NDArray[np.intp], held: NDArray[np.bool_]) -> HeldOut:
         which, first = np.unique(groups[held], return_index=True)
         return cls(data, np.flatnonzero(held)[first], _group_weights(data, groups)[which])
 
@@ -394,18 +362,18 @@ class _Jury(NamedTuple):
             return bool(values is best or self.mean(gain) <= error)
 
 
-def _weighted(problem: Problem, rows: NDArray[np.bool_]) -> Problem:
-    """The problem with these rows only: the others weigh nothing."""
-    data = problem.arrays
+def _weighted(training: TrainingData, rows: NDArray[np.bool_]) -> TrainingData:
+    """The data with these rows only: the others weigh nothing."""
+    data = training.arrays
     weight = data.weight if data.weight.size else np.ones(data.n_samples)
     part = ArrayBlocks(data.X, data.y, weight * rows, data.n_features, n_threads=data.n_threads)
-    return replace(problem, data=part)
+    return replace(training, data=part)
 
 
-def _split(problem: Problem, state: LogisticState, random: np.random.RandomState) -> Floats:
+def _split(training: TrainingData, state: LogisticState, random: np.random.RandomState) -> Floats:
     """One hyperplane more: that of the least likely set goes two ways, in a random direction."""
-    totals, _ = likelihood.share_out(problem.data, state.planes)
-    worst = int(totals.by_set[:, 0].argmin())
+    totals, _ = likelihood.share_out(training.data, state.planes)
+    worst = int(totals[:, 0].argmin())
     half = state.theta[worst]
     apart = random.standard_normal(half.shape) * (_SPREAD * float(np.linalg.norm(half)))
     theta = np.vstack([state.theta, half - apart])

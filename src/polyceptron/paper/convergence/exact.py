@@ -11,29 +11,31 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
+
+from polyceptron.utils.types import Floats
 
 Weights = tuple[tuple[float, ...], ...]
 """One tuple (w_k, b_k) for each hyperplane."""
-Row = tuple[tuple[float, ...], int]
+LabelledPoint = tuple[tuple[float, ...], int]
 """A point and its label, -1 or +1."""
 
 
-@dataclass(frozen=True)
-class Pass:
-    """Some rows taken once: the weights after them, and what happened on the way.
+class Pass(NamedTuple):
+    """The weights after some rows, the hyperplanes updated on the way, and whether there were ties.
 
-    ``ties`` says whether a row scored exactly 0, or an update had a choice of hyperplanes.
+    A tie is a row that scored exactly 0, or an update that had a choice of hyperplanes.
     """
 
     weights: Weights
-    updated: tuple[int, ...]
+    updated: list[int]
     ties: bool
 
 
-def take(weights: Weights, rows: Iterable[Row]) -> Pass:
+def take(weights: Weights, rows: Iterable[LabelledPoint]) -> Pass:
     """Take these rows in this order."""
     W = [list(w) for w in weights]
     updated, ties = [], False
@@ -48,11 +50,10 @@ def take(weights: Weights, rows: Iterable[Row]) -> Pass:
                 W[r][j] += y * x_j
             W[r][-1] += y
             updated.append(r)
-    return Pass(tuple(map(tuple, W)), tuple(updated), ties)
+    return Pass(tuple(map(tuple, W)), updated, ties)
 
 
-@dataclass(frozen=True)
-class Fate:
+class Fate(NamedTuple):
     """How a run in the given order ends.
 
     A cycle of ``length`` passes that begins after ``reached`` passes; length 0 is convergence
@@ -67,7 +68,7 @@ class Fate:
     moving: int = 0
 
 
-def follow(weights: Weights, rows: Sequence[Row]) -> Fate:
+def follow(weights: Weights, rows: Sequence[LabelledPoint]) -> Fate:
     """Take pass after pass until no row is wrong or known weights are back."""
     seen: dict[Weights, int] = {}
     history: list[Pass] = []
@@ -88,8 +89,7 @@ def follow(weights: Weights, rows: Sequence[Row]) -> Fate:
     )
 
 
-@dataclass(frozen=True)
-class Chain:
+class Chain(NamedTuple):
     """What can become of a run whose order is drawn anew.
 
     ``states`` weights can be reached, ``trapped`` of them have no way to convergence any more,
@@ -103,85 +103,65 @@ class Chain:
     p_never: float
 
 
-def reshuffled(weights: Weights, rows: Sequence[Row], most: int = 5000) -> Chain | None:
+def reshuffled(weights: Weights, rows: Sequence[LabelledPoint], most: int = 5000) -> Chain | None:
     """The chain of passes in random order; None if it has more than `most` states."""
     return _explore(weights, list(itertools.permutations(rows)), most)
 
 
-def any_sequence(weights: Weights, rows: Sequence[Row], most: int = 5000) -> Chain | None:
+def any_sequence(weights: Weights, rows: Sequence[LabelledPoint], most: int = 5000) -> Chain | None:
     """The chain of single rows drawn at random: a trap in it is one for every sequence of rows."""
     return _explore(weights, [(row,) for row in rows], most)
 
 
-def _explore(start: Weights, moves: Sequence[Sequence[Row]], most: int) -> Chain | None:
-    place = {start: 0}
-    found = [start]
+def _explore(start: Weights, moves: Sequence[Sequence[LabelledPoint]], most: int) -> Chain | None:
+    found, place = [start], {start: 0}
     after: list[list[int]] = []
-    tied: set[int] = set()
+    tied, ended = [], []
     for weights in found:  # grows
         steps = [take(weights, rows) for rows in moves]
         for step in steps:
             if step.weights not in place:
                 place[step.weights] = len(found)
                 found.append(step.weights)
-        if any(step.ties for step in steps):
-            tied.add(len(after))
         after.append([place[step.weights] for step in steps])
+        tied.append(any(step.ties for step in steps))
+        ended.append(not any(step.updated for step in steps))  # all rows are right
         if len(found) > most:
             return None
-    n = len(found)
-    # Where no move updates, all rows are right: that is convergence.
-    ends = {i for i in range(n) if all(j == i for j in after[i]) and _is_right(found[i], moves)}
-    trapped = set(range(n)) - _leading_to(ends, after)
-    free = trapped - _leading_to(tied & trapped, after)
-    return Chain(n, len(trapped), len(free), _probability(after, ends, trapped))
+    n, ends = len(found), np.array(ended)
+    P = np.zeros((n, n))
+    np.add.at(P, (np.repeat(np.arange(n), len(moves)), np.ravel(after)), 1 / len(moves))
+    trapped = ~_leading_to(ends, P)
+    free = trapped & ~_leading_to(trapped & tied, P)
+    between = ~ends & ~trapped
+    never = trapped.astype(float)
+    Q, into = P[np.ix_(between, between)], P[np.ix_(between, trapped)].sum(axis=1)
+    never[between] = np.linalg.solve(np.eye(len(Q)) - Q, into)
+    return Chain(n, int(trapped.sum()), int(free.sum()), float(never[0]))
 
 
-def _is_right(weights: Weights, moves: Sequence[Sequence[Row]]) -> bool:
-    return not any(take(weights, rows).updated for rows in moves)
-
-
-def _leading_to(goal: set[int], after: Sequence[Sequence[int]]) -> set[int]:
-    before: list[set[int]] = [set() for _ in after]
-    for i, following in enumerate(after):
-        for j in following:
-            before[j].add(i)
-    found, open_ = set(goal), list(goal)
-    while open_:
-        new = before[open_.pop()] - found
-        found |= new
-        open_.extend(new)
+def _leading_to(goal: NDArray[np.bool_], P: Floats) -> NDArray[np.bool_]:
+    """From which states of a chain the goal can be reached."""
+    found = goal
+    while (more := found | (P @ found > 0)).sum() > found.sum():
+        found = more
     return found
 
 
-def _probability(after: Sequence[Sequence[int]], ends: set[int], trapped: set[int]) -> float:
-    """The probability of coming from state 0 to a trapped state."""
-    between = [i for i in range(len(after)) if i not in ends and i not in trapped]
-    if not trapped or 0 in ends:
-        return 0.0
-    if 0 in trapped:
-        return 1.0
-    place = {i: k for k, i in enumerate(between)}
-    A, b = np.eye(len(between)), np.zeros(len(between))
-    for i, k in place.items():
-        for j in after[i]:
-            if j in trapped:
-                b[k] += 1 / len(after[i])
-            elif j in place:
-                A[k, place[j]] -= 1 / len(after[i])
-    return float(np.linalg.solve(A, b)[place[0]])
+def separable_rows(
+    d: int, n: int, K: int, reach: int
+) -> Iterator[tuple[tuple[LabelledPoint, ...], bool]]:
+    """Sets of n integer points of [-reach, reach]^d with every labelling that K hyperplanes part.
 
-
-def separable_rows(d: int, n: int, K: int, reach: int) -> Iterator[tuple[Row, ...]]:
-    """Sets of n different integer points of [-reach, reach]^d, with every labelling of two
-    classes that K hyperplanes separate, each set once.
-    """  # noqa: D205
+    Points are different, both classes are there, and each set comes once, with whether one
+    hyperplane would do.
+    """
     cube = list(itertools.product(range(-reach, reach + 1), repeat=d))
     for points in itertools.combinations(cube, n):
         cuts = _cuts(points, d, reach)
         for labels in itertools.product((-1, 1), repeat=n):
             if abs(sum(labels)) < n and _separate(cuts, labels, K):
-                yield tuple(zip(points, labels, strict=True))
+                yield tuple(zip(points, labels, strict=True)), _separate(cuts, labels, 1)
 
 
 def _cuts(points: Sequence[tuple[int, ...]], d: int, reach: int) -> set[tuple[bool, ...]]:
@@ -210,9 +190,3 @@ def _separate(cuts: set[tuple[bool, ...]], labels: Sequence[int], K: int) -> boo
         frozenset().union(*some) == negative
         for some in itertools.combinations_with_replacement(useful, K)
     )
-
-
-def is_separable(rows: Sequence[Row], K: int, reach: int) -> bool:
-    """Do K hyperplanes separate these integer rows? `reach` bounds their coordinates."""
-    points = [tuple(int(value) for value in x) for x, _ in rows]
-    return _separate(_cuts(points, len(points[0]), reach), [y for _, y in rows], K)

@@ -8,19 +8,23 @@ computes with them without rounding, and weights that come back have come back e
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal, NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from polyceptron import kernels
 from polyceptron.datasets import make_polyhedron
 from polyceptron.optim.planes import Planes
+from polyceptron.paper.convergence.exact import take
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.utils.types import Floats
 
-ORDERS = ("fixed", "shuffled")
+Order = Literal["fixed", "shuffled"]
+ORDERS: tuple[Order, ...] = ("fixed", "shuffled")
 
 # How many weights a search for a way out may come to.
 _MOST_WEIGHTS = 5000
@@ -28,8 +32,7 @@ _NO_WEIGHT = np.empty(0)
 _NO_MEAN = np.empty((0, 0)), np.empty(0)
 
 
-@dataclass(frozen=True, order=True)
-class Cell:
+class Cell(NamedTuple):
     """What the sets of a cell have in common.
 
     d features, K hyperplanes, both of the truth and of the learner, N rows at a distance of at
@@ -43,23 +46,48 @@ class Cell:
     digits: int
 
 
-@dataclass(frozen=True)
-class Key:
+class RunKey(NamedTuple):
     """A run: the ``run``-th set of a cell, in one of the two orders."""
 
     cell: Cell
     run: int
-    order: str
+    order: Order
 
-    def fields(self) -> dict[str, Any]:
-        """What stands at the beginning of its record."""
-        return {**asdict(self.cell), "run": self.run, "order": self.order}
 
-    @classmethod
-    def of(cls, record: dict[str, Any]) -> Key:
-        """The run that a record is of."""
-        cell = Cell(*(record[name] for name in Cell.__dataclass_fields__))
-        return cls(cell, record["run"], record["order"])
+class RunResult(msgspec.Struct, frozen=True):
+    """A run (its `Cell`, number and order), and how it ended.
+
+    ``converged`` after ``passes`` passes, the last of them without an update; else ``mistakes``
+    rows are wrong at the end. ``cycle`` is its length in passes, and ``reached`` the passes
+    before it, where weights came back: then it is proved that the run never converges.
+    ``trap`` is the number of weights that any sequence of rows can still lead to, where none of
+    them has all rows right: then no order ever converges. ``moving`` hyperplanes still move:
+    within the cycle, or the second half of the passes.
+    """
+
+    d: int
+    K: int
+    margin: float
+    N: int
+    digits: int
+    run: int
+    order: Order
+    passes: int
+    converged: bool
+    updates: int
+    mistakes: int
+    cycle: int | None = None
+    reached: int | None = None
+    trap: int | None = None
+    moving: int | None = None
+
+    @property
+    def cell(self) -> Cell:
+        return Cell(self.d, self.K, self.margin, self.N, self.digits)
+
+    @property
+    def key(self) -> RunKey:
+        return RunKey(self.cell, self.run, self.order)
 
 
 @dataclass(frozen=True)
@@ -69,12 +97,12 @@ class Instance:
     X: Floats
     y: NDArray[np.int8]
     start: Planes
-    truth: Polyhedron
+    truth: Polyhedron | None
     seed: int
     digits: int
 
 
-def draw(cell: Cell, run: int, seed: int) -> Instance:
+def draw_instance(cell: Cell, run: int, seed: int) -> Instance:
     """Draw a set and a start: the same for both orders.
 
     The start is the learner's own, Gaussian weights without biases. All is rounded to the grid,
@@ -122,34 +150,18 @@ def check_exact(instance: Instance, limit: int) -> None:
         )
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """How a run ended.
+class OnlinePasses:
+    """Hyperplanes that go through the rows pass by pass.
 
-    ``converged`` after ``passes`` passes, the last of them without an update; else ``mistakes``
-    rows are wrong at the end. ``cycle`` is its length in passes, and ``reached`` the passes
-    before it, where weights came back: then it is proved that the run never converges.
-    ``trap`` is the number of weights that any sequence of rows can still lead to, where none of
-    them has all rows right: then no order ever converges. ``moving`` hyperplanes still move:
-    within the cycle, or the second half of the passes.
+    A loop of its own, of one kernel call: runs are made of millions of short passes that are
+    compared with each other bit by bit, and need neither the ranks nor the history that a
+    learner's step makes; those cost several times the pass itself. Tests compare it with the
+    learner.
     """
 
-    passes: int
-    converged: bool
-    updates: int
-    mistakes: int
-    cycle: int | None = None
-    reached: int | None = None
-    trap: int | None = None
-    moving: int | None = None
-
-
-class _Passes:
-    """Hyperplanes that go through the rows pass by pass."""
-
-    def __init__(self, instance: Instance, shuffled: bool) -> None:
+    def __init__(self, instance: Instance, order: Order) -> None:
         self._rows = instance
-        self._order = np.empty(len(instance.y) if shuffled else 0, np.int64)
+        self._order = np.empty(len(instance.y) if order == "shuffled" else 0, np.int64)
         self.planes = instance.start.copy()
         self.n = 0
 
@@ -171,40 +183,8 @@ class _Passes:
         return int(((h >= 0) != (self._rows.y > 0)).sum())
 
 
-def same(a: Planes, b: Planes) -> bool:
-    """Are these the same weights, to the last bit?"""
+def _same(a: Planes, b: Planes) -> bool:
     return bool((a.panel == b.panel).all() and (a.bias == b.bias).all())
-
-
-def go(instance: Instance, order: str, limit: int) -> Outcome:
-    """Take passes until one has no update, weights come back or `limit` is reached.
-
-    In the fixed order cycles are looked for by Brent's algorithm: the weights after each pass
-    are compared with those after the last power of two. In the shuffled order the weights at
-    the end are examined for a way out.
-    """
-    check_exact(instance, limit)
-    state = _Passes(instance, order == "shuffled")
-    mark, power, length = state.planes.copy(), 1, 0
-    half, moved = state.planes, np.zeros(instance.start.K, bool)
-    updates = 0
-    for n in range(1, limit + 1):
-        new = state.step()
-        updates += new
-        if new == 0:
-            return Outcome(n, True, updates, 0)
-        length += 1
-        if order == "fixed" and same(mark, state.planes):
-            return _cycle(instance, state, updates, length)
-        if length == power:
-            mark, power, length = state.planes.copy(), 2 * power, 0
-        if n == limit // 2:
-            half = state.planes.copy()
-        elif n > limit // 2:
-            moved |= _changed(half, state.planes)
-    trap = find_trap(instance, state.planes) if order == "shuffled" else None
-    mistakes = state.mistakes()
-    return Outcome(limit, False, updates, mistakes, trap=trap, moving=int(moved.sum()))
 
 
 def _changed(a: Planes, b: Planes) -> NDArray[np.bool_]:
@@ -213,36 +193,56 @@ def _changed(a: Planes, b: Planes) -> NDArray[np.bool_]:
     return changed
 
 
-def _cycle(instance: Instance, state: _Passes, updates: int, length: int) -> Outcome:
-    """Where the cycle begins, and what moves in it: one walker is a cycle ahead of another."""
-    passes, mistakes = state.n, state.mistakes()
-    slow, fast = _Passes(instance, False), _Passes(instance, False)
-    for _ in range(length):
+def go(instance: Instance, key: RunKey, limit: int) -> RunResult:
+    """Take passes until one has no update, weights come back or `limit` is reached.
+
+    In the fixed order cycles are looked for by Brent's algorithm: the weights after each pass
+    are compared with those after the last power of two. In the shuffled order the weights at
+    the end are examined for a way out.
+    """
+    check_exact(instance, limit)
+    ended = partial(RunResult, *key.cell, key.run, key.order)
+    fixed = key.order == "fixed"
+    state = OnlinePasses(instance, key.order)
+    mark, power, length = state.planes.copy(), 1, 0
+    half, moved = state.planes, np.zeros(instance.start.K, bool)
+    updates = 0
+    for n in range(1, limit + 1):
+        new = state.step()
+        updates += new
+        if new == 0:
+            return ended(n, True, updates, 0)
+        length += 1
+        if fixed and _same(mark, state.planes):
+            reached, moving = _cycle(instance, length)
+            return ended(n, False, updates, state.mistakes(), length, reached, moving=moving)
+        if length == power:
+            mark, power, length = state.planes.copy(), 2 * power, 0
+        if n == limit // 2:
+            half = state.planes.copy()
+        elif n > limit // 2:
+            moved |= _changed(half, state.planes)
+    trap = None if fixed else find_trap(instance, state.planes)
+    return ended(limit, False, updates, state.mistakes(), trap=trap, moving=int(moved.sum()))
+
+
+def _cycle(instance: Instance, length: int) -> tuple[int, int]:
+    """After how many passes the cycle begins, and how many hyperplanes move in it."""
+    slow, fast = OnlinePasses(instance, "fixed"), OnlinePasses(instance, "fixed")
+    for _ in range(length):  # one walker is a cycle ahead of the other
         fast.step()
-    while not same(slow.planes, fast.planes):
+    while not _same(slow.planes, fast.planes):
         slow.step()
         fast.step()
-    moved = touched(instance, slow.planes)
+    # A hyperplane may be back where it was after each pass.
+    weights = np.column_stack(slow.planes.arrays()).tolist()
+    rows = zip(instance.X.tolist(), instance.y.tolist(), strict=True)
+    moved = np.zeros(slow.planes.K, bool)
+    moved[list(take(weights, rows).updated)] = True
     for _ in range(length):
         fast.step()
         moved |= _changed(slow.planes, fast.planes)
-    return Outcome(
-        passes, False, updates, mistakes, cycle=length, reached=slow.n, moving=int(moved.sum())
-    )
-
-
-def touched(instance: Instance, planes: Planes) -> NDArray[np.bool_]:
-    """Which hyperplanes a pass in the given order updates, back where they were or not."""
-    W, b = (part.copy() for part in planes.arrays())
-    hit = np.zeros(planes.K, bool)
-    for x, y in zip(instance.X, instance.y.tolist(), strict=True):
-        scores = W @ x + b  # exact, so in any order of summation
-        r = int(scores.argmin())
-        if y * scores[r] <= 0:
-            W[r] += y * x
-            b[r] += y
-            hit[r] = True
-    return hit
+    return slow.n, int(moved.sum())
 
 
 def find_trap(instance: Instance, planes: Planes, most: int = _MOST_WEIGHTS) -> int | None:
@@ -272,7 +272,6 @@ def find_trap(instance: Instance, planes: Planes, most: int = _MOST_WEIGHTS) -> 
     return None if open_ else len(seen)
 
 
-def work(key: Key, seed: int, limit: int) -> dict[str, Any]:
-    """Do one run: its record."""
-    instance = draw(key.cell, key.run, seed)
-    return {**key.fields(), **asdict(go(instance, key.order, limit))}
+def measure_run(key: RunKey, seed: int, limit: int) -> RunResult:
+    """Draw the set of a run, and go through it."""
+    return go(draw_instance(key.cell, key.run, seed), key, limit)

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from polyceptron.datasets import load_cycle
 from polyceptron.paper.convergence import exact
-from polyceptron.paper.convergence.exact import Chain, Fate, Row, Weights
+from polyceptron.paper.convergence.exact import Fate, LabelledPoint, Weights
 
-Task = tuple[str, dict[str, Any]]
-"""What is done, and its arguments: the key of a record."""
+SearchTask = tuple[str, dict[str, Any]]
+"""What is done, and its arguments: the beginning of its record."""
 
+VARIANTS = ("smallest", "no ties", "trap")
 _DIGITS = 16
 # What every weight of a start may be.
 _VALUES = {
@@ -24,14 +25,16 @@ _VALUES = {
 }
 
 
-def tasks(*, quick: bool) -> list[Task]:
+def _cycles(d: int, N: int, K: int, reach: int, starts: str = "unit") -> SearchTask:
+    return "cycles", {"d": d, "N": N, "K": K, "reach": reach, "starts": starts}
+
+
+def list_searches(*, quick: bool) -> list[SearchTask]:
     """The searches of a study, in order."""
-    found: list[Task] = [
-        ("replay", {"variant": variant}) for variant in ("smallest", "no ties", "trap")
-    ]
+    found: list[SearchTask] = [("replay", {"variant": variant}) for variant in VARIANTS]
     found += [
-        ("cycles", {"d": 1, "N": 2, "K": 2, "reach": 3, "starts": "unit"}),
-        ("cycles", {"d": 1, "N": 3, "K": 2, "reach": 1, "starts": "unit"}),
+        _cycles(1, 2, 2, 3),
+        _cycles(1, 3, 2, 1),
         ("orders", {"K": 2, "reach": 1, "starts": "unit"}),
         ("random starts", {"n": 100 if quick else 1000, "biases": False}),
     ]
@@ -40,20 +43,20 @@ def tasks(*, quick: bool) -> list[Task]:
     return [
         *found,
         ("random starts", {"n": 1000, "biases": True}),
-        ("cycles", {"d": 1, "N": 3, "K": 2, "reach": 2, "starts": "unit"}),
-        ("cycles", {"d": 1, "N": 3, "K": 3, "reach": 1, "starts": "unit"}),
-        ("cycles", {"d": 1, "N": 4, "K": 2, "reach": 2, "starts": "unit"}),
-        ("cycles", {"d": 2, "N": 3, "K": 2, "reach": 1, "starts": "zero"}),
-        ("cycles", {"d": 2, "N": 4, "K": 2, "reach": 1, "starts": "zero"}),
-        ("cycles", {"d": 2, "N": 4, "K": 3, "reach": 1, "starts": "zero"}),
+        _cycles(1, 3, 2, 2),
+        _cycles(1, 3, 3, 1),
+        _cycles(1, 4, 2, 2),
+        _cycles(2, 3, 2, 1, "zero"),
+        _cycles(2, 4, 2, 1, "zero"),
+        _cycles(2, 4, 3, 1, "zero"),
         ("orders", {"K": 2, "reach": 2, "starts": "unit"}),
         ("orders", {"K": 2, "reach": 1, "starts": "halves"}),
     ]
 
 
-def work(task: Task, seed: int) -> dict[str, Any]:
-    """Do one task: its record."""
-    name, arguments = task
+def run_search(search: SearchTask, seed: int) -> dict[str, Any]:
+    """Do one search: its record."""
+    name, arguments = search
     kinds: dict[str, Callable[..., dict[str, Any]]] = {
         "replay": _replay,
         "cycles": _count_cycles,
@@ -64,18 +67,25 @@ def work(task: Task, seed: int) -> dict[str, Any]:
     return {"search": name, **arguments, **kinds[name](**arguments, **extra)}
 
 
-def _replay(variant: str) -> dict[str, Any]:
-    """A shipped example, followed in its order and in every other."""
+def shipped_cycle(variant: str) -> tuple[Weights, list[LabelledPoint], int]:
+    """Start, rows and length of the cycle of an example of `load_cycle`."""
     bunch = load_cycle(ties=variant == "smallest", trap=variant == "trap")
     rows = [(tuple(x), int(y)) for x, y in zip(bunch.data.tolist(), bunch.target, strict=True)]
-    start = tuple(map(tuple, bunch.start.tolist()))
+    return tuple(map(tuple, bunch.start.tolist())), rows, bunch.cycle_length
+
+
+def _replay(variant: str) -> dict[str, Any]:
+    """A shipped example, followed in its order and in every other."""
+    start, rows, _ = shipped_cycle(variant)
     shuffled, anyhow = exact.reshuffled(start, rows), exact.any_sequence(start, rows)
     assert shuffled is not None
     assert anyhow is not None
     return {
-        **_instance(start, rows),
-        **_fate(exact.follow(start, rows)),
-        **_chain(shuffled),
+        **_example(start, rows, exact.follow(start, rows)),
+        "states": shuffled.states,
+        "trapped": shuffled.trapped,
+        "trapped_without_ties": shuffled.free,
+        "p_never": round(shuffled.p_never, 6),
         "converges_in_no_sequence": anyhow.trapped == anyhow.states,
     }
 
@@ -84,8 +94,7 @@ def _count_cycles(d: int, N: int, K: int, reach: int, starts: str) -> dict[str, 
     """Every separable set in every order from every start: how many never converge."""
     runs = linear = cycles = linear_cycles = without_ties = longest = 0
     smallest: tuple[Any, ...] | None = None
-    for rows in exact.separable_rows(d, N, K, reach):
-        one = exact.is_separable(rows, 1, reach)
+    for rows, one in exact.separable_rows(d, N, K, reach):
         for order in itertools.permutations(rows):
             for start in _starts(starts, d, K):
                 fate = exact.follow(start, order)
@@ -97,8 +106,10 @@ def _count_cycles(d: int, N: int, K: int, reach: int, starts: str) -> dict[str, 
                 linear_cycles += one
                 without_ties += not (fate.ties or fate.ties_before)
                 longest = max(longest, fate.length)
-                found = (_size(start), fate.reached + fate.length, start, order, fate)
-                smallest = found if smallest is None else min(smallest, found, key=_by_size)
+                size = sum(abs(value) for w in start for value in w)
+                found = (size, fate.reached + fate.length, start, order, fate)
+                if smallest is None or found[:4] < smallest[:4]:
+                    smallest = found
     return {
         "runs": runs,
         "linear": linear,
@@ -110,16 +121,16 @@ def _count_cycles(d: int, N: int, K: int, reach: int, starts: str) -> dict[str, 
     }
 
 
-def _by_size(found: tuple[Any, ...]) -> tuple[Any, ...]:
-    return found[:4]
-
-
-def _size(start: Weights) -> float:
-    return sum(abs(value) for w in start for value in w)
-
-
-def _example(start: Weights, rows: tuple[Row, ...], fate: Fate) -> dict[str, Any]:
-    return {**_instance(start, rows), **_fate(fate)}
+def _example(start: Weights, rows: Sequence[LabelledPoint], fate: Fate) -> dict[str, Any]:
+    return {
+        "points": [list(x) for x, _ in rows],
+        "labels": [y for _, y in rows],
+        "start": [list(w) for w in start],
+        "reached": fate.reached,
+        "length": fate.length,
+        "ties": fate.ties or fate.ties_before,
+        "moving": fate.moving,
+    }
 
 
 def _count_traps(K: int, reach: int, starts: str) -> dict[str, Any]:
@@ -174,29 +185,3 @@ def _random_starts(n: int, biases: bool, seed: int) -> dict[str, Any]:
 def _starts(kind: str, d: int, K: int) -> Iterator[Weights]:
     vectors = list(itertools.product(_VALUES[kind], repeat=d + 1))
     yield from itertools.product(vectors, repeat=K)
-
-
-def _instance(start: Weights, rows: Any) -> dict[str, Any]:
-    return {
-        "points": [list(x) for x, _ in rows],
-        "labels": [y for _, y in rows],
-        "start": [list(w) for w in start],
-    }
-
-
-def _fate(fate: Fate) -> dict[str, Any]:
-    return {
-        "reached": fate.reached,
-        "length": fate.length,
-        "ties": fate.ties or fate.ties_before,
-        "moving": fate.moving,
-    }
-
-
-def _chain(chain: Chain) -> dict[str, Any]:
-    return {
-        "states": chain.states,
-        "trapped": chain.trapped,
-        "trapped_without_ties": chain.free,
-        "p_never": round(chain.p_never, 6),
-    }

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import os
+from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from polyceptron.paper.convergence import runs, searches
-from polyceptron.paper.convergence.runs import ORDERS, Cell, Key
-from polyceptron.paper.journal import (
-    Journal,
-    read_journal,
-    results_are_there,
-    versions,
-)
+from polyceptron.paper.convergence.runs import ORDERS, Cell, RunKey, RunResult, measure_run
+from polyceptron.paper.convergence.searches import SearchTask, list_searches, run_search
 from polyceptron.paper.processes import in_processes
-
-_Call = tuple[Callable[..., dict[str, Any]], tuple[Any, ...]]
+from polyceptron.paper.results_log import Result, ResultsLog, package_versions, read_results
 
 RUNS_FILE = "convergence.jsonl"
 SEARCHES_FILE = "cycles.jsonl"
 
 _CENTRE = Cell(d=5, K=4, margin=0.05, N=300, digits=16)
 # One factor at a time around the centre. Few digits are for cycles: fewer weights are possible.
-_LINES: dict[str, tuple[float, ...]] = {
+_LINES: dict[str, tuple[Any, ...]] = {
     "d": (2, 5, 10, 20),
     "K": (2, 3, 4, 6),
     "margin": (0.025, 0.05, 0.1, 0.2, 0.4),
@@ -33,7 +27,7 @@ _LINES: dict[str, tuple[float, ...]] = {
     "digits": (4, 6, 8, 16),
 }
 _SMALL = tuple(Cell(d=2, K=3, margin=0.05, N=30, digits=digits) for digits in (3, 4, 6))
-_QUICK_LINES: dict[str, tuple[float, ...]] = {"K": (2, 4), "digits": (4, 16)}
+_QUICK_LINES: dict[str, tuple[Any, ...]] = {"K": (2, 4), "digits": (4, 16)}
 # By `quick`: runs of each cell and order, and passes of a run at most.
 _RUNS = {True: 40, False: 300}
 _LIMIT = {True: 5_000, False: 20_000}
@@ -47,41 +41,36 @@ class Study:
     ----------
     header : dict
         Seed, cells, runs of each cell and order, pass limit, versions.
-    records : list of dict
-        One for each random run: the fields of its `Cell`, ``run``, ``order`` ("fixed" or
-        "shuffled"), ``passes``, ``converged``, ``updates``, ``mistakes`` (rows that are wrong at
-        the end), ``cycle`` (its length in passes, where weights came back, else None),
-        ``reached`` (passes before the cycle), ``trap`` (where no sequence of rows leads to
-        convergence any more: the number of weights it can lead to, else None) and ``moving``
-        (hyperplanes that still moved at the end of a run that did not converge).
+    runs : list of RunResult
     searches : list of dict
         One for each exact search of small instances; ``search`` says which.
     """
 
     header: dict[str, Any]
-    records: list[dict[str, Any]]
+    runs: list[RunResult]
     searches: list[dict[str, Any]]
 
     @classmethod
-    def load(cls, out: Path) -> Self:
-        """Read what `run_study` wrote into this folder."""
-        header, records = read_journal(out / RUNS_FILE)
-        return cls(header, records, read_journal(out / SEARCHES_FILE)[1])
+    def load(cls, out: str | os.PathLike[str]) -> Self:
+        """Read what `run_study` wrote into this folder; what is not there is empty."""
+        header, runs = _read(Path(out) / RUNS_FILE, RunResult)
+        other, searches = _read(Path(out) / SEARCHES_FILE, dict[str, Any])
+        return cls(header or other, runs, searches)
 
 
-def cells(*, quick: bool) -> list[Cell]:
+def _read(path: Path, kind: type[Result]) -> tuple[dict[str, Any], list[Result]]:
+    return read_results(path, kind) if path.exists() else ({}, [])
+
+
+def list_cells(*, quick: bool) -> list[Cell]:
     """The cells of a study."""
     lines = _QUICK_LINES if quick else _LINES
-    found = {_beside(name, value) for name, values in lines.items() for value in values}
+    found = {_CENTRE._replace(**{name: v}) for name, values in lines.items() for v in values}
     return sorted(found | set(_SMALL[-1:] if quick else _SMALL))
 
 
-def _beside(name: str, value: Any) -> Cell:
-    return replace(_CENTRE, **{name: value})
-
-
 def run_study(
-    out: Path,
+    out: str | os.PathLike[str],
     *,
     quick: bool = False,
     jobs: int = 1,
@@ -99,7 +88,7 @@ def run_study(
 
     Parameters
     ----------
-    out : Path
+    out : path-like
         The folder to write to; made if need be.
     quick : bool
         A sample in seconds; else some minutes.
@@ -117,55 +106,52 @@ def run_study(
     Returns
     -------
     Study
-        All records, those found included.
+        All results, those found included.
 
     Raises
     ------
-    JournalError
+    ResultsLogError
         If results are there and neither `resume` nor `overwrite` is set, if they belong to
         another study, or if another run is writing them. The message says what to do.
     """
-    grid, count, limit = cells(quick=quick), _RUNS[quick], _LIMIT[quick]
-    common = {"seed": seed, "quick": quick, "versions": versions(("polyceptron", "numpy", "numba"))}
-    header = {
-        "study": "convergence",
-        **common,
-        "limit": limit,
-        "runs": count,
-        "cells": [asdict(cell) for cell in grid],
-    }
-    keys = [Key(cell, run, order) for cell in grid for run in range(count) for order in ORDERS]
-    hunts = searches.tasks(quick=quick)
-    for name in (RUNS_FILE, SEARCHES_FILE):  # before either is begun
-        if not (resume or overwrite) and (out / name).exists():
-            raise results_are_there(out / name, len(read_journal(out / name)[1]))
+    grid, count, limit = list_cells(quick=quick), _RUNS[quick], _LIMIT[quick]
+    versions = package_versions(("polyceptron", "numpy", "numba"))
+    common = {"seed": seed, "quick": quick, "versions": versions}
+    cells = [cell._asdict() for cell in grid]
+    header = {"study": "convergence", **common, "limit": limit, "runs": count, "cells": cells}
+    keys = [RunKey(cell, run, order) for cell in grid for run in range(count) for order in ORDERS]
+    hunts = list_searches(quick=quick)
+    options = {"resume": resume, "overwrite": overwrite}
     with ExitStack() as stack:
-        options = {"resume": resume, "overwrite": overwrite}
-        measured = stack.enter_context(Journal(out / RUNS_FILE, header, **options))
-        hunted = stack.enter_context(
-            Journal(out / SEARCHES_FILE, {"study": "cycles", **common}, **options)
+        searched = stack.enter_context(
+            ResultsLog(Path(out) / SEARCHES_FILE, {"study": "cycles", **common}, dict, **options)
         )
-        known = {Key.of(record) for record in measured.records}
-        settled = [_task_of(record, hunts) for record in hunted.records]
-        calls: list[_Call] = [
-            (searches.work, (task, seed)) for task in hunts if task not in settled
+        ran = stack.enter_context(ResultsLog(Path(out) / RUNS_FILE, header, RunResult, **options))
+        known = {result.key for result in ran.results}
+        calls: list[tuple[Any, ...]] = [
+            (run_search, hunt, seed)
+            for hunt in hunts
+            if not any(_is_of(record, hunt) for record in searched.results)
         ]
-        calls += [(runs.work, (key, seed, limit)) for key in keys if key not in known]
+        calls += [(measure_run, key, seed, limit) for key in keys if key not in known]
         total = len(keys) + len(hunts)
         say = progress or (lambda _done, _total: None)
         say(total - len(calls), total)
-        for n, record in enumerate(in_processes(_call, calls, jobs), 1):
-            (hunted if "search" in record else measured).append(record)
+        for n, result in enumerate(in_processes(_call, calls, jobs), 1):
+            if isinstance(result, RunResult):
+                ran.append(result)
+            else:
+                searched.append(result)
             say(total - len(calls) + n, total)
-        return Study(measured.header, measured.records, hunted.records)
+        return Study(ran.header, ran.results, searched.results)
 
 
-def _task_of(record: dict[str, Any], tasks: Iterable[searches.Task]) -> searches.Task | None:
-    for name, arguments in tasks:
-        if record["search"] == name and arguments.items() <= record.items():
-            return name, arguments
-    return None
+def _is_of(record: dict[str, Any], search: SearchTask) -> bool:
+    name, arguments = search
+    return record["search"] == name and arguments.items() <= record.items()
 
 
-def _call(function: Callable[..., dict[str, Any]], arguments: tuple[Any, ...]) -> dict[str, Any]:
+def _call(
+    function: Callable[..., RunResult | dict[str, Any]], *arguments: Any
+) -> RunResult | dict[str, Any]:
     return function(*arguments)

@@ -1,4 +1,4 @@
-"""Numbers and sentences from the records of a study; nothing is measured here."""
+"""Numbers and sentences from the results of a study; nothing is measured here."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import stats
 
-from polyceptron.paper.convergence.runs import ORDERS, Cell, Key
+from polyceptron.paper.convergence.runs import ORDERS, Cell, RunResult
 from polyceptron.paper.convergence.study import Study
-
-Record = Mapping[str, Any]
 
 _FACTORS = ("d", "K", "1/margin", "N")
 _Z = 1.959964
@@ -29,8 +28,6 @@ class CellSummary:
         Share of runs that converged before the pass limit, and its Wilson 95% interval.
     median, p95 : float or None
         Passes of the runs that converged; None if there are none.
-    p95_all : float or None
-        The pass by which 95% of all runs had converged; None if that is beyond the limit.
     proved : int
         Runs that are proved never to converge: by a cycle (fixed order), or because no sequence
         of rows leads out (shuffled).
@@ -49,14 +46,13 @@ class CellSummary:
     high: float
     median: float | None
     p95: float | None
-    p95_all: float | None
     proved: int
     open: int
     lengths: tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Growth:
+class GrowthRate:
     """Passes grow like ``factor ** slope``: a straight line through the logarithms.
 
     Least squares over the converged runs of the cells that differ from the centre in this factor
@@ -92,7 +88,7 @@ class Summary:
         By cell, the fixed order before the shuffled one.
     overall : dict of str to CellSummary
         By order, over all cells.
-    growth : tuple of Growth
+    growth : tuple of GrowthRate
         By factor and order.
     pairs : Pairs
     moving : dict of int to int
@@ -104,75 +100,56 @@ class Summary:
 
     cells: tuple[CellSummary, ...]
     overall: dict[str, CellSummary]
-    growth: tuple[Growth, ...]
+    growth: tuple[GrowthRate, ...]
     pairs: Pairs
-    moving: dict[int, int]
+    moving: dict[int | None, int]
     centre: Cell | None
 
 
-def summarise(records: Iterable[Record]) -> Summary:
-    """Summarise the records of random runs (`Study.records`), complete or not, in any order."""
-    by: dict[tuple[Cell, str], list[Record]] = {}
-    for record in records:
-        key = Key.of(dict(record))
-        by.setdefault((key.cell, key.order), []).append(record)
-    everything = [record for group in by.values() for record in group]
+def summarise(runs: Iterable[RunResult]) -> Summary:
+    """Summarise random runs (`Study.runs`), complete or not, in any order."""
+    runs = list(runs)
+    by: dict[tuple[Cell, str], list[RunResult]] = {}
+    for run in runs:
+        by.setdefault((run.cell, run.order), []).append(run)
     grid = sorted({cell for cell, _ in by})
-    centre = _centre(grid)
-    stuck = Counter(r["moving"] for r in everything if not r["converged"])
+    # The cell with the most cells that differ from it in one factor.
+    centre = max(
+        grid,
+        key=lambda cell: sum(len(_differences(cell, other)) == 1 for other in grid),
+        default=None,
+    )
+    rates = (_growth(f, o, centre, by) for f in _FACTORS for o in ORDERS if centre is not None)
     return Summary(
-        cells=tuple(
-            _summary(cell, order, by[cell, order])
-            for cell in grid
-            for order in ORDERS
-            if (cell, order) in by
-        ),
+        cells=tuple(_summary(*key, by[key]) for key in sorted(by)),
         overall={
             order: _summary(None, order, group)
             for order in ORDERS
-            if (group := [r for r in everything if r["order"] == order])
+            if (group := [run for run in runs if run.order == order])
         },
-        growth=tuple(
-            growth
-            for factor in _FACTORS
-            for order in ORDERS
-            if centre is not None and (growth := _growth(factor, order, centre, by)) is not None
-        ),
-        pairs=_pairs(everything),
-        moving=dict(sorted(stuck.items())),
+        growth=tuple(rate for rate in rates if rate is not None),
+        pairs=_pairs(runs),
+        moving=dict(sorted(Counter(run.moving for run in runs if not run.converged).items())),
         centre=centre,
     )
 
 
-def wilson(successes: int, n: int) -> tuple[float, float]:
-    """Return the Wilson 95% interval of a share.
-
-    >>> [round(end, 3) for end in wilson(18, 18)]
-    [0.824, 1.0]
-    """
-    p, z2 = successes / n, _Z * _Z
-    centre = (p + z2 / (2 * n)) / (1 + z2 / n)
-    half = _Z * math.sqrt(p * (1 - p) / n + z2 / (4 * n * n)) / (1 + z2 / n)
-    # Rounding must not spoil the ends that are exact.
-    return 0.0 if successes == 0 else centre - half, 1.0 if successes == n else centre + half
-
-
-def _summary(cell: Cell | None, order: str, records: Sequence[Record]) -> CellSummary:
-    n = len(records)
-    passes = sorted(r["passes"] for r in records if r["converged"])
-    lengths = sorted(r["cycle"] for r in records if r["cycle"] is not None)
-    proved = len(lengths) + sum(r["trap"] is not None for r in records)
-    late = passes + [math.inf] * (n - len(passes))
+def _summary(cell: Cell | None, order: str, runs: Sequence[RunResult]) -> CellSummary:
+    n = len(runs)
+    passes = sorted(run.passes for run in runs if run.converged)
+    lengths = sorted(run.cycle for run in runs if run.cycle is not None)
+    proved = len(lengths) + sum(run.trap is not None for run in runs)
+    low, high = stats.binomtest(len(passes), n).proportion_ci(0.95, "wilson")
     return CellSummary(
         cell,
         order,
         n,
         len(passes),
         len(passes) / n,
-        *wilson(len(passes), n),
+        float(low),
+        float(high),
         _quantile(passes, 0.5),
         _quantile(passes, 0.95),
-        _quantile(late, 0.95),
         proved,
         n - len(passes) - proved,
         tuple(lengths),
@@ -181,83 +158,59 @@ def _summary(cell: Cell | None, order: str, records: Sequence[Record]) -> CellSu
 
 def _quantile(ascending: Sequence[float], q: float) -> float | None:
     """The least value that a share q of them does not exceed."""
-    if not ascending:
-        return None
-    value = ascending[math.ceil(q * len(ascending)) - 1]
-    return None if math.isinf(value) else float(value)
+    return float(ascending[math.ceil(q * len(ascending)) - 1]) if ascending else None
 
 
 def _values(cell: Cell) -> dict[str, float]:
-    return {
-        "d": cell.d,
-        "K": cell.K,
-        "1/margin": 1 / cell.margin,
-        "N": cell.N,
-        "digits": cell.digits,
-    }
+    return {**cell._asdict(), "1/margin": 1 / cell.margin}
 
 
 def _differences(a: Cell, b: Cell) -> list[str]:
-    first, second = _values(a), _values(b)
-    return [name for name in first if first[name] != second[name]]
-
-
-def _centre(grid: Sequence[Cell]) -> Cell | None:
-    """The cell with the most cells that differ from it in one factor."""
-    if not grid:
-        return None
-    return max(grid, key=lambda cell: sum(len(_differences(cell, other)) == 1 for other in grid))
+    names = (*_FACTORS, "digits")
+    return [name for name in names if _values(a)[name] != _values(b)[name]]
 
 
 def _growth(
-    factor: str, order: str, centre: Cell, by: Mapping[tuple[Cell, str], Sequence[Record]]
-) -> Growth | None:
-    points = [
-        (math.log(_values(cell)[factor]), math.log(record["passes"]))
-        for (cell, its_order), group in sorted(by.items(), key=lambda item: item[0])
+    factor: str, order: str, centre: Cell, by: Mapping[tuple[Cell, str], Sequence[RunResult]]
+) -> GrowthRate | None:
+    points = sorted(
+        (math.log(_values(cell)[factor]), math.log(run.passes))
+        for (cell, its_order), group in by.items()
         if its_order == order and _differences(cell, centre) in ([], [factor])
-        for record in group
-        if record["converged"]
-    ]
-    if len({x for x, _ in points}) < 2 or len(points) < 3:
+        for run in group
+        if run.converged
+    )
+    at = sorted({x for x, _ in points})
+    if len(at) < 2 or len(points) < 3:
         return None
-    x, y = np.array(sorted(points)).T
-    x = x - x.mean()
-    slope = float(x @ y / (x @ x))
-    rest = y - y.mean() - slope * x
-    error = _Z * math.sqrt(float(rest @ rest) / (len(x) - 2) / float(x @ x))
-    medians = [
-        np.median([v for at, v in points if at == u]) for u in sorted({u for u, _ in points})
-    ]
+    line = stats.linregress(*zip(*points, strict=True))
+    slope, error = float(line.slope), _Z * float(line.stderr)
+    medians = [np.median([y for x, y in points if x == value]) for value in at]
     rises = bool((np.diff(medians) >= 0).all())
-    return Growth(factor, order, slope, slope - error, slope + error, rises)
+    return GrowthRate(factor, order, slope, slope - error, slope + error, rises)
 
 
-def _pairs(records: Iterable[Record]) -> Pairs:
+def _pairs(runs: Iterable[RunResult]) -> Pairs:
     ended: dict[tuple[Cell, int], dict[str, bool]] = {}
-    for record in records:
-        key = Key.of(dict(record))
-        ended.setdefault((key.cell, key.run), {})[key.order] = record["converged"]
+    for run in runs:
+        ended.setdefault((run.cell, run.run), {})[run.order] = run.converged
     counts = Counter((pair["fixed"], pair["shuffled"]) for pair in ended.values() if len(pair) == 2)
     return Pairs(counts[True, True], counts[True, False], counts[False, True], counts[False, False])
-
-
-# --- sentences --------------------------------------------------------------------------
 
 
 def findings(study: Study) -> list[str]:
     """Return the conclusions of a study: one plain-text sentence or two each, numbers included.
 
-    What the study holds no records for is left out, so that a study cut short has fewer.
+    What the study holds no results for is left out, so that a study cut short has fewer.
     """
-    summary = summarise(study.records)
+    summary = summarise(study.runs)
     found = _from_searches(study.searches)
     if len(summary.overall) == len(ORDERS):
         found += _from_runs(summary, study.header["limit"])
     return found
 
 
-def _from_searches(searches: Sequence[Record]) -> list[str]:
+def _from_searches(searches: Sequence[Mapping[str, Any]]) -> list[str]:
     replays = {r["variant"]: r for r in searches if r["search"] == "replay"}
     counted = [r for r in searches if r["search"] == "cycles"]
     found = []

@@ -8,8 +8,6 @@ from pathlib import Path
 
 from polyceptron.utils.atomic import write_text
 
-REPORT = "report.html"
-
 
 def write_report(out: str | os.PathLike[str]) -> Path:
     """Write ``report.html`` from the results in a folder.
@@ -40,5 +38,5 @@ def write_report(out: str | os.PathLike[str]) -> Path:
             ) from None
     from polyceptron.paper.report.page import render
 
-    write_text(folder / REPORT, render(folder))
-    return folder / REPORT
+    write_text(folder / "report.html", render(folder))
+    return folder / "report.html"

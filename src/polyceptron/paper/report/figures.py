@@ -7,16 +7,23 @@ from typing import Any
 import numpy as np
 
 from polyceptron.paper.protocol import Dataset
-from polyceptron.paper.report.fits import Courses, Learned
-from polyceptron.paper.report.labels import place
-from polyceptron.paper.report.svg import PURPLE, RULE, Chart, draw
-from polyceptron.paper.table import Row
+from polyceptron.paper.report.fits import Curves, Learned
+from polyceptron.paper.report.labels import label_points
+from polyceptron.paper.report.svg import (
+    BLUE,
+    GREEN,
+    PURPLE,
+    VERMILLION,
+    Chart,
+    draw_chart,
+    plain_log,
+    set_ticks,
+)
+from polyceptron.paper.table import TableRow
 from polyceptron.plots import PolyhedronDisplay
-from polyceptron.plots import _style as style
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.utils.types import Floats
 
-THIN = {"linewidth": 0.6, "alpha": 0.4}
 _SHORT = {
     "batch-paper": "Batch, paper",
     "online-paper": "Online, paper",
@@ -25,97 +32,85 @@ _SHORT = {
     "polyceptron": "Polyceptron",
     "logistic": "Logistic",
 }
-_OURS = {"batch", "online", "polyceptron"}
-_OF_PAPER = {"batch-paper", "online-paper"}
+_MARKS = {
+    **dict.fromkeys(("batch", "online", "polyceptron"), ("o", BLUE)),
+    **dict.fromkeys(("batch-paper", "online-paper"), ("s", VERMILLION)),
+    **dict.fromkeys(("spla1", "pcslp", "oc1"), ("^", GREEN)),
+}
 
 
-def frame(ax: Any, grid: str = "y") -> None:
-    """The quiet frame and grid that all figures have."""
-    ax.grid(axis=grid, color=RULE, linewidth=0.8)
-    ax.set_axisbelow(True)
-    style.quiet_frame(ax)
-
-
-def mistakes(given: Courses, reshuffled: Courses) -> Chart:
+def mistakes_chart(given: Curves, reshuffled: Curves) -> Chart:
     """The paper's figure: misclassified rows against passes, in both orders."""
     title = given.dataset.title
+    most = max(run.max() for run in given.runs + reshuffled.runs)
     panels = (
-        (given, "Rows in the given order, pass after pass", style.VERMILLION),
-        (reshuffled, "Rows reshuffled before each pass", style.BLUE),
+        (given, "Rows in the given order, pass after pass", VERMILLION),
+        (reshuffled, "Rows reshuffled before each pass", BLUE),
     )
 
     def paint(figure: Any) -> None:
         axes = figure.subplots(2, sharex=True, sharey=True)
-        for ax, (courses, text, color) in zip(axes, panels, strict=True):
-            _curves(ax, courses.runs, color)
+        for ax, (curves, text, color) in zip(axes, panels, strict=True):
+            _plot(ax, curves.runs, color)
             ax.set_yscale("symlog", linthresh=1, linscale=0.35)
             ax.set_ylim(bottom=-0.15)
             ax.set_title(text, loc="left", color=color)
-            most = max(run.max() for run in given.runs + reshuffled.runs)
-            ticks(ax.yaxis, [0, *(v for v in (1, 3, 10, 30, 100, 300, 1000) if v <= most)])
-            frame(ax)
+            set_ticks(ax.yaxis, [0, *(v for v in (1, 3, 10, 30, 100, 300, 1000) if v <= most)])
+            ax.grid(axis="y")
             ax.set_ylabel("mistakes")
         axes[-1].set_xlabel("pass")
 
-    said = [
-        f"In the given order {_ended(given.runs)}",
-        f"reshuffled, {_ended(reshuffled.runs)}",
-    ]
-    return draw(
+    said = f"In the given order {_ended(given.runs)}; reshuffled, {_ended(reshuffled.runs)}"
+    return draw_chart(
         f"mistakes-{given.dataset.key}",
         f"{title}, online Polyceptron",
-        f"{title}: misclassified rows in each pass of online Polyceptron; " + "; ".join(said),
+        f"{title}: misclassified rows in each pass of online Polyceptron; {said}",
         f"Rows misclassified in each pass, from {len(given.runs)} starts, one of them bold. "
-        f"{said[0]}; {said[1]}. The scale of mistakes is logarithmic, with 0 at the bottom.",
+        f"{said}. The scale of mistakes is logarithmic, with 0 at the bottom.",
         paint,
         size=(3.9, 4.0),
     )
 
 
-def _curves(ax: Any, runs: list[Floats], color: str, **options: Any) -> None:
+def _plot(ax: Any, runs: list[Floats], color: str, **options: Any) -> Any:
+    """Draw all runs, the first of them bold, which is returned."""
     for run in runs[1:]:
-        ax.plot(np.arange(1, len(run) + 1), run, color=color, **THIN)
+        ax.plot(np.arange(1, len(run) + 1), run, color=color, linewidth=0.6, alpha=0.4)
     counts = np.arange(1, len(runs[0]) + 1)
-    ax.plot(counts, runs[0], color=color, **{"linewidth": 1.4, **options})
+    return ax.plot(counts, runs[0], color=color, linewidth=1.4, **options)[0]
 
 
 def _ended(runs: list[Floats]) -> str:
-    done = sum(run[-1] == 0 for run in runs)
     left = sorted(int(run[-1]) for run in runs if run[-1] > 0)
     if not left:
         passes = sorted(len(run) for run in runs)
         return f"all {len(runs)} starts ended without a mistake, after {_range(passes)} passes"
-    return f"{done or 'none'} of {len(runs)} starts ended without a mistake ({_range(left)} left)"
+    done = len(runs) - len(left) or "none"
+    return f"{done} of {len(runs)} starts ended without a mistake ({_range(left)} left)"
 
 
 def _range(values: list[int]) -> str:
     return str(values[0]) if values[0] == values[-1] else f"{values[0]} to {values[-1]}"
 
 
-def ticks(axis: Any, values: list[float]) -> None:
-    """Ticks at these values and nowhere else."""
-    axis.minorticks_off()
-    axis.set_ticks(values, [f"{value:g}" for value in values])
-
-
-def criterion(paper: Courses, small: Courses, step: float, small_step: float) -> Chart:
+def criterion_chart(paper: Curves, small: Curves, step: float, small_step: float) -> Chart:
     """The criterion against iterations of batch, with the paper's step and a small one."""
     title = paper.dataset.title
 
     def paint(figure: Any) -> None:
         ax = figure.subplots()
-        _curves(ax, paper.runs, style.VERMILLION)
-        _curves(ax, small.runs, style.BLUE, linestyle=(0, (4, 1.2)))
+        handles = [
+            _plot(ax, paper.runs, VERMILLION),
+            _plot(ax, small.runs, BLUE, linestyle=(0, (4, 1.2))),
+        ]
         ax.set(xscale="log", yscale="log", xlabel="iteration", ylabel="criterion")
-        frame(ax)
+        ax.grid(axis="y")
         plain_log(ax.xaxis)
         plain_log(ax.yaxis)
-        handles = [ax.lines[len(paper.runs) - 1], ax.lines[-1]]
         names = [f"step {step:g}, the paper's", f"step {small_step:g}"]
         figure.legend(
-            handles, names, loc="outside upper left", ncols=2, frameon=False, fontsize=9,
-            handlelength=1.8, columnspacing=1.2, borderaxespad=0,
-        )  # fmt: skip
+            handles, names, loc="outside upper left", ncols=2, handlelength=1.8, columnspacing=1.2
+        )
 
     said = (
         f"With the paper's step the criterion rose in {paper.rises} of {paper.steps} iterations, "
@@ -124,7 +119,7 @@ def criterion(paper: Courses, small: Courses, step: float, small_step: float) ->
         f"{small.falling} of {len(small.runs)}, {small.cut} of the {len(small.runs)} cut off at "
         f"{small.limit} iterations."
     )
-    return draw(
+    return draw_chart(
         f"criterion-{paper.dataset.key}",
         f"{title}, batch Polyceptron",
         f"{title}: the criterion against iterations. {said}",
@@ -133,68 +128,43 @@ def criterion(paper: Courses, small: Courses, step: float, small_step: float) ->
     )
 
 
-def plain_log(axis: Any) -> None:
-    """Powers of ten as people write them."""
-    from matplotlib.ticker import FuncFormatter, LogLocator
-
-    axis.set_major_locator(LogLocator(numticks=8))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: _compact(value)))
-    axis.minorticks_off()
-
-
-def _compact(value: float) -> str:
-    for unit, letter in ((1e6, "M"), (1e3, "k")):
-        if value >= 10 * unit or (letter == "M" and value >= unit):
-            return f"{value / unit:g}{letter}"
-    return f"{value:g}"
-
-
-def accuracy_and_time(dataset: Dataset, rows: list[Row]) -> Chart:
+def time_chart(dataset: Dataset, rows: list[TableRow]) -> Chart:
     """Accuracy against seconds of a fit, one labelled mark a method."""
+    names = [_SHORT.get(row.method.key, row.method.title) for row in rows]
 
     def paint(figure: Any) -> None:
         ax = figure.subplots()
         points = []
-        for row in rows:
+        for row, name in zip(rows, names, strict=True):
             x, y = row.seconds.mean, row.accuracy.mean
-            marker, color = _mark(row.method.key)
+            marker, color = _MARKS.get(row.method.key, ("D", PURPLE))
             ax.errorbar(
                 x, y, yerr=row.accuracy.spread, fmt=marker, color=color, markersize=5.5,
                 elinewidth=1, zorder=3,
             )  # fmt: skip
-            points.append((x, y, _SHORT.get(row.method.key, row.method.title), color))
-        ax.set_xscale("log")
-        ax.set(xlabel="seconds of a fit", ylabel="accuracy in %")
+            points.append((x, y, name, color))
+        ax.set(xscale="log", xlabel="seconds of a fit", ylabel="accuracy in %")
         ax.margins(x=0.12, y=0.12)
         ax.set_ylim(top=min(ax.get_ylim()[1], 100.5))
-        frame(ax)
+        ax.grid(axis="y")
         plain_log(ax.xaxis)
-        place(ax, points)
+        label_points(ax, points)
 
     best = max(rows, key=lambda row: row.accuracy.mean)
     fastest = min(rows, key=lambda row: row.seconds.mean)
-    return draw(
+    values = (
+        f"{name} {row.accuracy.mean:.1f}%, {row.seconds.mean:.2g} s"
+        for row, name in zip(rows, names, strict=True)
+    )
+    return draw_chart(
         f"time-{dataset.key}",
         dataset.title,
-        f"{dataset.title}: accuracy against fit time of {len(rows)} methods. "
-        + "; ".join(
-            f"{_SHORT.get(r.method.key, r.method.title)} {r.accuracy.mean:.1f}%, "
-            f"{r.seconds.mean:.2g} s"
-            for r in rows
-        ),
+        f"{dataset.title}: accuracy against fit time of {len(rows)} methods. " + "; ".join(values),
         f"Most accurate: {best.method.title} ({best.accuracy.mean:.2f}%). "
         f"Fastest: {fastest.method.title} ({duration(fastest.seconds.mean)}).",
         paint,
         size=(3.9, 3.3),
     )
-
-
-def _mark(method: str) -> tuple[str, str]:
-    if method in _OURS:
-        return "o", style.BLUE
-    if method in _OF_PAPER:
-        return "s", style.VERMILLION
-    return ("^", style.GREEN) if method in ("spla1", "pcslp", "oc1") else ("D", PURPLE)
 
 
 def duration(seconds: float) -> str:
@@ -204,53 +174,20 @@ def duration(seconds: float) -> str:
     return f"{1000 * seconds:.0f} ms" if seconds < 1 else f"{seconds:.2g} s"
 
 
-def signed(value: float, digits: int = 2) -> str:
-    """A number with its sign, always."""
-    return minus(f"{value:+.{digits}f}")
-
-
-def minus(number: str) -> str:
-    """A number with the sign that typographers use."""
-    return number.replace("-", "\N{MINUS SIGN}")
-
-
-def telling_plane(learned: Learned) -> tuple[Polyhedron, Floats]:
-    """The polyhedron and its rows in coordinates whose first two say most about its faces.
-
-    The coordinates are orthogonal, in units of the columns' spreads, around the mean of the
-    rows. With two faces the first two span both normals, and nothing else decides.
-    """
-    X, W = learned.X, learned.polyhedron.W
-    spread = X.std(axis=0)
-    spread[spread == 0] = 1.0
-    normals = W * spread
-    units = normals / np.linalg.norm(normals, axis=1, keepdims=True)
-    _, _, directions = np.linalg.svd(units)
-    # A direction has two signs; the same is taken on every machine.
-    largest = directions[np.arange(len(directions)), np.abs(directions).argmax(axis=1)]
-    directions = directions * np.where(largest < 0, -1.0, 1.0)[:, None]
-    turned = Polyhedron(normals @ directions.T, learned.polyhedron.margins(X.mean(axis=0)[None])[0])
-    rows: Floats = ((X - X.mean(axis=0)) / spread) @ directions.T
-    return turned, rows
-
-
-def plane(learned: Learned) -> Chart:
-    """A slice of a polyhedron, with its rows."""
-    turned, rows = telling_plane(learned)
-    K, n = turned.n_faces, len(rows)
-    wrong = n - learned.right
+def plane_chart(learned: Learned) -> Chart:
+    """A slice of a polyhedron by the plane that says most about its faces, with its rows."""
+    X, K, n = learned.X, learned.polyhedron.n_faces, len(learned.X)
+    wrong, title = n - learned.right, learned.dataset.title
 
     def paint(figure: Any) -> None:
-        ax = figure.subplots()
+        # Axes of their own size, whatever labels they had for a moment: arrows depend on it.
+        figure.set_layout_engine("none")
+        ax = figure.add_axes((0.13, 0.14, 0.86, 0.85))
+        unnamed = Polyhedron(learned.polyhedron.W, learned.polyhedron.b)  # no room for names
         PolyhedronDisplay.from_polyhedron(
-            turned,
-            rows,
-            learned.y,
-            inside=learned.inside,
-            at=np.zeros(rows.shape[1]),  # the mean
-            ax=ax,
-            limits=_limits(rows),
-        )
+            unnamed, X, learned.y, inside=learned.inside, plane="faces",
+            at=X.mean(axis=0), ax=ax,
+        )  # fmt: skip
         ax.get_legend().remove()
         ax.set_title("", loc="left")
         ax.set(xlabel="first direction, in spreads", ylabel="second direction")
@@ -263,26 +200,15 @@ def plane(learned: Learned) -> Chart:
         else f"The plane closest to all {K} normals, through the mean of the rows; rows are "
         "projected onto it, so some seem to be on another side than they are."
     )
-    return draw(
+    name = learned.inside_name
+    inside = name if name == "inside" else f"{name} (inside)"
+    return draw_chart(
         f"plane-{learned.dataset.key}",
-        learned.dataset.title,
-        f"{learned.dataset.title}: the learned polyhedron cut by a plane, with {n} rows, "
+        title,
+        f"{title}: the learned polyhedron cut by a plane, with {n} rows, "
         f"{wrong} of them on the wrong side",
-        f"● {_inside(learned)}, \N{MULTIPLICATION SIGN} {learned.outside_name}; "
+        f"● {inside}, \N{MULTIPLICATION SIGN} {learned.outside_name}; "
         f"the {wrong} of {n} rows on the wrong side are ringed. {exact}",
         paint,
         size=(3.9, 3.4),
     )
-
-
-def _inside(learned: Learned) -> str:
-    name = learned.inside_name
-    return name if name == "inside" else f"{name} (inside)"
-
-
-def _limits(rows: Floats) -> Any:
-    """All but the outermost rows, so that a few do not make the rest small."""
-    low, high = np.quantile(rows[:, :2], [0.005, 0.995], axis=0)
-    room = 0.08 * (high - low)
-    (left, bottom), (right, top) = (low - room).tolist(), (high + room).tolist()
-    return (left, right), (bottom, top)

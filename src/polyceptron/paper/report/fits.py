@@ -1,4 +1,4 @@
-"""What the page shows of single fits: courses of learning, and polyhedra with their rows."""
+"""What the page shows of single fits: curves of learning, and polyhedra with their rows."""
 
 from __future__ import annotations
 
@@ -11,17 +11,13 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from polyceptron.paper.folds import repetition_of, seed_of
-from polyceptron.paper.protocol import Dataset, Method, Protocol
+from polyceptron.paper.protocol import Dataset, Method
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.utils.types import Floats
 
-STARTS = 10
-FEW_STARTS = 5  # where courses cross too often to be seen
-SMALLER_STEPS = (0.01, 0.001, 0.0001)  # than the paper's; the last is drawn beside it
-
 
 @dataclass(frozen=True)
-class Courses:
+class Curves:
     """A measure of fits from several starts, pass by pass or iteration by iteration.
 
     ``limit`` is how long a run may be.
@@ -68,42 +64,30 @@ class Learned:
         return int((self.polyhedron.contains(self.X) == (self.y == self.inside)).sum())
 
 
-def courses(
-    protocol: Protocol,
-    dataset: str,
-    method: str,
-    measure: str,
-    seed: int,
-    *,
-    starts: int = STARTS,
-    **changes: Any,
-) -> Courses:
+def learning_curves(
+    method: Method, dataset: Dataset, measure: str, seed: int, starts: int, **changes: Any
+) -> Curves:
     """Fit all rows of repetition 0 from several starts, one start a fit."""
-    bunch, _ = repetition_of(seed, dataset, 0)
-    of = protocol.datasets[dataset]
-    runs, limit = [], 0
-    for start in range(starts):
-        model = protocol.methods[method].build(of, seed_of(seed, dataset, "report", start))
-        model.set_params(n_init=1, **changes)
-        limit = model.max_iter
-        runs.append(np.asarray(_fit(model, bunch).history_[measure], dtype=float))
-    return Courses(of, runs, limit)
+    bunch, _ = repetition_of(seed, dataset.key, 0)
+    models = [
+        method.build(dataset, seed_of(seed, dataset.key, "report", start))
+        for start in range(starts)
+    ]
+    runs = [
+        _fit(model.set_params(n_init=1, **changes), bunch).history_[measure] for model in models
+    ]
+    return Curves(dataset, [np.asarray(run, dtype=float) for run in runs], models[0].max_iter)
 
 
-def learn(method: Method, dataset: Dataset, seed: int) -> Learned:
+def learn_polyhedron(method: Method, dataset: Dataset, seed: int) -> Learned:
     """Fit all rows of repetition 0."""
     bunch, _ = repetition_of(seed, dataset.key, 0)
     model = _fit(method.build(dataset, seed_of(seed, dataset.key, "report")), bunch)
-    inside = model.inside_
+    inside = int(model.inside_)
     names = dict(zip((-1, 1), map(str, bunch.target_names), strict=True))
+    polyhedron = Polyhedron(model.coef_, model.intercept_, bunch.feature_names)
     return Learned(
-        dataset,
-        Polyhedron(model.coef_, model.intercept_, bunch.feature_names),
-        bunch.data,
-        bunch.target,
-        inside,
-        names[int(inside)],
-        names[-int(inside)],
+        dataset, polyhedron, bunch.data, bunch.target, inside, names[inside], names[-inside]
     )
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from importlib.resources import files
 from pathlib import Path
@@ -16,109 +14,44 @@ import numpy as np
 
 from polyceptron.paper.protocol import Protocol, load_protocol
 from polyceptron.paper.report import figures
-from polyceptron.paper.report.fits import (
-    FEW_STARTS,
-    SMALLER_STEPS,
-    Courses,
-    Learned,
-    courses,
-    learn,
-)
-from polyceptron.paper.report.study import StudyPage, read_study
-from polyceptron.paper.report.svg import Chart
-from polyceptron.paper.reproduce import FOLDS, environment, read_table
-from polyceptron.paper.table import Row, Table
+from polyceptron.paper.report.fits import Curves, Learned, learn_polyhedron, learning_curves
+from polyceptron.paper.report.study import signed, study_context
+from polyceptron.paper.reproduce import FOLDS_FILE, PACKAGES, read_folds
+from polyceptron.paper.results_log import package_versions
+from polyceptron.paper.table import ResultTable, TableRow
 
-_FIGURES_OF_PAPER = ("dataset1", "dataset2")
-_REAL = ("ionosphere", "breast-cancer")
+STARTS = {"criterion": 10, "mistakes": 5}  # curves of mistakes cross too often to be seen
+SMALLER_STEPS = (0.01, 0.001, 0.0001)  # than the paper's; the last is drawn beside it
 
 
-@dataclass(frozen=True)
-class Score:
-    """How many of some printed figures are reached."""
-
-    reached: int
-    of: int
-
-    def __str__(self) -> str:
-        return f"{self.reached} of {self.of}"
-
-    def __bool__(self) -> bool:
-        return self.of > 0
+def render(folder: Path) -> str:
+    """The page of a folder, as text."""
+    return fill_template(measured=results_context(folder), study=study_context(folder))
 
 
-@dataclass(frozen=True)
-class Face:
-    """One learned inequality, and what it does on the training rows."""
-
-    number: int
-    terms: list[str]
-    rejected: int
-    alone: int
-
-
-@dataclass(frozen=True)
-class Inequalities:
-    """What was learned of one set, in words.
-
-    ``weights`` has for each column that counts its name and, face by face, its share of the
-    face in %, signed: coefficient times spread of the column, the sizes of a face adding up to 100.
-    """
-
-    learned: Learned
-    faces: list[Face]
-    weights: list[tuple[str, list[float]]]
-    hidden: int
-
-
-@dataclass(frozen=True)
-class Measurements:
-    """All that a page says about the results of `polyceptron reproduce`."""
-
-    protocol: Protocol
-    table: Table
-    header: Mapping[str, Any]
-    written: str
-    notes: list[tuple[str, list[Row]]]
-    scores: dict[str, Score]
-    mistakes: list[Chart]
-    criterion: list[Chart]
-    descents: list[tuple[float, Courses]]
-    times: list[Chart]
-    inequalities: list[Inequalities]
-    planes: list[Chart]
-
-    @property
-    def repetitions(self) -> int:
-        return max(row.repetitions for row in self.table.rows)
-
-    @property
-    def fits(self) -> int:
-        return sum(row.folds for row in self.table.rows)
-
-    @property
-    def unfinished(self) -> list[Row]:
-        """Rows with fewer folds than the one that has most."""
-        full = self.repetitions * self.protocol.folds
-        return [row for row in self.table.rows if row.folds < full]
-
-    @property
-    def command(self) -> str:
-        parts = ["polyceptron reproduce"]
-        for name, known, found in (
-            ("datasets", self.protocol.datasets, self.table.datasets),
-            ("methods", self.protocol.methods, self.table.methods),
-        ):
-            if len(found) < len(known):
-                parts += [f"--{name} {','.join(each.key for each in found)}"]
-        if self.repetitions != self.protocol.repetitions:
-            parts.append(f"--repetitions {self.repetitions}")
-        parts += [f"--seed {self.header.get('seed')}", "--out FOLDER"]
-        return " ".join(parts)
-
-    def note(self, row: Row) -> int:
-        """The number of the note that says why a row is below the printed figure."""
-        return next(n for n, (_, rows) in enumerate(self.notes, 1) if row in rows)
+def results_context(folder: Path) -> dict[str, Any] | None:
+    """What the template says about ``folds.jsonl`` and about single fits; None without results."""
+    path, protocol = folder / FOLDS_FILE, load_protocol()
+    table, header = read_folds(path) if path.exists() else (ResultTable([]), {})
+    if not table.rows:
+        return None
+    repetitions = max(row.repetitions for row in table.rows)
+    notes = table.notes
+    return {
+        "protocol": protocol,
+        "table": table,
+        "header": header,
+        "written": _in_words(table.measured),
+        "repetitions": repetitions,
+        "fits": sum(row.folds for row in table.rows),
+        "unfinished": [row for row in table.rows if row.folds < repetitions * protocol.folds],
+        "command": _command(protocol, table, repetitions, header.get("seed")),
+        "notes": notes,
+        "note": lambda row: list(notes).index(row.reason) + 1,
+        "scores": _scores(table),
+        "times": [figures.time_chart(dataset, table.of(dataset)) for dataset in table.datasets],
+        **_fits(protocol, table, header.get("seed", 0)),
+    }
 
 
 def _in_words(day: str | None) -> str:
@@ -128,110 +61,91 @@ def _in_words(day: str | None) -> str:
     return f"{date.day} {date:%B %Y}"
 
 
-def measurements(folder: Path) -> Measurements | None:
-    """What is in the folder's ``folds.jsonl``, and the fits that the page shows; None without."""
-    path = folder / FOLDS
-    if not path.exists():
-        return None
-    table, header = read_table(folder)
-    if not table.rows:
-        return None
-    protocol = load_protocol()
-    seed = header.get("seed", 0)
-    keys = [dataset.key for dataset in table.datasets]
-    descents = [_descents(protocol, key, seed) for key in keys]
-    learned = [learn(protocol.methods["batch"], protocol.datasets[key], seed) for key in keys]
-    return Measurements(
-        protocol=protocol,
-        table=table,
-        header=header,
-        written=_in_words(table.measured),
-        notes=_notes(table),
-        scores=_scores(table),
-        mistakes=[_mistakes(protocol, key, seed) for key in keys if key in _FIGURES_OF_PAPER],
-        criterion=[
-            figures.criterion(each[0], each[-1], _steps(protocol)[0], _steps(protocol)[-1])
-            for each in descents
-        ],
-        descents=[
-            (step, _together(each))
-            for step, each in zip(_steps(protocol), zip(*descents, strict=True), strict=True)
-        ],
-        times=[
-            figures.accuracy_and_time(
-                dataset, [row for row in table.rows if row.dataset.key == dataset.key]
-            )
-            for dataset in table.datasets
-        ],
-        inequalities=[inequalities(one) for one in learned if one.dataset.key in _REAL],
-        planes=[figures.plane(one) for one in learned],
-    )
+def _command(protocol: Protocol, table: ResultTable, repetitions: int, seed: Any) -> str:
+    parts = ["polyceptron reproduce"]
+    if len(table.datasets) < len(protocol.datasets):
+        parts.append(f"--datasets {','.join(each.key for each in table.datasets)}")
+    if len(table.methods) < len(protocol.methods):
+        parts.append(f"--methods {','.join(each.key for each in table.methods)}")
+    if repetitions != protocol.repetitions:
+        parts.append(f"--repetitions {repetitions}")
+    return " ".join([*parts, f"--seed {seed}", "--out FOLDER"])
 
 
-def _steps(protocol: Protocol) -> tuple[float, ...]:
-    return float(protocol.methods["batch-paper"].parameters["step_size"]), *SMALLER_STEPS
-
-
-def _descents(protocol: Protocol, key: str, seed: int) -> list[Courses]:
-    """The criterion of batch at the paper's settings, for each step."""
-    return [
-        courses(protocol, key, "batch-paper", "criterion", seed, step_size=step)
-        for step in _steps(protocol)
-    ]
-
-
-def _together(each: Sequence[Courses]) -> Courses:
-    """The runs of all sets."""
-    return Courses(each[0].dataset, [run for one in each for run in one.runs], each[0].limit)
-
-
-def _mistakes(protocol: Protocol, key: str, seed: int) -> Chart:
-    given, reshuffled = (
-        courses(protocol, key, "online-paper", "mistakes", seed, starts=FEW_STARTS, shuffle=shuffle)
-        for shuffle in (False, True)
-    )
-    return figures.mistakes(given, reshuffled)
-
-
-def _notes(table: Table) -> list[tuple[str, list[Row]]]:
-    """Each reason once, with the rows that it is given for."""
-    notes: dict[str, list[Row]] = {}
-    for row in table.below:
-        notes.setdefault(row.reason or "We know no reason.", []).append(row)
-    return list(notes.items())
-
-
-def _scores(table: Table) -> dict[str, Score]:
-    """How many printed figures are reached, by who made them."""
-    printed = [row for row in table.rows if row.printed]
-    groups = {
-        "ours": [row for row in printed if row.method.key in ("batch", "online")],
-        "paper": [row for row in printed if row.method.key in ("batch-paper", "online-paper")],
-    }
-    groups["rivals"] = [row for row in printed if row not in groups["ours"] + groups["paper"]]
+def _scores(table: ResultTable) -> dict[str, str]:
+    """How many printed figures are reached, by who made them; nothing of those with none."""
+    groups: dict[str, list[TableRow]] = {"ours": [], "paper": [], "rivals": []}
+    of = {"batch": "ours", "online": "ours", "batch-paper": "paper", "online-paper": "paper"}
+    for row in table.rows:
+        if row.printed:
+            groups[of.get(row.method.key, "rivals")].append(row)
     return {
-        name: Score(sum(row.accuracy.mean >= _printed(row) for row in rows), len(rows))
+        name: f"{sum(_reaches(row) for row in rows)} of {len(rows)}" if rows else ""
         for name, rows in groups.items()
     }
 
 
-def _printed(row: Row) -> float:
-    assert row.printed is not None
-    return row.printed.accuracy
+def _reaches(row: TableRow) -> bool:
+    return row.printed is not None and row.accuracy.mean >= row.printed.accuracy
 
 
-def inequalities(learned: Learned, most: int = 12) -> Inequalities:
-    """What a polyhedron says, and what its faces do; the weights of `most` columns."""
+def _fits(protocol: Protocol, table: ResultTable, seed: int) -> dict[str, Any]:
+    """What is learned for the page itself, from the first repetition of each set."""
+    methods = protocol.methods
+
+    def curves(dataset: Any, method: str, measure: str, **changes: Any) -> Curves:
+        starts = STARTS[measure]
+        return learning_curves(methods[method], dataset, measure, seed, starts, **changes)
+
+    steps = (float(methods["batch-paper"].parameters["step_size"]), *SMALLER_STEPS)
+    # The criterion of batch at the paper's settings, by set and step.
+    descents = [
+        [curves(dataset, "batch-paper", "criterion", step_size=step) for step in steps]
+        for dataset in table.datasets
+    ]
+    learned = [learn_polyhedron(methods["batch"], dataset, seed) for dataset in table.datasets]
+    return {
+        "mistakes": [
+            figures.mistakes_chart(
+                curves(dataset, "online-paper", "mistakes", shuffle=False),
+                curves(dataset, "online-paper", "mistakes", shuffle=True),
+            )
+            for dataset in table.datasets
+            if dataset.key in ("dataset1", "dataset2")  # as in the paper
+        ],
+        "criterion": [
+            figures.criterion_chart(each[0], each[-1], steps[0], steps[-1]) for each in descents
+        ],
+        "descents": [
+            (step, Curves(some[0].dataset, [r for one in some for r in one.runs], some[0].limit))
+            for step, some in zip(steps, zip(*descents, strict=True), strict=True)
+        ],
+        "inequalities": [
+            face_facts(one)
+            for one in learned
+            if one.dataset.key in ("ionosphere", "breast-cancer")  # whose columns mean something
+        ],
+        "planes": [figures.plane_chart(one) for one in learned],
+    }
+
+
+def face_facts(learned: Learned, most: int = 12) -> dict[str, Any]:
+    """What a polyhedron says in words, and what its faces do on the rows it was learned from.
+
+    ``weights`` has for each of `most` columns its name and, face by face, its share of the face
+    in %, signed: coefficient times spread of the column, the sizes of a face adding up to 100.
+    """
     polyhedron = learned.polyhedron
     outside = polyhedron.margins(learned.X) < 0
+    alone = outside & (outside.sum(axis=1, keepdims=True) == 1)
     faces = [
-        Face(
-            k,
+        {
+            "number": k,
             # Where a line may break: before a sign or the ≥.
-            re.split(r" (?=[+-] |≥ )", text.replace(">=", "≥")),
-            int(outside[:, k].sum()),
-            int((outside[:, k] & (outside.sum(axis=1) == 1)).sum()),
-        )
+            "terms": re.split(r" (?=[+-] |≥ )", text.replace(">=", "≥")),
+            "rejected": int(outside[:, k].sum()),
+            "alone": int(alone[:, k].sum()),
+        }
         for k, text in enumerate(polyhedron.to_text(4).split("\n"))
     ]
     effects = polyhedron.W * learned.X.std(axis=0)
@@ -239,38 +153,34 @@ def inequalities(learned: Learned, most: int = 12) -> Inequalities:
     order = np.argsort(-np.abs(shares).max(axis=0), kind="stable")
     names = polyhedron.feature_names or [f"x{j}" for j in range(polyhedron.n_features)]
     weights = [(names[j], shares[:, j].tolist()) for j in order[:most]]
-    return Inequalities(learned, faces, weights, len(order) - len(weights))
+    hidden = len(order) - len(weights)
+    return {"learned": learned, "faces": faces, "weights": weights, "hidden": hidden}
 
 
-def render(folder: Path) -> str:
-    """The page of a folder, as text."""
-    return template(measured=measurements(folder), study=read_study(folder))
-
-
-def template(*, measured: Measurements | None, study: StudyPage | None) -> str:
+def fill_template(*, measured: dict[str, Any] | None, study: dict[str, Any] | None) -> str:
     """Put these into the template; all text is escaped there, but for the figures' elements."""
     import jinja2
     from markupsafe import Markup
 
-    environ = jinja2.Environment(
+    environment = jinja2.Environment(
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         loader=jinja2.FunctionLoader(_source),
     )
-    environ.filters |= {
-        "signed": figures.signed,
+    environment.filters |= {
+        "signed": signed,
         "duration": figures.duration,
         "plain": lambda value: f"{value:.10f}".rstrip("0"),
         "brief": lambda value: f"{value:.3g}" if value < 1000 else f"{value:.0f}",
     }
-    environ.globals["now"] = environment()
     script = _source("script.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    text: str = environ.get_template("report.html.j2").render(
+    text: str = environment.get_template("report.html.j2").render(
         measured=measured,
         study=study,
+        now=package_versions(PACKAGES),
         style=Markup(_source("style.css")),
         script=Markup(script),
         script_hash=digest,

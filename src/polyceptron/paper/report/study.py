@@ -1,133 +1,104 @@
-"""What the page says about the convergence study."""
+"""What the page says about the convergence study, and its figures."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from polyceptron.datasets import load_cycle
-from polyceptron.paper import convergence
-from polyceptron.paper.convergence import Cell, CellSummary, Summary
-from polyceptron.paper.convergence.exact import Weights, take
-from polyceptron.paper.convergence.study import RUNS_FILE, SEARCHES_FILE
-from polyceptron.paper.journal import read_journal
-from polyceptron.paper.report import figures_study
-from polyceptron.paper.report.figures import minus, signed
-from polyceptron.paper.report.svg import Chart
+from polyceptron.paper.convergence import (
+    ORDERS,
+    Cell,
+    CellSummary,
+    Study,
+    Summary,
+    findings,
+    summarise,
+)
+from polyceptron.paper.convergence.exact import take
+from polyceptron.paper.convergence.searches import shipped_cycle
+from polyceptron.paper.report.svg import (
+    BLUE,
+    VERMILLION,
+    Chart,
+    draw_chart,
+    plain_log,
+    set_ticks,
+)
 
 _KINDS = {
     "smallest": "The smallest: from the zero start",
     "no ties": "Without ties: no score is 0, the minimum is never at both",
     "trap": "A trap: no order of the rows converges",
 }
+_LOOKS = {
+    "fixed": ("s", VERMILLION, "fixed order", "in the fixed order", 0.97),
+    "shuffled": ("o", BLUE, "reshuffled", "reshuffled", 1.03),
+}
+_FACTORS = {
+    "d": "d, the number of features",
+    "K": "K, the number of hyperplanes",
+    "margin": "1/margin",
+    "N": "N, the number of rows",
+    "digits": "Binary digits after the point",
+}
 
 
-@dataclass(frozen=True)
-class Move:
-    """One row taken: its scores, and the weights after it. ``moved`` is the hyperplane."""
-
-    number: int
-    point: str
-    label: str
-    scores: list[str]
-    moved: int | None
-    weights: list[str]
-
-
-@dataclass(frozen=True)
-class Cycle:
-    """A shipped example, row by row until the weights are back."""
-
-    title: str
-    start: list[str]
-    moves: list[Move]
-    passes: int
-    rows: int
-
-
-@dataclass(frozen=True)
-class StudyPage:
-    """All that a page says about the study."""
-
-    header: Mapping[str, Any]
-    summary: Summary
-    findings: list[str]
-    cycles: list[Cycle]
-    charts: list[Chart]
-    searches: list[tuple[str, list[tuple[str, str]]]]
-
-    @property
-    def command(self) -> str:
-        quick = " --quick" if self.header.get("quick") else ""
-        return f"polyceptron study convergence{quick} --seed {self.header['seed']} --out FOLDER"
-
-    @property
-    def cells(self) -> list[tuple[Cell, dict[str, CellSummary]]]:
-        """The orders of each cell side by side."""
-        found: dict[Cell, dict[str, CellSummary]] = {}
-        for summary in self.summary.cells:
-            if summary.cell is not None:
-                found.setdefault(summary.cell, {})[summary.order] = summary
-        return list(found.items())
-
-    @property
-    def unfinished(self) -> int:
-        """How many random runs are still to come, as far as the header says."""
-        planned = 2 * int(self.header.get("runs", 0)) * len(self.header.get("cells", ()))
-        return max(planned - sum(each.runs for each in self.summary.overall.values()), 0)
-
-
-def read_study(folder: Path) -> StudyPage | None:
-    """What is in the folder of the study's two files; None without results."""
-    header, records = _journal(folder / RUNS_FILE)
-    other, searches = _journal(folder / SEARCHES_FILE)
-    if not records and not searches:
+def study_context(folder: Path) -> dict[str, Any] | None:
+    """What the template says about the study's two files; None without results."""
+    study = Study.load(folder)
+    if not study.runs and not study.searches:
         return None
-    study = convergence.Study(header or other, records, searches)
-    summary = convergence.summarise(records)
-    return StudyPage(
-        header=study.header,
-        summary=summary,
-        findings=convergence.findings(study),
-        cycles=[written_out(name) for name in _KINDS],
-        charts=figures_study.growth(summary),
-        searches=[_facts(record) for record in searches if record["search"] != "replay"],
-    )
+    summary, header = summarise(study.runs), study.header
+    cells: dict[Cell | None, dict[str, CellSummary]] = {}  # the orders of each side by side
+    for each in summary.cells:
+        cells.setdefault(each.cell, {})[each.order] = each
+    planned = 2 * int(header.get("runs", 0)) * len(header.get("cells", ()))
+    quick = " --quick" if header.get("quick") else ""
+    return {
+        "header": header,
+        "summary": summary,
+        "findings": findings(study),
+        "cycles": [written_out(variant) for variant in _KINDS],
+        "charts": _growth_charts(summary),
+        "cells": list(cells.items()),
+        "unfinished": max(planned - len(study.runs), 0),
+        "command": f"polyceptron study convergence{quick} --seed {header['seed']} --out FOLDER",
+        "searches": [_facts(record) for record in study.searches if record["search"] != "replay"],
+    }
 
 
-def _journal(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    return read_journal(path) if path.exists() else ({}, [])
-
-
-def written_out(name: str) -> Cycle:
+def written_out(variant: str) -> dict[str, Any]:
     """Follow a shipped example by hand, in exact arithmetic, until its weights are back."""
-    bunch = load_cycle(ties=name == "smallest", trap=name == "trap")
-    rows = [(tuple(x), int(y)) for x, y in zip(bunch.data.tolist(), bunch.target, strict=True)]
-    start: Weights = tuple(map(tuple, bunch.start.tolist()))
+    start, rows, length = shipped_cycle(variant)
     weights, moves = start, []
-    for passed in range(bunch.cycle_length):
+    for number in range(1, length + 1):
         for x, y in rows:
-            step = take(weights, [(x, y)])
             scores = [sum(a * b for a, b in zip(w, (*x, 1.0), strict=True)) for w in weights]
+            step = take(weights, [(x, y)])
             weights = step.weights
             moves.append(
-                Move(
-                    passed + 1,
-                    ", ".join(map(_number, x)),
-                    signed(y, 0),
-                    [_number(score) for score in scores],
-                    step.updated[0] if step.updated else None,
-                    [_vector(w) for w in weights],
-                )
+                {
+                    "number": number,
+                    "point": ", ".join(map(_number, x)),
+                    "label": signed(y, 0),
+                    "scores": [_number(score) for score in scores],
+                    "moved": step.updated[0] if step.updated else None,
+                    "weights": [_vector(w) for w in weights],
+                }
             )
-    assert weights == start, f"{name}: the weights are not back"
-    return Cycle(_KINDS[name], [_vector(w) for w in start], moves, bunch.cycle_length, len(rows))
+    assert weights == start, f"{variant}: the weights are not back"
+    first = [_vector(w) for w in start]
+    return {"title": _KINDS[variant], "start": first, "moves": moves, "rows": len(rows)}
+
+
+def signed(value: float, digits: int = 2) -> str:
+    """A number with its sign, always, and that which typographers use."""
+    return f"{value:+.{digits}f}".replace("-", "\N{MINUS SIGN}")
 
 
 def _number(value: float) -> str:
-    return minus(f"{value + 0.0:g}")
+    return f"{value + 0.0:g}".replace("-", "\N{MINUS SIGN}")
 
 
 def _vector(w: Sequence[float]) -> str:
@@ -142,3 +113,89 @@ def _facts(record: Mapping[str, Any]) -> tuple[str, list[tuple[str, str]]]:
         if name != "search" and isinstance(value, bool | int | float | str)
     ]
     return record["search"], facts
+
+
+def _growth_charts(summary: Summary) -> list[Chart]:
+    """For each factor the share that converges, and the passes that it takes."""
+    charts = []
+    for factor in _FACTORS:
+        same = {factor: None}
+        line = [
+            each
+            for each in summary.cells
+            if each.cell
+            and summary.centre
+            and each.cell._asdict() | same == summary.centre._asdict() | same
+        ]
+        if len({_value(each, factor) for each in line}) > 1:
+            charts.append(_growth_chart(factor, line, summary))
+    return charts
+
+
+def _value(summary: CellSummary, factor: str) -> float:
+    value = float(getattr(summary.cell, factor))
+    return 1 / value if factor == "margin" else value
+
+
+def _growth_chart(factor: str, line: list[CellSummary], summary: Summary) -> Chart:
+    def paint(figure: Any) -> None:
+        above, below = figure.subplots(2, sharex=True)
+        for order in ORDERS:
+            mine = sorted((s for s in line if s.order == order), key=lambda s: _value(s, factor))
+            if mine:
+                _plot_shares(above, mine, factor, order)
+                _plot_passes(below, mine, factor, order)
+        above.set_ylabel("converged, %")
+        above.set_ylim(top=101.5)
+        below.set(ylabel="passes", yscale="log", xlabel=_FACTORS[factor])
+        values = sorted({_value(each, factor) for each in line})
+        below.set_xscale("log")
+        below.set_xlim(values[0] / 1.25, values[-1] * 1.25)
+        set_ticks(below.xaxis, values)
+        plain_log(below.yaxis)
+        above.grid(axis="y")
+        below.grid(axis="y")
+        figure.legend(*above.get_legend_handles_labels(), loc="outside upper left", ncols=2)
+
+    slopes = [
+        f"{g.slope:.2f} {_LOOKS[g.order][3]} ({g.low:.2f} to {g.high:.2f})"
+        for g in summary.growth
+        if g.factor == ("1/margin" if factor == "margin" else factor)
+    ]
+    said = "; ".join(
+        f"{_LOOKS[s.order][2]} at {_value(s, factor):g}: {s.share:.1%}"
+        + ("" if s.median is None else f", {s.median:.0f} passes in the median")
+        for s in line
+    )
+    name = _FACTORS[factor].partition(",")[0]
+    return draw_chart(
+        f"study-{factor}",
+        _FACTORS[factor],
+        f"Share of runs that converged, and their passes, against {_FACTORS[factor]}. {said}",
+        "Above the share of runs that converged, with 95% intervals; below their passes, the "
+        "median and up to the 95th percentile."
+        + (f" Passes grow like a power of {name}: {', '.join(slopes)}." if slopes else ""),
+        paint,
+        size=(3.9, 3.9),
+    )
+
+
+def _plot_shares(ax: Any, line: list[CellSummary], factor: str, order: str) -> None:
+    marker, color, name, _, aside = _LOOKS[order]
+    x = [_value(each, factor) * aside for each in line]
+    y = [100 * each.share for each in line]
+    # Rounding may leave a share a little outside of its interval.
+    down = [max(100 * (each.share - each.low), 0.0) for each in line]
+    up = [max(100 * (each.high - each.share), 0.0) for each in line]
+    ax.errorbar(
+        x, y, yerr=[down, up], fmt=marker + "-", color=color, markersize=4.5, linewidth=0.8,
+        elinewidth=1.2, label=name,
+    )  # fmt: skip
+
+
+def _plot_passes(ax: Any, line: list[CellSummary], factor: str, order: str) -> None:
+    marker, color, _, _, aside = _LOOKS[order]
+    known = [each for each in line if each.median is not None]
+    x, median = [_value(each, factor) * aside for each in known], [each.median for each in known]
+    ax.plot(x, median, marker + "-", color=color, markersize=4.5, lw=0.8)
+    ax.vlines(x, median, [each.p95 for each in known], color=color, lw=1.2)

@@ -2,45 +2,22 @@
 
 from __future__ import annotations
 
+import html
 import io
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import Any
-from xml.etree import ElementTree
 
-from polyceptron.plots import _style as style
-
-# Figures are drawn in these colours, and the page says by variables what they are.
-PURPLE, ORANGE, RULE = "#CC79A7", "#E69F00", "#E6E6E6"
+# Figures are drawn in these colours, those of polyceptron.plots among them (Okabe & Ito, 2008),
+# and the page says by variables what they are.
+BLUE, VERMILLION, GREEN, PURPLE, ORANGE = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00"
+INK, FAINT, PAPER, RULE = "#222222", "#999999", "#FFFFFF", "#E6E6E6"
 VARIABLES = {
-    style.BLUE: "--blue",
-    style.VERMILLION: "--vermillion",
-    style.GREEN: "--green",
-    PURPLE: "--purple",
-    ORANGE: "--orange",
-    style.INK: "--ink",
-    style.FAINT: "--faint",
-    style.PAPER: "--paper",
-    RULE: "--rule",
-}
-_OF_COLOUR = {colour.lower(): f"var({name})" for colour, name in VARIABLES.items()}
-_RC = {
-    "svg.fonttype": "none",
-    "font.size": 9.5,
-    "axes.labelsize": 9.5,
-    "axes.titlesize": 9.5,
-    "xtick.labelsize": 8.5,
-    "ytick.labelsize": 8.5,
-    "text.color": style.INK,
-    "axes.labelcolor": style.INK,
-    "axes.edgecolor": style.FAINT,
-    "axes.linewidth": 0.8,
-    "path.simplify_threshold": 0.2,
-    "text.parse_math": False,
-    "axes.formatter.use_mathtext": False,
-}
-_LONG_NUMBER = re.compile(r"-?\d+\.\d{3,}")
+    BLUE: "--blue", VERMILLION: "--vermillion", GREEN: "--green", PURPLE: "--purple",
+    ORANGE: "--orange", INK: "--ink", FAINT: "--faint", PAPER: "--paper", RULE: "--rule",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -57,7 +34,7 @@ class Chart:
     svg: str
 
 
-def draw(
+def draw_chart(
     name: str,
     title: str,
     label: str,
@@ -67,15 +44,14 @@ def draw(
 ) -> Chart:
     """Let `paint` draw in a new matplotlib Figure, and return it as part of a page.
 
-    Text needs no escaping here: it leaves matplotlib as text of an XML document, is read
-    as such and written again. The same drawing gives the same characters.
+    Matplotlib escapes all text. The same drawing gives the same characters.
     """
-    from matplotlib import style as looks
+    from matplotlib import style
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    settings = {**_RC, "svg.hashsalt": name}
-    with looks.context(["default", settings]):
+    looks = str(files("polyceptron.paper.report").joinpath("figures.mplstyle"))
+    with style.context(["default", looks, {"svg.hashsalt": name}]):
         figure = Figure(figsize=size, layout="constrained", facecolor="none")
         FigureCanvasAgg(figure)  # measures text; no window, no state
         figure.get_layout_engine().set(w_pad=0.03, h_pad=0.03)
@@ -89,42 +65,44 @@ def draw(
 
 def _inline(text: str, name: str, label: str) -> str:
     """An SVG document as an element of HTML, with no identifier that another figure has."""
-    root = ElementTree.fromstring(text)
-    used = set(re.findall(r"#([\w-]+)", text))
+    used = set(re.findall(r"#(\w+)", text))
+    text = re.sub(r"<(metadata|style)\b.*?</\1>", "", text[text.index("<svg") :], flags=re.DOTALL)
+    text = re.sub(r"<g id=\"\w+\"/>|<defs>\s*</defs>\s*", "", text)
     # The viewBox stays, so the page decides about the size.
-    for attribute in ("width", "height", "version"):
-        root.attrib.pop(attribute, None)
-    for parent in list(root.iter()):
-        for child in list(parent):
-            if _plain(child.tag) in ("metadata", "style") or _is_empty(child):
-                parent.remove(child)
-    for element in root.iter():
-        element.tag = _plain(element.tag)
-        element.attrib = {
-            _plain(key): _value(value, name) for key, value in element.attrib.items() if key != "id"
-        } | _identifier(element.attrib.get("id"), used, name)
-    root.attrib |= {"role": "img", "aria-label": label}
-    return ElementTree.tostring(root, encoding="unicode").strip()
+    start, rest = re.split(r"(?<=>)", text, maxsplit=1)
+    box = re.search(r'viewBox="[^"]*"', start)
+    assert box is not None
+    start = f'<svg {box[0]} role="img" aria-label="{html.escape(label)}">'
+    return start + re.sub(r"<\w[^>]*>", lambda tag: _of_page(tag[0], name, used), rest).strip()
 
 
-def _plain(name: str) -> str:
-    return name.rpartition("}")[2]
+def _of_page(tag: str, name: str, used: set[str]) -> str:
+    """A tag without needless identifiers, in the colours and the font of the page."""
+    tag = re.sub(r' id="(\w+)"', lambda found: found[0] if found[1] in used else "", tag)
+    for colour, variable in VARIABLES.items():
+        tag = re.sub(colour, f"var({variable})", tag, flags=re.IGNORECASE)
+    tag = re.sub(r'(id="|#)(?=\w)', rf"\g<1>{name}-", tag.replace("xlink:href", "href"))
+    tag = re.sub(r"('[\w ]+'|sans-serif)(, ('[\w ]+'|sans-serif|cursive))*", "var(--sans)", tag)
+    return re.sub(r"-?\d+\.\d{3,}", lambda found: f"{float(found[0]):.2f}", tag)
 
 
-def _is_empty(element: ElementTree.Element) -> bool:
-    return _plain(element.tag) in ("g", "defs") and len(element) == 0
+def set_ticks(axis: Any, values: list[float]) -> None:
+    """Ticks at these values and nowhere else."""
+    axis.minorticks_off()
+    axis.set_ticks(values, [f"{value:g}" for value in values])
 
 
-def _identifier(found: str | None, used: set[str], name: str) -> dict[str, str]:
-    return {"id": f"{name}-{found}"} if found in used else {}
+def plain_log(axis: Any) -> None:
+    """Powers of ten as people write them."""
+    from matplotlib.ticker import FuncFormatter, LogLocator
+
+    axis.set_major_locator(LogLocator(numticks=8))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: _compact(value)))
+    axis.minorticks_off()
 
 
-def _value(value: str, name: str) -> str:
-    value = re.sub(r"#([0-9a-fA-F]{6})\b", _variable, value)
-    value = re.sub(r"(?<=url\(#)|(?<=^#)", f"{name}-", value)
-    value = re.sub(r"('[\w ]+'|sans-serif)(, ('[\w ]+'|sans-serif|cursive))*", "var(--sans)", value)
-    return _LONG_NUMBER.sub(lambda found: f"{float(found[0]):.2f}", value)
-
-
-def _variable(found: re.Match[str]) -> str:
-    return _OF_COLOUR.get(found[0].lower(), found[0])
+def _compact(value: float) -> str:
+    for unit, letter in ((1e6, "M"), (1e3, "k")):
+        if value >= 10 * unit or (letter == "M" and value >= unit):
+            return f"{value / unit:g}{letter}"
+    return f"{value:g}"

@@ -1,0 +1,341 @@
+"""Arrays as tables: numpy's files .npy and .npz, and the sparse text of LIBSVM."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+import zlib
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
+from tokenize import TokenError
+from typing import IO, Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from polyceptron.data.dialect import as_number
+from polyceptron.data.source import SourceError
+from polyceptron.data.tables import TARGET, Batch, ByteStream, Table, one_line, rows_of_batch
+
+_DAMAGED = (
+    zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError,
+    TypeError, SyntaxError, OverflowError, TokenError, KeyError, OSError,
+)  # fmt: skip
+_LINE = re.compile(
+    rb"[ \t]*[^ \t:#,;]+(?:[ \t]+qid:[0-9]+)?(?:[ \t]+[0-9]+:[^ \t:]+)+[ \t]*(?:#.*)?\r?"
+)
+_DENSE = 0.25
+"""From this share of values that are not zero on, the features of LIBSVM are kept dense."""
+MOST_FEATURES = 10_000_000
+
+
+def npy_header(name: str, file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Read the header of a file .npy: shape, whether it is in Fortran order, type."""
+    try:
+        version = npy.read_magic(file)
+        read = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+        if version not in read:
+            raise SourceError(f"{name}: a file .npy of version {version}")
+        shape, fortran, dtype = read[version](file)
+    except SourceError:
+        raise
+    except _DAMAGED as error:
+        raise SourceError(f"{name}: no whole file .npy: {one_line(error)}") from None
+    if dtype.hasobject:
+        raise SourceError(f"{name}: an array of Python objects, which is not read")
+    return shape, fortran, dtype
+
+
+class StoredArray:
+    """An array in a file of the format .npy, of any order and type, of which rows are read."""
+
+    def __init__(self, name: str, file: Any) -> None:
+        self.name, self._file = name, file
+        self.shape, fortran, self.dtype = npy_header(name, file)
+        if len(self.shape) not in (1, 2):
+            raise SourceError(f"{name}: an array of shape {self.shape} is no table and no column")
+        self.by_column = fortran and len(self.shape) == 2
+        self._offset = self._at = file.tell()
+
+    def __getitem__(self, rows: slice) -> NDArray[Any]:
+        start, stop, _ = rows.indices(self.shape[0])
+        into = np.empty(
+            (stop - start, *self.shape[1:]), self.dtype, order="F" if self.by_column else "C"
+        )
+        if not self.by_column:
+            self._fill(start, into)
+        for j in range(self.shape[1] if self.by_column else 0):
+            self._fill(j * self.shape[0] + start, into[:, j], start)
+        return into
+
+    def _fill(self, first: int, into: NDArray[Any], row: int | None = None) -> None:
+        width = self.dtype.itemsize * int(np.prod(into.shape[1:], dtype=np.int64))
+        at = self._offset + first * width
+        if at != self._at:
+            self._file.seek(at)
+        room = memoryview(into.reshape(-1).view(np.uint8))  # type: ignore[arg-type]
+        self._at = at + len(room)
+        while room:
+            n = self._file.readinto(room)
+            if not n:
+                last = (first if row is None else row) + (into.nbytes - len(room)) // max(1, width)
+                raise SourceError(
+                    f"{self.name}: ends in row {last}, and should have {self.shape[0]} rows"
+                )
+            room = room[n:]
+
+
+class ArraysTable(Table):
+    """Columns that are arrays, or columns of arrays.
+
+    Parameters
+    ----------
+    name : str
+    arrays : dict of str to array
+        Anything of which a slice of rows can be taken.
+    places : dict of str to (str, int or None)
+        The array of each column, and its column where that is a matrix.
+    target : str or None
+    first : dict of str to int
+        The row of an array that is the first of this table, if it is another than 0.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        arrays: dict[str, Any],
+        places: dict[str, tuple[str, int | None]],
+        target: str | None,
+        first: dict[str, int] | None = None,
+    ) -> None:
+        self.name, self.names, self.target = name, tuple(places), target
+        self._arrays, self._places, self._first = arrays, places, first or {}
+        if not places:
+            raise SourceError(f"{name} is empty")
+        self.refuse_twice()
+        for column, (array, j) in places.items():
+            shape, dtype = arrays[array].shape, arrays[array].dtype
+            if len(shape) != (1 if j is None else 2) or dtype.kind not in "biufUS":
+                raise SourceError(
+                    f"{name}, array {column!r}: a column is one-dimensional, of numbers or text; "
+                    f"got {dtype} of shape {shape} (X and y make a table too)"
+                )
+        lengths = {a: arrays[a].shape[0] for a, _ in places.values() if a not in self._first}
+        if len(set(lengths.values())) != 1:
+            raise SourceError(f"{name}: arrays must be of one length; got {lengths}")
+        self.n_rows = next(iter(lengths.values()))
+        if not self.n_rows:
+            raise SourceError(f"{name} has no rows")
+
+    def types(self, names: Sequence[str]) -> dict[str, Any]:
+        kinds = {name: self._arrays[self._places[name][0]].dtype for name in names}
+        return {
+            name: pa.string() if kind.kind in "US" else pa.from_numpy_dtype(kind.newbyteorder("="))
+            for name, kind in kinds.items()
+        }
+
+    def jobs(self, numbers: Sequence[str], texts: Sequence[str]) -> Iterator[Callable[[], Batch]]:
+        assert self.n_rows is not None
+        names = list(dict.fromkeys((*numbers, *texts)))
+        needed = dict.fromkeys(self._places[name][0] for name in names)
+        size = rows_of_batch(sum(int(np.prod(self._arrays[a].shape[1:])) for a in needed))
+        for start in range(0, self.n_rows, size):
+            stop = min(start + size, self.n_rows)
+            read = {name: self._read(name, start, stop) for name in needed}
+            columns = []
+            for array, j in map(self._places.__getitem__, names):
+                columns.append(pa.array(read[array] if j is None else read[array][:, j]))
+            batch = pa.record_batch(columns, names)
+            yield partial(Batch, batch, self.place(start), stop / self.n_rows)
+
+    def _read(self, array: str, start: int, stop: int) -> NDArray[Any]:
+        first = self._first.get(array, 0)
+        try:
+            values: NDArray[Any] = self._arrays[array][first + start : first + stop]
+        except SourceError:
+            raise
+        except _DAMAGED as error:
+            raise SourceError(f"{self.name}: the file is damaged ({one_line(error)})") from None
+        if values.dtype.kind == "S":
+            return np.char.decode(values, "utf-8", "replace")
+        return values.astype(values.dtype.newbyteorder("="), copy=False)
+
+
+def open_npy(name: str, file: IO[bytes], labels: Any = None, first: int = 0) -> ArraysTable:
+    """Open a matrix in a file .npy, its columns called x1, x2, ...; labels may be elsewhere."""
+    X = StoredArray(name, file)
+    if len(X.shape) != 2:
+        raise SourceError(f"{name}: X must be 2-D, one row a sample; got shape {X.shape}")
+    arrays: dict[str, Any] = {"X": X}
+    places: dict[str, tuple[str, int | None]] = {f"x{j + 1}": ("X", j) for j in range(X.shape[1])}
+    firsts = {}
+    if labels is not None:
+        arrays["y"], places[TARGET], firsts["y"] = labels, ("y", None), first
+    target = None if labels is None else TARGET
+    table = ArraysTable(name, arrays, places, target, firsts)
+    table.is_named = False
+    return table
+
+
+def open_npz(name: str, file: IO[bytes]) -> ArraysTable:
+    """Open `X` and `y`, with `feature_names` if there are any; or an array a column."""
+    which = ""
+    try:
+        archive = zipfile.ZipFile(file)
+        members = archive.namelist()
+        if members and not all(member.endswith(".npy") for member in members):
+            raise SourceError(
+                f"{name} is a zip archive of other things than arrays "
+                "(of a spreadsheet, save the table as CSV)"
+            )
+        arrays: dict[str, Any] = {}
+        for member in members:
+            key = member.removesuffix(".npy")
+            which = f", array {key!r}"
+            arrays[key] = StoredArray(f"{name}{which}", archive.open(member))
+        names = arrays.get("feature_names")
+        shapes = {key: array.shape for key, array in arrays.items()}
+        given = None if names is None else names[: names.shape[0]]
+        places, target = npz_columns(name, shapes, given)
+        used = {array for array, _ in places.values()}
+        return ArraysTable(name, {key: arrays[key] for key in used}, places, target)
+    except SourceError as error:
+        if "objects" in str(error) or "no whole file" in str(error):
+            damage = "the .npz file is damaged or holds Python objects"
+            raise SourceError(f"{name}{which}: {damage}") from None
+        raise
+    except _DAMAGED as error:
+        raise SourceError(
+            f"{name}{which}: the .npz file is damaged or holds Python objects ({one_line(error)})"
+        ) from None
+
+
+def npz_columns(
+    source: str, shapes: dict[str, tuple[int, ...]], feature_names: NDArray[Any] | None = None
+) -> tuple[dict[str, tuple[str, int | None]], str | None]:
+    """Say which column is where in an archive of arrays, and which holds the labels, if any.
+
+    Examples
+    --------
+    >>> npz_columns("a.npz", {"X": (5, 2), "y": (5,)})
+    ({'x1': ('X', 0), 'x2': ('X', 1), 'target': ('y', None)}, 'target')
+    >>> npz_columns("a.npz", {"age": (5,), "dose": (5,)})
+    ({'age': ('age', None), 'dose': ('dose', None)}, None)
+    """
+    lower = {name.lower(): name for name in shapes}
+    matrix = next((lower[name] for name in ("x", "data") if name in lower), None)
+    if matrix is None or len(shapes[matrix]) != 2:
+        return {name: (name, None) for name in shapes}, None
+    n = shapes[matrix][1]
+    names = [f"x{j}" for j in range(1, n + 1)]
+    if feature_names is not None:
+        names = [str(name) for name in feature_names.ravel().tolist()]
+        if len(names) != n or len(set(names)) != n or TARGET in names:
+            raise SourceError(
+                f"{source}: feature_names must be {n} different names, none of them {TARGET!r}"
+            )
+    places: dict[str, tuple[str, int | None]] = {name: (matrix, j) for j, name in enumerate(names)}
+    labels = next((lower[name] for name in ("y", "target") if name in lower), None)
+    if labels is None:
+        return places, None
+    return {**places, TARGET: (labels, None)}, TARGET
+
+
+# --- LIBSVM --------------------------------------------------------------------------------
+
+
+def looks_like_libsvm(head: bytes) -> bool:
+    r"""Whether the first line is a label and pairs index:value.
+
+    Examples
+    --------
+    >>> looks_like_libsvm(b"+1 1:0.5 3:2\n-1 2:1\n"), looks_like_libsvm(b"a,b\n1,2\n")
+    (True, False)
+    """
+    lines = [line for line in head.split(b"\n", 20)[:20] if line.strip()]
+    return bool(lines) and _LINE.fullmatch(lines[0]) is not None
+
+
+class SparseTable(Table):
+    """Rows of LIBSVM: features are called x1, x2, ... by their index, and the label `target`."""
+
+    target = TARGET
+    is_sparse = True
+
+    def __init__(self, name: str, matrix: Any, labels: NDArray[Any], base: int) -> None:
+        self.name, self._matrix, self._labels, self._base = name, matrix, labels, base
+        self.n_rows = len(labels)
+        self.names = (TARGET, *(f"x{j + base}" for j in range(matrix.shape[1])))
+
+    def types(self, names: Sequence[str]) -> dict[str, Any]:
+        kind = pa.from_numpy_dtype(self._labels.dtype)
+        return {name: kind if name == TARGET else pa.float64() for name in names}
+
+    def jobs(self, numbers: Sequence[str], texts: Sequence[str]) -> Iterator[Callable[[], Batch]]:
+        del texts  # only the labels can be asked for so, and they are always there
+        places = [int(name[1:]) - self._base for name in numbers if name != TARGET]
+        size = 1 << 16
+        for start in range(0, len(self._labels), size):
+            labels = pa.record_batch([pa.array(self._labels[start : start + size])], [TARGET])
+            matrix = self._matrix[start : start + size]
+            if places != list(range(matrix.shape[1])):
+                matrix = matrix[:, places]
+            yield partial(Batch, labels, self.place(start), 1.0, matrix)
+
+
+def open_libsvm(stream: ByteStream, expect: Collection[str] = ()) -> Table:
+    """Read a file of LIBSVM; it is kept dense where most values are not zero.
+
+    A sparse file leaves out what is zero, so any feature that is expected is there.
+    """
+    from sklearn.datasets import load_svmlight_file
+
+    known = [int(name[1:]) for name in expect if re.fullmatch(r"x(?:0|[1-9][0-9]{0,8})", name)]
+    file = stream.seekable()
+    try:
+        matrix, labels = load_svmlight_file(file, zero_based=True)
+    except (ValueError, OverflowError, TypeError, MemoryError) as error:
+        _explain_line(stream.name, file)
+        raise SourceError(f"{stream.name}: {one_line(error)}") from None
+    finite = np.isfinite(matrix.data).all() and np.isfinite(labels).all()
+    if not finite or matrix.shape[1] > MOST_FEATURES + 1:
+        _explain_line(stream.name, file)
+    if not len(labels):
+        raise SourceError(f"{stream.name} is empty")
+    has_zero = 0 in known or (matrix.nnz and int(matrix.indices.min()) == 0)
+    base, last = (0 if has_zero else 1), max([matrix.shape[1] - 1, *known])
+    matrix.resize(len(labels), last + 1)
+    matrix = matrix if has_zero else matrix[:, 1:]
+    if (labels == labels.astype(np.int64)).all():
+        labels = labels.astype(np.int64)
+    if matrix.nnz < _DENSE * max(1, matrix.shape[0] * matrix.shape[1]):
+        return SparseTable(stream.name, matrix, labels, base)
+    places: dict[str, tuple[str, int | None]] = {
+        f"x{j + base}": ("X", j) for j in range(matrix.shape[1])
+    }
+    arrays = {"X": matrix.toarray(), "y": labels}
+    return ArraysTable(stream.name, arrays, {TARGET: ("y", None), **places}, TARGET)
+
+
+def _explain_line(name: str, file: IO[bytes]) -> None:
+    """Find the line that is wrong, and say so."""
+    file.seek(0)
+    for number, raw in enumerate(file, 1):
+        where = f"{name}, line {number}"
+        fields = raw.partition(b"#")[0].decode("utf-8", "replace").split()
+        if fields and as_number(fields[0]) is None:
+            raise SourceError(f"{where}: the label {fields[0]!r:.60} is not a number")
+        before = -1
+        for field in fields[1:]:
+            index, colon, value = field.partition(":")
+            if index == "qid":
+                continue
+            if not (colon and index.isascii() and index.isdigit()) or as_number(value) is None:
+                raise SourceError(f"{where}: {field!r:.60} is not index:value")
+            if len(index) > 9 or int(index) > MOST_FEATURES:
+                raise SourceError(f"{where}: index {index!r:.60} is more than {MOST_FEATURES}")
+            if int(index) <= before:
+                raise SourceError(f"{where}: index {int(index)} after {before}; they must increase")
+            before = int(index)

@@ -1,0 +1,387 @@
+"""Converted rows on disk: found again while the files that they came from are the same.
+
+The cache is a folder of the user's own. An entry in it is a folder with `entry.json` and, beside
+it, a folder of arrays that it names. Arrays are written first, and `entry.json` is replaced in one
+step when they are on the disk: what is torn is never named, and whoever reads the arrays of an
+older entry does not get those of a newer one.
+
+Nothing that is read back is believed. A description is typed, and carries a digest of itself and of
+every array; names are 16 hexadecimal digits, and lead nowhere but into the entry; links are not
+followed; nothing outside an entry is ever removed. What does not fit is converted again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+import secrets
+import shutil
+import stat
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Annotated, Any, Literal, Self
+
+import msgspec
+
+from polyceptron.data.columns import LabelKind
+from polyceptron.data.source import SourceError
+from polyceptron.utils.atomic import replacing
+
+VERSION: Literal[2] = 2
+
+_JSON = "entry.json"
+_DIGITS = "^[0-9a-f]{16}$"
+_MB = 1 << 20
+_DAY = 86_400.0
+"""What conversions that were killed have left is thrown away so many seconds later."""
+_MONTH = 30 * _DAY
+"""And so is an entry that nobody asked for in this time."""
+
+
+def cache_root(cache_dir: str | os.PathLike[str] | None = None) -> Path:
+    """Where converted rows are kept: here, or in `POLYCEPTRON_CACHE`, or in the user's cache."""
+    given = cache_dir or os.environ.get("POLYCEPTRON_CACHE")
+    if given:
+        return Path(given).absolute()
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home()) / "polyceptron" / "cache"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "polyceptron"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "polyceptron"
+
+
+def digest(*parts: bytes) -> str:
+    """Of some bytes, as 128 hexadecimal digits."""
+    total = hashlib.blake2b()
+    for part in parts:
+        total.update(part)
+    return total.hexdigest()
+
+
+def entry_key(request: Any) -> str:
+    """The name of an entry: 16 digits that stand for what was asked for."""
+    return digest(msgspec.json.encode([VERSION, request]))[:16]
+
+
+# --- what tells whether a file is still the one that was read ---------------------------------
+
+
+class Stamp(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Size and time of a file, a digest of all of it, and one of its first and last megabyte."""
+
+    size: int
+    mtime_ns: int
+    whole: str
+    ends: str
+
+    @classmethod
+    def of(cls, path: Path, stop: threading.Event | None = None) -> Stamp:
+        """The stamp of a file as it is now."""
+        size, mtime_ns = _size_and_time(path)
+        return cls(size, mtime_ns, _digest_of_all(path, stop), _digest_of_ends(path))
+
+    def fits(self, path: Path) -> Stamp | None:
+        """Return the stamp of a file if its content is the same, else None.
+
+        Of a file of the same size and time only the ends are looked at; of another time, all.
+        """
+        size, mtime_ns = _size_and_time(path)
+        if size != self.size:
+            return None
+        try:
+            if mtime_ns == self.mtime_ns:
+                return self if _digest_of_ends(path) == self.ends else None
+            same = _digest_of_all(path) == self.whole
+        except OSError as error:
+            raise SourceError(f"{path}: {error.strerror or error}") from error
+        return Stamp(size, mtime_ns, self.whole, self.ends) if same else None
+
+
+def _size_and_time(path: Path) -> tuple[int, int]:
+    try:
+        found = path.stat()
+    except OSError as error:
+        raise SourceError(f"{path}: {error.strerror or error}") from None
+    return found.st_size, found.st_mtime_ns
+
+
+def _digest_of_all(path: Path, stop: threading.Event | None = None) -> str:
+    total = hashlib.blake2b()
+    with path.open("rb", buffering=0) as file:
+        while (piece := file.read(_MB)) and not (stop and stop.is_set()):
+            total.update(piece)
+    return total.hexdigest()
+
+
+def _digest_of_ends(path: Path) -> str:
+    with path.open("rb", buffering=0) as file:
+        first = file.read(_MB)
+        file.seek(max(0, file.seek(0, 2) - _MB))
+        return digest(first, file.read(_MB))
+
+
+class Stamping:
+    """Stamps files in a thread of its own, while they are read; a context manager.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+    """
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self._paths = paths
+        self._before = [_size_and_time(path) for path in paths]
+        self._stamps: list[Stamp] = []
+        self._error: Exception | None = None
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._work, name="polyceptron-hash", daemon=True)
+
+    def _work(self) -> None:
+        try:
+            self._stamps += [Stamp.of(path, self._stop) for path in self._paths]
+        except (OSError, SourceError) as error:
+            self._error = error
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def result(self) -> list[Stamp]:
+        """Return the stamps once all is read; a file that changed meanwhile is an error."""
+        self._thread.join()
+        for path, before in zip(self._paths, self._before, strict=True):
+            if not path.exists():
+                raise SourceError(f"{path}: it disappeared while it was read")
+            if _size_and_time(path) != before:
+                raise SourceError(f"{path}: it changed while it was read; try again")
+        if self._error is not None:
+            raise SourceError(str(self._error))
+        return self._stamps
+
+
+# --- entries ----------------------------------------------------------------------------------
+
+
+class Description(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is known of converted rows beside the arrays.
+
+    Parameters
+    ----------
+    version : int
+    request : str
+        The digest of what was asked for.
+    files : list of Stamp
+        The files that the rows came from.
+    folder : str
+        Where the arrays are, in the entry.
+    arrays : dict of str to Stamp
+    target : str
+        What the labels are called.
+    kind, labels
+        What labels are, and the sorted classes.
+    feature_names : list of str or None
+    encoding : list or None
+        As `Encoding.to_json` gives it.
+    firsts : list of int
+        The first row of each file.
+    n_left_out : int
+        Rows that were left out for missing values.
+    unnamed : list of str
+        Columns that were left out as they have no name.
+    """
+
+    version: Literal[2]
+    request: str
+    files: list[Stamp]
+    folder: Annotated[str, msgspec.Meta(pattern=_DIGITS)]
+    arrays: dict[Literal["X.npy", "codes.npy", "weight.npy"], Stamp]
+    target: str
+    kind: LabelKind
+    labels: list[bool | int | float | str]
+    feature_names: list[str] | None
+    encoding: list[dict[str, Any]] | None
+    firsts: list[int]
+    n_left_out: int
+    unnamed: list[str]
+
+
+class _Signed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    digest: str
+    entry: msgspec.Raw
+
+
+class Entry:
+    """A place for the rows of one request.
+
+    Parameters
+    ----------
+    root : Path
+        Of the cache.
+    key : str
+        16 hexadecimal digits.
+    request : str
+        The digest of what was asked for.
+    paths : sequence of Path
+        The files that the rows come from.
+    """
+
+    def __init__(self, root: Path, key: str, request: str, paths: Sequence[Path]) -> None:
+        self.root, self.folder = root, root / key
+        self.request, self.paths = request, paths
+        self._json = self.folder / _JSON
+
+    def find(self) -> Description | None:
+        """Return what was converted before, if it is whole and the files are the same."""
+        known = self._read()
+        if known is None or known.request != self.request:
+            return None
+        if len(known.files) != len(self.paths) or not self._is_whole(known):
+            return None
+        found = []
+        for stamp, path in zip(known.files, self.paths, strict=True):
+            now = stamp.fits(path)
+            if now is None:
+                return None
+            found.append(now)
+        with contextlib.suppress(OSError):
+            if found != known.files:  # so that all is not read again the next time
+                self._write(msgspec.structs.replace(known, files=found))
+            os.utime(self._json)
+        return known
+
+    def _read(self) -> Description | None:
+        try:
+            if not (_is_folder(self.folder) and _is_file(self._json)):
+                return None
+            signed = msgspec.json.decode(self._json.read_bytes(), type=_Signed)
+            if digest(signed.entry) != signed.digest:
+                return None
+            return msgspec.json.decode(signed.entry, type=Description)
+        except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+            return None
+
+    def _write(self, description: Description) -> None:
+        entry = msgspec.json.encode(description)
+        with replacing(self._json, 0o600) as file:
+            file.write(msgspec.json.encode(_Signed(digest(entry), msgspec.Raw(entry))))
+
+    def _is_whole(self, known: Description) -> bool:
+        folder = self.folder / known.folder
+        return _is_folder(folder) and all(
+            _is_file(folder / name) and stamp.fits(folder / name)
+            for name, stamp in known.arrays.items()
+        )
+
+    @contextmanager
+    def new(self) -> Iterator[Path]:
+        """A folder for arrays; it goes away unless `keep` names it before the end."""
+        folder = self.folder / secrets.token_hex(8)
+        try:
+            for path in (*reversed(self.root.parents), self.root, self.folder, folder):
+                path.mkdir(mode=0o700, exist_ok=path != folder)
+            if not _is_folder(self.folder):
+                raise SourceError(f"{self.folder}: a link where the cache has a folder; remove it")
+            yield folder
+        except OSError as error:
+            self._drop(folder)
+            raise SourceError(
+                f"{error.filename or folder}: {error.strerror or error}; "
+                "cache_dir names another place for converted rows"
+            ) from error
+        except BaseException:
+            self._drop(folder)
+            raise
+
+    def _drop(self, folder: Path) -> None:
+        self._remove(folder.name)
+        with contextlib.suppress(OSError):  # not where there is something else in it
+            self.folder.rmdir()
+
+    def keep(self, description: Description) -> Description:
+        """Make this what is found from now on, unless another process was first."""
+        with self._alone():
+            other = self.find()
+            if other is None:
+                before = self._read()
+                self._write(description)
+                if before is not None:
+                    self._remove(before.folder)
+                other = description
+            else:
+                self._remove(description.folder)
+            self._sweep(other.folder)
+        return other
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """One process or thread at a time decides what is kept; where folders can be locked."""
+        try:
+            import fcntl
+        except ImportError:  # pragma: no cover - Windows has no such lock
+            yield
+            return
+        handle = os.open(self.folder, os.O_RDONLY)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(handle)
+
+    def _remove(self, name: str) -> None:
+        """Remove a folder of arrays, if it is one of ours."""
+        if re.fullmatch(_DIGITS, name) and _is_folder(self.folder):
+            shutil.rmtree(self.folder / name, ignore_errors=True)  # links are not followed
+
+    def _sweep(self, kept: str) -> None:
+        """Remove what killed conversions have left, and entries that are not used any more."""
+        for folder in self.folder.iterdir():
+            if folder.name != kept and _is_ours(folder) and _age(folder) > _DAY:
+                self._remove(folder.name)
+        for folder in self.root.iterdir():
+            if folder == self.folder or not _is_ours(folder):
+                continue
+            if _age(folder) > (_MONTH if _is_file(folder / _JSON) else _DAY):
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_ours(folder: Path) -> bool:
+    return re.fullmatch(_DIGITS, folder.name) is not None and _is_folder(folder)
+
+
+def _is_folder(path: Path) -> bool:
+    """Whether this is a folder itself, and no link to one."""
+    with contextlib.suppress(OSError):
+        return stat.S_ISDIR(path.lstat().st_mode)
+    return False
+
+
+def _is_file(path: Path) -> bool:
+    with contextlib.suppress(OSError):
+        return stat.S_ISREG(path.lstat().st_mode)
+    return False
+
+
+def _age(folder: Path) -> float:
+    """Seconds since anything in a folder was written to."""
+    times = [folder.lstat().st_mtime]
+    for where, _, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(FileNotFoundError):  # whose it is may remove it just now
+                times.append(Path(where, name).lstat().st_mtime)
+    return time.time() - max(times)

@@ -1,0 +1,394 @@
+"""Which columns of some tables are read as what: decided once, before any row is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import pyarrow.types as pt
+from numpy.typing import NDArray
+
+from polyceptron.data.encoding import Coded, missing_columns
+from polyceptron.data.source import SourceError
+from polyceptron.data.tables import Table, is_text
+
+MAX_CLASSES = 100
+"""A column with more different values is taken for something else than classes."""
+
+_MANY = 10_000
+"""More different values are not counted to the end."""
+
+TEXT = "text"
+
+Kind = np.dtype[Any] | str | None
+"""Of a column: the type of its numbers, `TEXT`, or None where it is empty."""
+
+
+LabelKind = Literal["written", "int", "bool", "float", "str"]
+"""What labels are; those of a file of text are written."""
+
+
+class RequestError(SourceError):
+    """Arguments that contradict each other or are not enough, whatever the rows."""
+
+
+class Request(NamedTuple):
+    """What was asked for; see `open_blocks`. Names may be numbers of columns, in digits.
+
+    With `is_command` errors name the options of the command line, else the arguments.
+    """
+
+    target: str | None = None
+    features: tuple[str, ...] | None = None
+    drop: tuple[str, ...] = ()
+    weight: str | None = None
+    categories: tuple[str, ...] = ()
+    missing: str | None = None
+    dtype: str | None = None
+    header: bool | None = None
+    is_command: bool = False
+
+    def option(self, name: str, value: str | None = None) -> str:
+        """What an argument is called by those who gave it."""
+        if self.is_command:
+            return f"--{name}" if value is None else f"--{name} {value}"
+        return name if value is None else f"{name}={value!r}"
+
+
+@dataclass
+class Tables:
+    """Tables that are one together.
+
+    Parameters
+    ----------
+    names : list of str
+        What errors call each.
+    sizes : list of int
+        Bytes of each, for progress.
+    opener : callable
+        Opens one: its number, the columns that will be asked for, the rows before it.
+    labels : array, optional
+        Those of all tables, which are elsewhere.
+    """
+
+    names: list[str]
+    sizes: list[int]
+    opener: Callable[[int, Collection[str], int], Table]
+    labels: Any = None
+    expect: Collection[str] = ()
+    firsts: list[int] = field(default_factory=list)
+
+    def open(self, number: int) -> Table:
+        """Open a table."""
+        return self.opener(number, self.expect, self.firsts[number])
+
+    @property
+    def title(self) -> str:
+        """What errors call all of them."""
+        n = len(self.names) - 1
+        return self.names[0] if not n else f"{self.names[0]} and {n} more"
+
+
+class Plan(NamedTuple):
+    """How to read the tables.
+
+    Parameters
+    ----------
+    target : str
+    weight : str or None
+    features : tuple of str
+    texts : tuple of str
+        Those of the features that are categories.
+    codes : tuple of str
+        Those of the texts that are categories because it was asked for.
+    dtype : dtype
+        Of the rows.
+    label_kind : LabelKind
+    unnamed : tuple of str
+        Columns that are left out as they have no name.
+    is_named : bool
+        Whether columns have names.
+    """
+
+    target: str
+    weight: str | None
+    features: tuple[str, ...]
+    texts: tuple[str, ...]
+    codes: tuple[str, ...]
+    dtype: np.dtype[Any]
+    label_kind: LabelKind
+    unnamed: tuple[str, ...]
+    is_named: bool
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """The columns to read as numbers."""
+        weight = () if self.weight is None else (self.weight,)
+        texts = set(self.texts)
+        return (*(name for name in self.features if name not in texts), *weight)
+
+    @property
+    def free(self) -> list[str]:
+        """The columns that may be numbers or text, as the tables say."""
+        weight = () if self.weight is None else (self.weight,)
+        codes = set(self.codes)
+        return [name for name in (*self.features, *weight) if name not in codes]
+
+
+def column_of(name: str, names: Sequence[str], source: str) -> str:
+    """Return the column that a name or a number stands for.
+
+    Examples
+    --------
+    >>> column_of("age", ["age", "dose"], "a.csv"), column_of("-1", ["age", "dose"], "a.csv")
+    ('age', 'dose')
+    """
+    if name in names:
+        return name
+    try:
+        number = int(name)
+    except ValueError:
+        number = 0
+    if number and -len(names) <= number <= len(names):
+        return names[number - 1 if number > 0 else number]
+    raise SourceError(f"{source}: {missing_columns([name], names)}")
+
+
+def listed(values: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Take lists at commas apart, unless a whole one is a name.
+
+    Examples
+    --------
+    >>> listed(["a,b", "c, d"], ["a", "b", "c, d"])
+    ['a', 'b', 'c, d']
+    """
+    return [
+        name.strip() if name.strip() in names else name
+        for value in values
+        for name in ([value] if value in names else value.split(","))
+        if name.strip()
+    ]
+
+
+def make_plan(tables: Tables, request: Request) -> Plan:
+    """Look into every table, and find out what its columns hold."""
+    seen, n_rows = _Seen(), 0
+    for number, name in enumerate(tables.names):
+        tables.firsts[number:] = [n_rows]
+        with tables.open(number) as table:
+            if number == 0:
+                plan, names = _columns(table, request), table.names
+                tables.expect = names
+            _check_names(table, plan, None if request.features else names, tables.names[0])
+            if table.is_sparse and len(tables.names) > 1:
+                raise SourceError(f"{name}: sparse rows of LIBSVM are read from one file only")
+            seen.add(table, plan)
+            n_rows += table.n_rows or 0
+    if len(seen.labels) > 1:
+        found = ", ".join(f"{kind} in {name}" for kind, name in seen.labels.items())
+        raise SourceError(f"column {plan.target!r}: labels of different types: {found}")
+    if tables.labels is not None and tables.labels.shape != (n_rows,):
+        shape = tables.labels.shape
+        raise SourceError(f"{tables.names[0]}: {n_rows} rows, and a target of shape {shape}")
+    codes = set(plan.codes)
+    return plan._replace(
+        texts=tuple(name for name in plan.features if name in codes or seen.is_text(name)),
+        dtype=seen.dtype(plan, request.dtype),
+        label_kind=next(iter(seen.labels)),
+    )
+
+
+def _columns(table: Table, request: Request) -> Plan:
+    names, source, option = table.names, table.name, request.option
+
+    def columns(values: Sequence[str]) -> list[str]:
+        return [column_of(name, names, source) for name in listed(values, names)]
+
+    target = table.target if request.target is None else column_of(request.target, names, source)
+    if target is None:
+        shown = ", ".join(map(repr, names[:10])) + (", ..." if len(names) > 10 else "")
+        raise RequestError(f"{option('target')} is needed: which of {shown} is the class?")
+    weight = None if request.weight is None else column_of(request.weight, names, source)
+    if weight == target:
+        raise RequestError(f"{target!r} cannot be both target and weight")
+    wanted, dropped = columns(request.features or ()), set(columns(request.drop))
+    for name, what in [(target, "target"), (weight, "weight")]:
+        if name in wanted:
+            raise RequestError(f"{option('features')} names the {what}, {name!r}")
+        if name in dropped:
+            raise RequestError(f"{option('drop')} names the {what}, {name!r}")
+    left_out = () if wanted else tuple(n for n in names if n in table.unnamed - dropped)
+    others = {target, weight, *dropped, *left_out}
+    features = tuple(name for name in dict.fromkeys(wanted or names) if name not in others)
+    if not features:
+        raise SourceError(f"{source}: no column is left to learn from")
+    codes = tuple(
+        column_of(name, features, source) for name in listed(request.categories, features)
+    )
+    return Plan(
+        target, weight, features, (), codes, np.dtype(np.float64), "str", left_out, table.is_named
+    )
+
+
+def _check_names(table: Table, plan: Plan, known: Sequence[str] | None, first: str) -> None:
+    there = set(table.names)
+    missing = [name for name in (*plan.numbers, plan.target) if name not in there]
+    if missing:
+        text = missing_columns(missing, table.names)
+        raise SourceError(f"{table.name}: {text} (the columns are those of {first})")
+    extra = [] if known is None or table.names == known else sorted(there - set(known))
+    if extra:
+        shown = ", ".join(map(repr, extra[:10])) + (" and more" if len(extra) > 10 else "")
+        raise SourceError(
+            f"{table.name}: {shown} {'is' if len(extra) == 1 else 'are'} not in {first}; "
+            "features would say which columns to read"
+        )
+
+
+def _kind(table: Table, name: str, kind: Any) -> Kind:
+    if pt.is_null(kind):
+        return None
+    if pt.is_integer(kind) or pt.is_floating(kind) or pt.is_boolean(kind):
+        numbers: np.dtype[Any] = np.dtype(kind.to_pandas_dtype())
+        return numbers
+    if pt.is_decimal(kind):
+        return np.dtype(np.float64)
+    if pt.is_dictionary(kind) or is_text(kind):
+        return TEXT
+    raise SourceError(
+        f"{table.name}, column {name!r}: a column of {kind} is neither numbers nor text; "
+        "leave it out (drop)"
+    )
+
+
+def _label_kind(table: Table, name: str) -> LabelKind:
+    if table.is_text:
+        return "written"
+    kind = table.types([name])[name]
+    if pt.is_dictionary(kind):
+        kind = kind.value_type
+    tests: dict[LabelKind, Callable[[Any], bool]] = {
+        "bool": pt.is_boolean, "int": pt.is_integer, "float": pt.is_floating, "str": is_text
+    }  # fmt: skip
+    for found, test in tests.items():
+        if test(kind):
+            return found
+    raise SourceError(f"{table.name}, column {name!r}: a column of {kind} holds no classes")
+
+
+class _Seen:
+    """What the columns of the tables up to now hold."""
+
+    def __init__(self) -> None:
+        self.labels: dict[LabelKind, str] = {}
+        self._kinds: dict[str, dict[Kind, str]] = {}
+
+    def add(self, table: Table, plan: Plan) -> None:
+        self.labels.setdefault(_label_kind(table, plan.target), table.name)
+        for name, kind in table.types(plan.free).items():
+            kinds = self._kinds.setdefault(name, {})
+            kinds.setdefault(_kind(table, name, kind), table.name)
+            numbers = next((k for k in kinds if isinstance(k, np.dtype)), None)
+            if TEXT in kinds and numbers is not None:
+                raise SourceError(
+                    f"{kinds[TEXT]}: column {name!r} holds text, and numbers in "
+                    f"{kinds[numbers]}; categories or drop would say what to do"
+                )
+            if TEXT in kinds and name == plan.weight:
+                raise SourceError(f"{table.name}: the weight {name!r} is a column of text")
+
+    def is_text(self, name: str) -> bool:
+        return TEXT in self._kinds[name]
+
+    def dtype(self, plan: Plan, asked: str | None) -> np.dtype[Any]:
+        """The type that a data frame of these columns becomes."""
+        if asked is not None:
+            return np.dtype(asked)
+        kinds = {kind for name in plan.features for kind in self._kinds.get(name, {TEXT: ""})}
+        types = [kind for kind in kinds if isinstance(kind, np.dtype) and kind.kind != "b"]
+        single = len(types) == len(kinds) and np.result_type(*types) == np.float32
+        return np.dtype(np.float32 if single else np.float64)
+
+
+# --- labels --------------------------------------------------------------------------------
+
+
+def as_labels(texts: Sequence[str]) -> list[Any]:
+    """Return labels as whole numbers if they are all written as such, else as text.
+
+    Text has no types: what is not a whole number, such as true or 1.0, is the text that it is.
+
+    Examples
+    --------
+    >>> as_labels(["1", "-1"]), as_labels(["1", "01"])
+    ([1, -1], ['1', '01'])
+    """
+    if all(text.lstrip("-").isdecimal() and len(text) < 18 for text in set(texts)):
+        numbers = {text: int(text) for text in set(texts)}
+        if all(str(number) == text for text, number in numbers.items()):
+            return [numbers[text] for text in texts]
+    return list(texts)
+
+
+class Labels:
+    """The labels, gathered batch by batch and numbered as they come.
+
+    Parameters
+    ----------
+    kind : LabelKind
+    where : str
+        What errors call the column.
+    """
+
+    def __init__(self, kind: LabelKind, where: str) -> None:
+        self._kind, self._where = kind, where
+        self._numbers: dict[Any, int] = {}
+        self._n_rows = 0
+
+    def codes(self, labels: Coded) -> NDArray[np.int8]:
+        """The numbers of the labels."""
+        codes, values = labels
+        place = np.zeros(len(values), np.int8)
+        self._n_rows += len(codes)
+        for j in np.flatnonzero(np.bincount(codes, minlength=len(values))).tolist():
+            number = self._numbers.setdefault(values[j], len(self._numbers))
+            place[j] = min(number, MAX_CLASSES)
+        if len(self._numbers) > _MANY:
+            self._refuse_many()
+        found: NDArray[np.int8] = place[codes]
+        return found
+
+    def _refuse_many(self) -> None:
+        raise SourceError(
+            f"{self._where}: {len(self._numbers)} different values in {self._n_rows} rows are no "
+            f"classes (at most {MAX_CLASSES})"
+        )
+
+    def sorted(self) -> tuple[list[Any], NDArray[np.int8]]:
+        """The labels in order, and for every number its place among them."""
+        values = list(self._numbers)
+        if len(values) > MAX_CLASSES:
+            self._refuse_many()
+        if len(values) < 2:
+            found = f"all rows are {values[0]!r}" if values else "every row has a missing value"
+            raise SourceError(f"{self._where}: two classes are needed; {found}")
+        if self._kind == "float" and not all(value.is_integer() for value in values):
+            odd = next(value for value in values if not value.is_integer())
+            raise SourceError(
+                f"{self._where}: {odd} is no class, but a measurement (text would be a class)"
+            )
+        labels = as_labels(values) if self._kind == "written" else values
+        order = sorted(range(len(labels)), key=labels.__getitem__)
+        places = np.empty(len(order), np.int8)
+        places[order] = np.arange(len(order), dtype=np.int8)
+        return [labels[j] for j in order], places
+
+
+def as_classes(kind: LabelKind, labels: Sequence[Any]) -> NDArray[Any]:
+    """The labels as an array of their type."""
+    types: dict[str, Any] = {"bool": np.bool_, "float": np.float64}
+    if kind == "int" and max(labels) > np.iinfo(np.int64).max:
+        types["int"] = np.uint64
+    return np.array(labels, dtype=types.get(kind))

@@ -1,0 +1,471 @@
+"""From tables to arrays, in memory or on disk: batch by batch, what is decided decided here."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyceptron.data.columns import LabelKind, Labels, Plan, Request, Tables, as_classes, make_plan
+from polyceptron.data.dialect import NotANumberError, as_number, not_a_number
+from polyceptron.data.encoding import (
+    MAX_CATEGORIES,
+    Coded,
+    Column,
+    Encoding,
+    learn_category,
+    too_many,
+)
+from polyceptron.data.source import SourceError
+from polyceptron.data.tables import Batch
+
+Progress = Callable[[int, int], None]
+Kept = NDArray[np.bool_] | None
+"""Which rows of a batch are taken; None is all."""
+
+_GROUP = 1 << 25
+"""Values of columns whose medians are found at once."""
+
+
+class Rows(Protocol):
+    """An array that grows by rows."""
+
+    n_rows: int
+
+    def append(self, rows: NDArray[Any]) -> None: ...
+    def array(self) -> NDArray[Any]:
+        """All of it; what is written into it stays."""
+        ...
+
+
+class Store(Protocol):
+    """Where arrays are put: memory, or a folder."""
+
+    def new(self, name: str, dtype: Any, width: tuple[int, ...] = ()) -> Rows: ...
+
+
+class HeldRows:
+    """Rows in memory."""
+
+    def __init__(self, dtype: Any, width: tuple[int, ...]) -> None:
+        self.n_rows, self._parts = 0, [np.empty((0, *width), dtype)]
+
+    def append(self, rows: NDArray[Any]) -> None:
+        self._parts.append(np.asarray(rows, self._parts[0].dtype))
+        self.n_rows += len(rows)
+
+    def array(self) -> NDArray[Any]:
+        if len(self._parts) > 1:
+            self._parts = [np.concatenate(self._parts)]
+        return self._parts[0]
+
+
+class Memory:
+    """A store in memory."""
+
+    def new(self, name: str, dtype: Any, width: tuple[int, ...] = ()) -> HeldRows:
+        del name
+        return HeldRows(dtype, width)
+
+
+class Converted(NamedTuple):
+    """What there is of rows when they were converted.
+
+    Parameters
+    ----------
+    X : Rows, csr_matrix or None
+        None where the rows can be read from the file itself.
+    codes, weight : Rows
+        Places of labels among the classes; weights, or None.
+    target : str
+        What the labels are called.
+    kind, labels
+        What labels are, and the sorted classes.
+    encoding : Encoding
+    is_plain : bool
+        Whether features are the columns as they are.
+    firsts : list of int
+        The first row of each table.
+    n_left_out : int
+        Rows that were left out for missing values.
+    unnamed : tuple of str
+        Columns that were left out as they have no name.
+    is_named : bool
+        Whether columns have names.
+    """
+
+    X: Any
+    codes: Rows
+    weight: Rows | None
+    target: str
+    kind: LabelKind
+    labels: list[Any]
+    encoding: Encoding
+    is_plain: bool
+    firsts: list[int]
+    n_left_out: int
+    unnamed: tuple[str, ...]
+    is_named: bool
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether X is a sparse matrix."""
+        return self.X is not None and not hasattr(self.X, "array")
+
+    @property
+    def y(self) -> NDArray[Any]:
+        """The label of every row."""
+        labels: NDArray[Any] = as_classes(self.kind, self.labels)[self.codes.array()]
+        return labels
+
+
+@dataclass
+class Gaps:
+    """The missing values of a pass over all rows: the first is named, all are counted."""
+
+    request: Request
+    first: str | None = None
+
+    def __post_init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+
+    def add(self, batch: Batch, gaps: dict[str, NDArray[np.bool_]]) -> None:
+        """Take the gaps of a batch into account."""
+        if self.first is None:
+            order = {name: j for j, name in enumerate(gaps)}
+            row, _, name = min((int(gaps[n].argmax()), order[n], n) for n in gaps)
+            self.first = batch.where(row, name)
+        self._counts.update({name: int(rows.sum()) for name, rows in gaps.items()})
+
+    def refuse(self) -> None:
+        """Raise an error if there was one."""
+        if self.first is not None:
+            counts = ", ".join(f"{name!r} ({n})" for name, n in self._counts.items())
+            option = self.request.option
+            raise SourceError(
+                f"{self.first}: a missing value, the first of those in {counts}; "
+                f"{option('missing', 'drop')} leaves such rows out, "
+                f"{option('missing', 'median')} fills them"
+            )
+
+
+class Categories:
+    """The values of a column of text, gathered batch by batch.
+
+    Parameters
+    ----------
+    name : str
+        Of the column.
+    source : str
+        What errors call all the tables.
+    hint : str
+        The argument that leaves columns out.
+    doubt : Exception or None
+        Why the column is no longer taken for one of numbers.
+    may_be_numbers : bool
+        Whether a column with more numbers than words is one of numbers with something wrong.
+    """
+
+    def __init__(
+        self, name: str, source: str, hint: str, doubt: NotANumberError | None, may_be_numbers: bool
+    ) -> None:
+        self.name, self._source, self._hint, self._doubt = name, source, hint, doubt
+        self._may_be_numbers = may_be_numbers
+        self._counts: Counter[str] = Counter()
+        self._n_cells = self._n_words = 0
+        self._odd: str | None = None
+        self._n_odd = 0
+
+    def add(self, batch: Batch, found: Coded, kept: Kept) -> None:
+        """Take the rows of a batch into account."""
+        if self._may_be_numbers:
+            self._count_words(batch, found)
+        self._counts.update(found.take(kept).counts())
+        if len(self._counts) > MAX_CATEGORIES:
+            self._refuse_many()
+
+    def _count_words(self, batch: Batch, found: Coded) -> None:
+        for text, n in found.counts().items():
+            self._n_cells += n
+            if as_number(text) is not None:
+                continue
+            self._n_odd += n
+            # A decimal comma is a number that is written wrong, not text.
+            if as_number(text.replace(",", ".", 1)) is None:
+                self._n_words += n
+            if self._odd is None:
+                row = int((found.codes == found.values.index(text)).argmax())
+                self._odd = f"{batch.where(row, self.name)}: {not_a_number(text)}"
+
+    def _refuse_mixed(self) -> None:
+        if self._odd is not None and 2 * self._n_words < self._n_cells:
+            more = f", as are {self._n_odd - 1} more of {self._n_cells} values"
+            raise NotANumberError(f"{self._odd}{more if self._n_odd > 1 else ''}", self.name)
+
+    def _refuse_many(self) -> None:
+        if self._doubt is not None:
+            raise self._doubt
+        self._refuse_mixed()
+        raise SourceError(
+            f"{self._source}: too many categories: {self.name!r} has {len(self._counts)} in "
+            f"{self._counts.total()} rows: leave such columns out ({self._hint})"
+        )
+
+    def column(self, fill: bool) -> Column:
+        """How the column becomes features."""
+        self._refuse_mixed()
+        if too_many(len(self._counts), self._counts.total()):
+            self._refuse_many()
+        return learn_category(self.name, self._counts, fill)
+
+
+class Conversion:
+    """Makes rows, places of labels and weights of tables.
+
+    Parameters
+    ----------
+    tables : Tables
+    request : Request
+    store : Store
+    in_place : bool
+        Whether the rows are those of a file .npy already, if none is left out.
+    progress : callable, optional
+    """
+
+    def __init__(
+        self,
+        tables: Tables,
+        request: Request,
+        store: Store,
+        *,
+        in_place: bool = False,
+        progress: Progress | None = None,
+    ) -> None:
+        self._tables, self._request, self._store = tables, request, store
+        self._in_place, self._progress = in_place, progress
+        self._doubts: dict[str, NotANumberError] = {}
+        self._passes = 0
+
+    def run(self) -> Converted:
+        """Convert all, and say what there is."""
+        plan = make_plan(self._tables, self._request)
+        while True:
+            try:
+                return self._write(plan, self._columns(plan))
+            except _NotInPlaceError:
+                self._in_place = False
+            except NotANumberError as error:
+                if error.column in plan.texts or error.column not in plan.features:
+                    option = self._request.option
+                    hint = f"mend it, or use {option('drop')} or {option('categories')}"
+                    raise NotANumberError(f"{error}: {hint} for the column", error.column) from None
+                # What the beginning said of this column does not hold.
+                self._doubts[error.column] = error
+                texts = {*plan.texts, error.column}
+                plan = plan._replace(
+                    texts=tuple(name for name in plan.features if name in texts),
+                    dtype=np.dtype(self._request.dtype or np.float64),
+                )
+
+    def _batches(
+        self, numbers: tuple[str, ...], texts: tuple[str, ...], expected: int
+    ) -> Iterator[tuple[int, Batch]]:
+        sizes = self._tables.sizes
+        total, before = sum(sizes), self._passes * sum(sizes)
+        self._passes += 1
+        expected = max(expected, self._passes)
+        for number, size in enumerate(sizes):
+            with self._tables.open(number) as table:
+                for batch in table.batches(numbers, texts):
+                    yield number, batch
+                    if self._progress is not None:
+                        self._progress(before + int(batch.share * size), expected * total)
+            before += size
+
+    def _columns(self, plan: Plan) -> Encoding:
+        """How columns become features; the categories of text are known when all was read."""
+        missing, fill = self._request.missing, self._request.missing == "median"
+        columns = {name: Column(name, "number") for name in plan.features}
+        written = plan.label_kind == "written"
+        found = [
+            Categories(
+                name,
+                self._tables.title,
+                self._request.option("drop"),
+                self._doubts.get(name),
+                written and name not in plan.codes,
+            )
+            for name in plan.texts
+        ]
+        # What is in rows that will be left out does not count.
+        numbers = plan.numbers if missing == "drop" else ()
+        texts = plan.texts if missing is None else (*plan.texts, plan.target)
+        for _, batch in self._batches(numbers, texts, 2) if found else ():
+            columns_read = _read(batch, numbers, plan.texts)
+            kept = None
+            if missing is not None:
+                columns_read[plan.target] = batch.coded(plan.target)
+                kept = self._kept(batch, plan, columns_read, None)
+            for categories in found:
+                categories.add(batch, columns_read[categories.name], kept)
+        try:
+            columns.update({c.name: c.column(fill) for c in found})
+            return Encoding(list(columns.values()))
+        except SourceError:
+            raise
+        except ValueError as error:
+            raise SourceError(f"{self._tables.title}: {error}") from None
+
+    def _write(self, plan: Plan, encoding: Encoding) -> Converted:
+        labels = Labels(plan.label_kind, f"{self._tables.title}, column {plan.target!r}")
+        gaps = Gaps(self._request)
+        firsts: list[int] = []
+        n_read = 0
+        new, width = self._store.new, (len(encoding.feature_names),)
+        X = None if self._in_place else new("X.npy", plan.dtype, width)
+        matrices = []
+        codes = new("codes.npy", np.int8)
+        weight = None if plan.weight is None else new("weight.npy", np.float64)
+        texts = tuple(dict.fromkeys((*plan.texts, plan.target)))
+        for number, batch in self._batches(plan.numbers, texts, 2 if plan.texts else 1):
+            firsts += [codes.n_rows] * (number + 1 - len(firsts))
+            columns = _read(batch, plan.numbers, plan.texts)
+            columns[plan.target] = batch.coded(plan.target)
+            kept = self._kept(batch, plan, columns, gaps)
+            n_read += batch.n_rows
+            if gaps.first is not None:
+                continue  # all are counted, and nothing is written
+            if batch.matrix is not None:
+                matrices.append(batch.matrix if kept is None else batch.matrix[kept])
+            elif X is not None:
+                X.append(_features(batch, plan, encoding, columns, kept))
+            elif kept is not None:
+                raise _NotInPlaceError
+            if weight is not None:
+                weight.append(_weights(batch, plan.weight, columns, kept))
+            codes.append(labels.codes(columns[plan.target].take(kept)))
+        gaps.refuse()
+        found, places = labels.sorted()
+        _renumber(codes.array(), places)
+        if self._request.missing == "median" and not matrices:
+            encoding = self._filled(X, encoding)
+        return Converted(
+            X=_stacked(matrices) if matrices else X,
+            codes=codes,
+            weight=weight,
+            target=plan.target,
+            kind=plan.label_kind,
+            labels=found,
+            encoding=encoding,
+            is_plain=not plan.texts and self._request.missing != "median",
+            firsts=firsts,
+            n_left_out=n_read - codes.n_rows,
+            unnamed=plan.unnamed,
+            is_named=plan.is_named,
+        )
+
+    def _kept(self, batch: Batch, plan: Plan, columns: dict[str, Any], found: Gaps | None) -> Kept:
+        """Which rows are taken, or None if all are."""
+        missing = self._request.missing
+        needed = [] if missing == "median" else list(plan.features)
+        needed += [plan.target] if plan.weight is None else [plan.weight, plan.target]
+        gaps: dict[str, NDArray[np.bool_]] = {}
+        for name in needed:
+            values = columns.get(name)
+            if isinstance(values, Coded):
+                gaps[name] = values.gaps()
+            elif values is not None and values.dtype.kind == "f":
+                gaps[name] = np.isnan(values)
+        gaps = {name: rows for name, rows in gaps.items() if rows.any()}
+        if not gaps:
+            return None
+        if found is not None and missing is None:
+            found.add(batch, gaps)
+        kept: NDArray[np.bool_] = ~np.logical_or.reduce(list(gaps.values()))
+        return kept
+
+    def _filled(self, X: Rows | None, encoding: Encoding) -> Encoding:
+        """Fill missing numbers with the medians of their columns."""
+        assert X is not None
+        values, columns, start = X.array(), list(encoding.columns), 0
+        places: list[tuple[int, int]] = []
+        for j, column in enumerate(columns):
+            places += [(j, start)] if column.kind == "number" else []
+            start += len(column.feature_names)
+        size = max(1, _GROUP // max(1, X.n_rows))
+        for first in range(0, len(places), size):
+            group = places[first : first + size]
+            at = [place for _, place in group]
+            part = np.asarray(values[:, at], np.float64)
+            for i, (j, _) in enumerate(group):
+                known = part[~np.isnan(part[:, i]), i]
+                if not known.size:
+                    raise SourceError(
+                        f"{self._tables.title}: column {columns[j].name!r} has no value to fill "
+                        "its gaps with"
+                    )
+                columns[j] = columns[j]._replace(fill=float(np.median(known)))
+                part[np.isnan(part[:, i]), i] = columns[j].fill
+            values[:, at] = part
+        return Encoding(columns)
+
+
+class _NotInPlaceError(Exception):
+    """Rows have to be left out, so that the file cannot be read as it is."""
+
+
+def _read(batch: Batch, numbers: tuple[str, ...], texts: tuple[str, ...]) -> dict[str, Any]:
+    """Columns of a batch: arrays of numbers, and `Coded` text; none where rows are sparse."""
+    if batch.matrix is not None:
+        return {}
+    return {name: batch.numbers(name) for name in numbers} | {
+        name: batch.texts(name) for name in texts
+    }
+
+
+def _features(
+    batch: Batch, plan: Plan, encoding: Encoding, columns: dict[str, Any], kept: Kept
+) -> NDArray[Any]:
+    """The features of the rows that are taken."""
+    taken: dict[str, Any] = {}
+    for name in plan.features:
+        values = columns[name]
+        if isinstance(values, Coded):
+            taken[name] = values.take(kept)
+            continue
+        if plan.dtype.itemsize < values.dtype.itemsize:
+            with np.errstate(over="ignore"):
+                beyond = np.isinf(values.astype(plan.dtype))
+            if beyond.any():
+                row = int(beyond.argmax())
+                what = f"{values[row]} is beyond {plan.dtype}"
+                raise SourceError(f"{batch.where(row, name)}: {what}")
+        taken[name] = values if kept is None else values[kept]
+    return encoding.features(taken, plan.dtype, keep_gaps=True)
+
+
+def _weights(batch: Batch, name: str | None, columns: dict[str, Any], kept: Kept) -> NDArray[Any]:
+    assert name is not None
+    weights: NDArray[Any] = columns[name]
+    if (weights <= 0).any():
+        row = int((weights <= 0).argmax())
+        raise SourceError(
+            f"{batch.where(row, name)}: a weight must be above 0; it is {weights[row]}"
+        )
+    return weights if kept is None else weights[kept]
+
+
+def _renumber(codes: NDArray[Any], places: NDArray[np.int8]) -> None:
+    """Replace every number by its place, some rows at a time, as they may be on disk."""
+    for first in range(0, len(codes), 1 << 20):
+        codes[first : first + (1 << 20)] = places[codes[first : first + (1 << 20)]]
+
+
+def _stacked(matrices: list[Any]) -> Any:
+    from scipy.sparse import vstack
+
+    return matrices[0] if len(matrices) == 1 else vstack(matrices, format="csr")

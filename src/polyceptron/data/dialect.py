@@ -1,0 +1,471 @@
+"""Delimited text: its delimiter, header and columns, and where its records end.
+
+pyarrow reads what is plain. What is left to Python's `csv` is what pyarrow reads in another way
+(blanks before a quote), and what is wrong: the records of one block, to say on which line.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+
+from polyceptron.data.source import SourceError
+
+MISSING = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "NAN", "null", "NULL", "#N/A")
+"""What counts as a missing value in a file of text, blanks around it apart."""
+
+HEAD, MOST_HEAD = 1 << 18, 1 << 24
+"""How far to look ahead for what a file is, and how long a header may be."""
+BLOCK, MOST = 1 << 20, 1 << 25
+"""Bytes that are parsed at once; a record of more than the second is a quote never closed."""
+
+_COMMON, _RARE = ",\t;|", ": "
+_SAMPLE = 200
+_LONGEST = 60
+_QUOTE = ord('"')
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_MISSING = frozenset(MISSING)
+_TEXT = pa.dictionary(pa.int32(), pa.string())
+
+
+class NotANumberError(SourceError):
+    """Text where a number should be."""
+
+    def __init__(self, message: str, column: str) -> None:
+        super().__init__(message)
+        self.column = column
+
+
+def as_number(text: str) -> float | None:
+    """Return a number written in digits, or None: no nan, no infinity, no underscores.
+
+    It is what pyarrow takes for a number, those two apart.
+
+    Examples
+    --------
+    >>> as_number("-1.5e3"), as_number("1_000"), as_number("inf")
+    (-1500.0, None, None)
+    """
+    if _NUMBER.fullmatch(text) is None:
+        return None
+    value = float(text)
+    return value if np.isfinite(value) else None
+
+
+def _brief(text: str) -> str:
+    """Text in quotes, escaped and cut to a length that fits a line."""
+    cut = text if len(text) <= _LONGEST else text[:_LONGEST] + "..."
+    return repr(cut if _is_unicode(text) else cut.encode("utf-8", "surrogateescape"))
+
+
+def _is_unicode(text: str) -> bool:
+    """Whether all bytes of a text were UTF-8; those that were not are lone surrogates."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def not_a_number(text: str) -> str:
+    """Say what is wrong with text where a number should be.
+
+    Examples
+    --------
+    >>> print(not_a_number("abc"))
+    'abc' is not a number
+    >>> print(not_a_number("1,5"))
+    '1,5' is not a number (decimals need a point)
+    """
+    hint = ""
+    if _NUMBER.fullmatch(text):
+        hint = " (it is too large)"
+    elif text.count(",") == 1 and as_number(text.replace(",", ".")) is not None:
+        hint = " (decimals need a point)"
+    return f"{_brief(text)} is not a number{hint}"
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How to read the records of a file of delimited text.
+
+    Attributes
+    ----------
+    source : str
+        What errors call the file.
+    delimiter : str
+    names : tuple of str
+        One for each column.
+    unnamed : frozenset of str
+        Those that we made up as the header has none.
+    start : int
+        The first byte after the header.
+    line : int
+        The line that it is on.
+    has_header : bool
+    """
+
+    source: str
+    delimiter: str
+    names: tuple[str, ...]
+    unnamed: frozenset[str]
+    start: int
+    line: int
+    has_header: bool
+
+    def place(self, line: int, column: str | None = None) -> str:
+        """Say where something is."""
+        return f"{self.source}, line {line}" + ("" if column is None else f", column {column!r}")
+
+
+class Peeks(Protocol):
+    """Bytes in order, of which the first can be looked at before they are read."""
+
+    name: str
+
+    def peek(self, size: int) -> bytes: ...
+    def read(self, size: int) -> bytes: ...
+
+
+def find_dialect(
+    stream: Peeks, *, header: bool | None = None, expect: Collection[str] = ()
+) -> Dialect:
+    """Find out how a file is laid out from its first bytes.
+
+    Parameters
+    ----------
+    stream : ByteStream
+    header : bool or None
+        Whether the first record has the names. None: it has if it holds no number, or all that
+        is expected.
+    expect : collection of str
+        Names that are looked for.
+    """
+    source = stream.name
+    head = stream.peek(HEAD)
+    if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise SourceError(f"{source} is in UTF-16: save it as UTF-8")
+    mark = 3 if head.startswith(b"\xef\xbb\xbf") else 0
+    given = re.match(rb"sep=([,;\t|: ])\r?\n", head[mark:])  # as Excel writes it
+    skipped = mark + (len(given[0]) if given else 0)
+    body = _whole_records(stream, skipped, given[1] if given else b",")
+    text = body.decode("utf-8", "surrogateescape")
+    if not text.strip():
+        raise SourceError(f"{source} is empty")
+    delimiter = given[1].decode() if given else _find_delimiter(text)
+    line = 1 + bool(given)
+    first, n_lines = _first_record(text, delimiter, source, line)
+    length = sum(map(len, body.splitlines(keepends=True)[:n_lines]))
+    whole, is_open = boundary(body, delimiter.encode())
+    if is_open and whole < length:
+        raise SourceError(f"{source}, line {line}: a quoted field is never closed")
+    names = tuple(field.strip() for field in first)
+    if header is None:
+        numbers = any(as_number(name) is not None for name in names)
+        header = (bool(expect) and set(expect) <= set(names)) or not numbers
+    if not header:
+        made = tuple(f"x{j}" for j in range(1, len(names) + 1))
+        return Dialect(source, delimiter, made, frozenset(), skipped, line, False)
+    named, unnamed = _check_names(names, f"{source}, line {line + n_lines - 1}")
+    return Dialect(source, delimiter, named, unnamed, skipped + length, line + n_lines, True)
+
+
+def _whole_records(stream: Peeks, skipped: int, delimiter: bytes) -> bytes:
+    """The first records after some bytes: those that are whole, where there are more."""
+    size = HEAD
+    while True:
+        head = stream.peek(size)
+        body = head[skipped:]
+        if len(head) < size:  # it is all there is
+            return body
+        end, _ = boundary(body, delimiter)
+        if body[:end].strip():
+            return body[:end]
+        if size >= MOST_HEAD:
+            raise SourceError(
+                f"{stream.name}, line 1: it has no end within {MOST_HEAD >> 20} MB; "
+                "is a quote never closed?"
+            )
+        size *= 4
+
+
+def _records_of(text: str, delimiter: str) -> Any:
+    return csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True)
+
+
+def _first_record(text: str, delimiter: str, source: str, line: int) -> tuple[list[str], int]:
+    """Return the first record that is not blank, and how many lines there are to its end."""
+    reader = _records_of(text, delimiter)
+    try:
+        for record in reader:
+            if record:
+                return record, reader.line_num
+    except csv.Error as error:
+        hint = "; is a quote never closed?" if "larger" in str(error) else ""
+        at = f"{source}, line {reader.line_num + line - 1}"
+        raise SourceError(f"{at}: {error}{hint}") from None
+    raise SourceError(f"{source} is empty")
+
+
+def _check_names(names: tuple[str, ...], where: str) -> tuple[tuple[str, ...], frozenset[str]]:
+    seen: dict[str, int] = {}
+    unnamed = set()
+    for j, name in enumerate(names):
+        if not _is_unicode(name):
+            raise SourceError(f"{where}: the name of column {j + 1} is not UTF-8: {_brief(name)}")
+        if not name:
+            name = f"column {j + 1}"  # noqa: PLW2901
+            unnamed.add(name)
+        if name in seen:
+            raise SourceError(
+                f"{where}: columns {seen[name] + 1} and {j + 1} are both called {name!r}"
+            )
+        seen[name] = j
+    return tuple(seen), frozenset(unnamed)
+
+
+def _find_delimiter(text: str) -> str:
+    """Return the delimiter that cuts the first records into most equal rows of most numbers."""
+    for among in (_COMMON, _RARE):
+        scores = {delimiter: _score(text, delimiter) for delimiter in among}
+        best = max(scores, key=lambda delimiter: scores[delimiter])
+        if scores[best][0] > 0.5:
+            return best
+    return ","
+
+
+def _score(text: str, delimiter: str) -> tuple[float, float]:
+    """The share of records of the usual width, and among their cells that of numbers."""
+    records = []
+    try:
+        for record in _records_of(text, delimiter):
+            records += [record] if record else []
+            if len(records) == _SAMPLE:
+                break
+    except csv.Error:
+        return 0.0, 0.0
+    widths = [len(record) for record in records]
+    usual = max(set(widths), key=widths.count, default=1)
+    if usual == 1:
+        return 0.0, 0.0
+    cells = [cell.strip() for record in records if len(record) == usual for cell in record]
+    numbers = sum(
+        cell in _MISSING or as_number(cell.replace(",", ".", 1)) is not None for cell in cells
+    )
+    return widths.count(usual) / len(widths), numbers / len(cells)
+
+
+# --- blocks of whole records ---------------------------------------------------------------
+
+
+class TextBlock(NamedTuple):
+    """Whole records, and the number of the line that they begin on."""
+
+    data: bytes
+    line: int
+
+
+def text_blocks(stream: Peeks, dialect: Dialect) -> Iterator[TextBlock]:
+    """Cut a file, after its header, into blocks of whole records."""
+    skip, line, left = dialect.start, dialect.line, b""
+    delimiter = dialect.delimiter.encode()
+    while skip:
+        skip -= len(stream.read(skip))
+    while more := stream.read(BLOCK):
+        whole, left = _cut(left, more, delimiter)
+        n_lines = _line_ends(whole)
+        if len(left) > MOST:
+            raise SourceError(
+                f"{stream.name}, line {line + n_lines}: a record of more than "
+                f"{MOST >> 20} MB; is a quote never closed?"
+            )
+        if whole:
+            yield TextBlock(whole, line)
+            line += n_lines
+    end, is_open = boundary(left, delimiter)
+    if is_open:
+        at = line + _line_ends(left[:end])
+        raise SourceError(f"{stream.name}, line {at}: a quoted field is never closed")
+    if left:
+        yield TextBlock(left, line)
+
+
+def _cut(left: bytes, more: bytes, delimiter: bytes) -> tuple[bytes, bytes]:
+    """Return the whole records of two pieces together, and what is left."""
+    if b'"' not in more and b'"' not in left:
+        end = more.rfind(b"\n") + 1
+        if end:
+            return b"".join((left, memoryview(more)[:end])), more[end:]
+    data = left + more
+    end, _ = boundary(data, delimiter)
+    return data[:end], data[end:]
+
+
+def _line_ends(data: bytes) -> int:
+    # Three times as fast as bytes.count, which looks for one at a time.
+    bytes_ = np.frombuffer(data, np.uint8)
+    return int(np.count_nonzero(bytes_ == ord("\n")) or np.count_nonzero(bytes_ == ord("\r")))
+
+
+def boundary(data: bytes, delimiter: bytes) -> tuple[int, bool]:
+    r"""Return where the last record that is whole ends, and whether a quote is open at the end.
+
+    Examples
+    --------
+    >>> boundary(b'1,2\n3,"a\nb', b",")
+    (4, True)
+    >>> boundary(b'1,2\n3,5" pipe\n4', b",")
+    (14, False)
+    """
+    newline = b"\n" if b"\n" in data else b"\r"
+    if b'"' not in data:
+        return data.rfind(newline) + 1, False
+    bytes_ = np.frombuffer(data, np.uint8)
+    quotes = np.flatnonzero(bytes_ == _QUOTE)
+    opening = quotes[0::2]
+    before = np.where(opening > 0, bytes_[opening - 1], ord("\n"))
+    regular = (before == delimiter[0]) | (before == ord("\n")) | (before == ord("\r"))
+    # A quote next to the one before it is half of a doubled quote.
+    regular[1:] |= opening[1:] == quotes[1:-1:2] + 1
+    if not regular.all():
+        return _boundary_by_walking(data, delimiter, newline)
+    end = data.rfind(newline)
+    while end >= 0:
+        n_before = int(np.searchsorted(quotes, end))
+        if n_before % 2 == 0:
+            break
+        end = data.rfind(newline, 0, int(quotes[n_before - 1]))
+    return end + 1, len(quotes) % 2 == 1
+
+
+def _boundary_by_walking(data: bytes, delimiter: bytes, newline: bytes) -> tuple[int, bool]:
+    """The same where quotes stand within fields, which opens nothing."""
+    opener = re.compile(rb"(?:\A|[\r\n" + re.escape(delimiter) + rb"]) *\"")
+    end, position = 0, 0
+    while found := opener.search(data, position):
+        end = data.rfind(newline, position, found.end()) + 1 or end
+        position = _closing(data, found.end())
+        if position < 0:
+            return end, True
+    return data.rfind(newline, position) + 1 or end, False
+
+
+def _closing(data: bytes, position: int) -> int:
+    """Return the place after the quote that closes a field, or -1."""
+    while (position := data.find(b'"', position)) >= 0:
+        if data[position + 1 : position + 2] != b'"':
+            return position + 1
+        position += 2
+    return -1
+
+
+# --- a block as columns --------------------------------------------------------------------
+
+
+def parse(
+    block: TextBlock, dialect: Dialect, numbers: Sequence[str], texts: Sequence[str]
+) -> pa.RecordBatch:
+    """Return columns of numbers (float64) and of text (dictionaries); others are not looked at."""
+    batch = _parse_plain(block, dialect, numbers, texts)
+    return batch if batch is not None else _parse_records(block, dialect, numbers, texts)
+
+
+def _parse_plain(
+    block: TextBlock, dialect: Dialect, numbers: Sequence[str], texts: Sequence[str]
+) -> pa.RecordBatch | None:
+    """The columns as pyarrow reads them; None where `csv` would read them in another way."""
+    data, delimiter = block.data, dialect.delimiter.encode()
+    has_quotes = b'"' in data
+    if has_quotes and re.search(rb'(?:\A|[\r\n%s]) +"' % re.escape(delimiter), data):
+        return None
+    if delimiter == b" " and re.search(rb"(?:\A|[\r\n ]) ", data):
+        return None
+    names = [*numbers, *texts]
+    types = dict.fromkeys(numbers, pa.float64()) | dict.fromkeys(texts, _TEXT)
+    try:
+        table = pa.csv.read_csv(
+            pa.py_buffer(data),
+            pa.csv.ReadOptions(
+                column_names=dialect.names, use_threads=False, block_size=len(data) + 1
+            ),
+            pa.csv.ParseOptions(delimiter=dialect.delimiter, newlines_in_values=has_quotes),
+            pa.csv.ConvertOptions(
+                column_types=types,
+                include_columns=names,
+                null_values=MISSING,
+                strings_can_be_null=True,
+            ),
+            memory_pool=pa.system_memory_pool(),  # gives back what is freed
+        )
+    except pa.ArrowException:
+        return None
+    columns = [table.column(j).combine_chunks() for j in range(len(names))]
+    for j in range(len(numbers)):
+        if pc.all(pc.is_finite(columns[j])).as_py() is False:
+            return None
+    for j in range(len(numbers), len(names)):
+        columns[j] = _stripped(columns[j])
+    return pa.record_batch(columns, names)
+
+
+def _stripped(column: Any) -> Any:
+    """A column of text without the blanks around it, which may hide that it is missing."""
+    values = column.dictionary.to_pylist()
+    stripped = [value.strip() for value in values]
+    if stripped == values:
+        return column
+    cleaned = pa.array([None if value in _MISSING else value for value in stripped], pa.string())
+    return cleaned.take(column.indices).dictionary_encode()
+
+
+def records(block: TextBlock, dialect: Dialect) -> tuple[list[list[str]], list[int]]:
+    """Return the fields of every record, and the line that it begins on."""
+    reader = _records_of(block.data.decode("utf-8", "surrogateescape"), dialect.delimiter)
+    rows: list[list[str]] = []
+    lines: list[int] = []
+    width, line = len(dialect.names), block.line
+    try:
+        for row in reader:
+            if row:
+                if len(row) != width:
+                    first = "the header has" if dialect.has_header else "the first row has"
+                    fields = f"{len(row)} field{'s' if len(row) != 1 else ''}"
+                    raise SourceError(f"{dialect.place(line)}: {fields} where {first} {width}")
+                rows.append(row)
+                lines.append(line)
+            line = block.line + reader.line_num
+    except csv.Error as error:
+        raise SourceError(f"{dialect.place(line)}: {error}") from None
+    return rows, lines
+
+
+def _parse_records(
+    block: TextBlock, dialect: Dialect, numbers: Sequence[str], texts: Sequence[str]
+) -> pa.RecordBatch:
+    rows, lines = records(block, dialect)
+    columns = []
+    for name in (*numbers, *texts):
+        j = dialect.names.index(name)
+        cells: list[Any] = [row[j].strip() for row in rows]
+        for i, cell in enumerate(cells):
+            if cell in _MISSING:
+                cells[i] = None
+            elif name in numbers:
+                cells[i] = as_number(cell)
+                if cells[i] is None:
+                    where = dialect.place(lines[i], name)
+                    raise NotANumberError(f"{where}: {not_a_number(cell)}", name)
+            elif not _is_unicode(cell):
+                raise SourceError(
+                    f"{dialect.place(lines[i], name)}: {_brief(cell)} is not UTF-8: "
+                    "save the file as UTF-8"
+                )
+        kind = pa.float64() if name in numbers else pa.string()
+        column = pa.array(cells, kind)
+        columns.append(column if name in numbers else column.dictionary_encode())
+    return pa.record_batch(columns, [*numbers, *texts])

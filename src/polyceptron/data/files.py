@@ -1,0 +1,382 @@
+"""Rows in files of the format .npy, as blocks that are read when they are needed.
+
+They are read, not mapped: a file that becomes shorter meanwhile is an error here, and would end
+the process there; and what has been read is not counted as memory in use.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from queue import Queue
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from polyceptron.data.array_tables import npy_header
+from polyceptron.data.blocks import Adds, Block, OrderedSum, rows_of_blocks
+from polyceptron.data.encoding import Encoding
+from polyceptron.data.source import Codes, LabelledRows, Source, SourceError, View
+from polyceptron.utils.types import Floats
+
+S = TypeVar("S", bound=Adds)
+_AHEAD = 2
+"""Blocks that are read before anybody asks for them."""
+
+
+class ArrayFile:
+    """A C-ordered array in a file, of which rows are read.
+
+    Parameters
+    ----------
+    path : Path
+    offset : int
+        Bytes of the file before the array.
+    shape, dtype
+    """
+
+    def __init__(self, path: Path, offset: int, shape: tuple[int, ...], dtype: Any) -> None:
+        self.path, self.offset, self.shape = path, offset, shape
+        self.dtype = np.dtype(dtype)
+        self._time = path.stat().st_mtime_ns
+
+    @classmethod
+    def of_npy(cls, path: Path) -> ArrayFile:
+        """Read the header of a file .npy; its numbers must be C-ordered."""
+        try:
+            with path.open("rb") as file:
+                shape, fortran, dtype = npy_header(str(path), file)
+                offset = file.tell()
+        except OSError as error:
+            raise SourceError(f"{path}: {error.strerror or error}") from error
+        if fortran and len(shape) > 1:
+            raise SourceError(f"{path}: the array is in Fortran order; save np.ascontiguousarray")
+        found = cls(path, offset, shape, dtype)
+        found.check_size()
+        return found
+
+    def check_size(self) -> None:
+        """Refuse a file that is too short for its array."""
+        there, wanted = self.path.stat().st_size, self.offset + self._row_bytes * self.shape[0]
+        if there < wanted:
+            rows = max(0, there - self.offset) // max(1, self._row_bytes)
+            raise SourceError(
+                f"{self.path}: ends in row {rows}, and should have {self.shape[0]} rows"
+            )
+
+    @property
+    def _row_bytes(self) -> int:
+        return int(self.dtype.itemsize * np.prod(self.shape[1:], dtype=np.int64))
+
+    def __getitem__(self, rows: slice) -> NDArray[Any]:
+        start, stop, _ = rows.indices(self.shape[0])
+        into = np.empty((stop - start, *self.shape[1:]), self.dtype)
+        self.read(start, into)
+        return into
+
+    def read(self, start: int, into: NDArray[Any]) -> None:
+        """Fill an array with rows from `start` on."""
+        room = memoryview(into.reshape(-1).view(np.uint8))  # type: ignore[arg-type]
+        try:
+            with self.path.open("rb", buffering=0) as file:
+                file.seek(self.offset + start * self._row_bytes)
+                while room:
+                    n = file.readinto(room)
+                    if not n:
+                        break
+                    room = room[n:]
+                if room or os.fstat(file.fileno()).st_mtime_ns != self._time:
+                    raise self._changed(os.fstat(file.fileno()).st_size, start)
+        except OSError as error:
+            raise SourceError(f"{self.path}: row {start}: {error.strerror or error}") from error
+
+    def _changed(self, size: int, start: int) -> SourceError:
+        rows = (size - self.offset) // max(1, self._row_bytes)
+        if rows >= self.shape[0]:
+            what = f"row {start}: the file has changed since it was opened"
+        else:
+            what = f"ends in row {max(0, rows)}, and had {self.shape[0]} rows: "
+            what += "it became shorter while it was read"
+        return SourceError(f"{self.path}: {what}")
+
+
+class ArrayWriter:
+    """A file .npy that grows by rows.
+
+    Parameters
+    ----------
+    path : Path
+    dtype : dtype
+    width : tuple of int
+        The shape of a row.
+    """
+
+    def __init__(self, path: Path, dtype: Any, width: tuple[int, ...] = ()) -> None:
+        self.path, self.n_rows = path, 0
+        self._dtype, self._width = np.dtype(dtype), width
+        self.path.touch(0o600)
+        with self.path.open("wb") as file:
+            self._write_header(file)
+            self._start = file.tell()
+
+    def _write_header(self, file: Any) -> None:
+        # The same length for any number of rows: numpy leaves room for that.
+        shape = (self.n_rows, *self._width)
+        descr = npy.dtype_to_descr(self._dtype)
+        header = {"descr": descr, "fortran_order": False, "shape": shape}
+        npy.write_array_header_1_0(file, header)
+
+    def append(self, rows: NDArray[Any]) -> None:
+        """Write rows of this shape."""
+        if len(rows):
+            with self.path.open("ab") as file:
+                file.write(np.ascontiguousarray(rows, self._dtype).data)
+            self.n_rows += len(rows)
+
+    def array(self) -> NDArray[Any]:
+        """All of it, as a map of the file."""
+        shape = (self.n_rows, *self._width)
+        if not self.n_rows:
+            return np.empty(shape, self._dtype)
+        return np.memmap(self.path, self._dtype, "r+", self._start, shape)
+
+    def finish(self) -> None:
+        """Have all of it on the disk."""
+        with self.path.open("r+b") as file:
+            self._write_header(file)
+            file.flush()
+            os.fsync(file.fileno())
+
+
+class Folder(NamedTuple):
+    """A folder for arrays, as what rows are converted into."""
+
+    path: Path
+
+    def new(self, name: str, dtype: Any, width: tuple[int, ...] = ()) -> ArrayWriter:
+        """An array without rows."""
+        return ArrayWriter(self.path / name, dtype, width)
+
+
+class FileSource(Source):
+    """Rows of files .npy that were checked before, such as a cache's.
+
+    Parameters
+    ----------
+    X : ArrayFile
+        Of float32 or float64, (n_samples, n_features).
+    codes : ArrayFile
+        Of int8 or int16: places of labels among the classes.
+    classes : ndarray
+    weight : ArrayFile, optional
+        Of float64, above zero.
+    feature_names : tuple of str, optional
+    encoding : Encoding, optional
+    origins : sequence of (str, int)
+        Names of the files that the rows came from, and the first row of each.
+    block_rows : int, optional
+
+    Attributes
+    ----------
+    n_left_out : int
+        Rows of the files that are left out, for missing values.
+    unnamed : tuple of str
+        Columns that are left out as they have no name.
+    """
+
+    n_left_out = 0
+    unnamed: tuple[str, ...] = ()
+
+    def __init__(
+        self,
+        X: ArrayFile,
+        codes: ArrayFile,
+        classes: NDArray[Any],
+        *,
+        weight: ArrayFile | None = None,
+        feature_names: tuple[str, ...] | None = None,
+        encoding: Encoding | None = None,
+        origins: Sequence[tuple[str, int]] = (),
+        block_rows: int | None = None,
+    ) -> None:
+        self.X, self.codes, self.weight, self.classes = X, codes, weight, classes
+        self.n_samples, self.n_features = X.shape
+        self.feature_names, self.encoding = feature_names, encoding
+        self._origins = list(origins) or [(str(X.path), 0)]
+        self._block_rows = block_rows or rows_of_blocks(self.n_features)
+        self.starts = np.arange(0, self.n_samples, self._block_rows)
+        self.n_blocks = -(-self.n_samples // self._block_rows)
+
+    def blocks(self, view: View, n_threads: int = 1) -> StreamBlocks:
+        return StreamBlocks(self, view, n_threads)
+
+    def buffer(self) -> Buffer:
+        """Room for a block."""
+        rows = min(self._block_rows, self.n_samples)
+        weight = np.empty(rows if self.weight is not None else 0)
+        X = np.empty((rows, self.n_features), self.X.dtype)
+        return Buffer(X, np.empty(rows, self.codes.dtype), weight)
+
+    def read(self, number: int, into: Buffer) -> Buffer:
+        """Read a block into this room."""
+        start = number * self._block_rows
+        n = min(self._block_rows, self.n_samples - start)
+        filled = Buffer(into.X[:n], into.codes[:n], into.weight[:n])
+        self.X.read(start, filled.X)
+        self.codes.read(start, filled.codes)
+        if self.weight is not None:
+            self.weight.read(start, filled.weight)
+        return filled
+
+    def take(self, rows: NDArray[np.int64]) -> LabelledRows:
+        parts = []
+        into = self.buffer()
+        for number in np.unique(rows // self._block_rows).tolist():
+            here = rows[rows // self._block_rows == number] - number * self._block_rows
+            filled = self.read(number, into)
+            weight = filled.weight[here] if filled.weight.size else filled.weight
+            parts.append((filled.X[here], filled.codes[here], weight.copy()))
+        X, codes, weight = zip(*parts, strict=True)
+        return LabelledRows(np.concatenate(X), np.concatenate(codes), np.concatenate(weight))
+
+    def where(self, number: int, row: int) -> str:
+        row += number * self._block_rows
+        name, first = [origin for origin in self._origins if origin[1] <= row][-1]
+        return f"{name}, row {row - first}"
+
+
+class Buffer(NamedTuple):
+    """Room for the rows of one block."""
+
+    X: NDArray[Any]
+    codes: Codes
+    weight: Floats
+
+
+class _Failed(NamedTuple):
+    error: BaseException
+
+
+class StreamBlocks:
+    """Blocks of files: one thread reads ahead, the others work.
+
+    Memory is that of a few blocks, whatever the number of rows.
+
+    Parameters
+    ----------
+    source : FileSource
+    view : View
+    n_threads : int
+        Threads that work; they change the speed, never the result.
+    """
+
+    resident = False
+
+    def __init__(self, source: FileSource, view: View, n_threads: int = 1) -> None:
+        self._source, self._view, self._n_threads = source, view, max(1, n_threads)
+        self.n_samples, self.n_features = source.n_samples, source.n_features
+        self._buffers = [source.buffer() for _ in range(self._n_threads + _AHEAD)]
+
+    def __len__(self) -> int:
+        return self._source.n_blocks
+
+    def __iter__(self) -> Iterator[Block]:
+        return self.in_order(range(len(self)))
+
+    def in_order(self, numbers: Iterable[int]) -> Iterator[Block]:
+        """The blocks of these numbers; each is good until the next is asked for."""
+        with _Ahead(self._source, self._buffers, numbers) as ahead:
+            for number, buffer, filled in ahead:
+                yield self._view.block(number, *filled, own=True)
+                ahead.free(buffer)
+
+    def reduce(self, statistic: Callable[[Block], S]) -> S:
+        """Sum of the statistic over the blocks, added in block order."""
+        total: OrderedSum[S] = OrderedSum()
+        waiting: dict[int, S] = {}
+        lock, due = threading.Lock(), [0]
+
+        def work(ahead: _Ahead) -> None:
+            for number, buffer, filled in ahead:
+                part = statistic(self._view.block(number, *filled, own=True))
+                ahead.free(buffer)
+                with lock:
+                    waiting[number] = part
+                    while due[0] in waiting:
+                        total.add(due[0], waiting.pop(due[0]))
+                        due[0] += 1
+
+        with _Ahead(self._source, self._buffers, range(len(self))) as ahead:
+            if self._n_threads == 1:
+                work(ahead)
+            else:
+                with ThreadPoolExecutor(self._n_threads) as pool:
+                    jobs = [pool.submit(self._worked, work, ahead) for _ in range(self._n_threads)]
+                for job in jobs:
+                    job.result()
+        return total.result()
+
+    @staticmethod
+    def _worked(work: Callable[[_Ahead], None], ahead: _Ahead) -> None:
+        try:
+            work(ahead)
+        except BaseException:
+            ahead.stop()  # the others need not go on
+            raise
+
+
+class _Ahead:
+    """A thread that reads blocks; any number of threads may take them."""
+
+    def __init__(self, source: FileSource, buffers: list[Buffer], numbers: Iterable[int]) -> None:
+        self._source, self._numbers = source, numbers
+        self._free: Queue[Buffer | None] = Queue()
+        for buffer in buffers:
+            self._free.put(buffer)
+        self._ready: Queue[tuple[int, Buffer, Buffer] | _Failed | None] = Queue()
+        self._stopped = False
+        self._thread = threading.Thread(target=self._read, name="polyceptron-read", daemon=True)
+
+    def __enter__(self) -> _Ahead:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+        self._thread.join()
+
+    def stop(self) -> None:
+        self._stopped = True
+        self._free.put(None)
+        self._ready.put(None)
+
+    def free(self, buffer: Buffer) -> None:
+        """Give room back."""
+        self._free.put(buffer)
+
+    def __iter__(self) -> Iterator[tuple[int, Buffer, Buffer]]:
+        while True:
+            item = self._ready.get()
+            if not isinstance(item, tuple) or isinstance(item, _Failed):
+                self._ready.put(item)  # for the other threads
+                if isinstance(item, _Failed):
+                    raise item.error
+                return
+            yield item
+
+    def _read(self) -> None:
+        try:
+            for number in self._numbers:
+                buffer = self._free.get()
+                if buffer is None or self._stopped:
+                    return
+                self._ready.put((number, buffer, self._source.read(number, buffer)))
+        except BaseException as error:
+            self._ready.put(_Failed(error))
+        else:
+            self._ready.put(None)

@@ -1,0 +1,390 @@
+"""`open_blocks`: rows from files of any size, and from tables in memory."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyceptron.data.array_tables import StoredArray
+from polyceptron.data.arrays import ArraySource
+from polyceptron.data.cache import (
+    VERSION,
+    Description,
+    Entry,
+    Stamp,
+    Stamping,
+    cache_root,
+    digest,
+    entry_key,
+)
+from polyceptron.data.columns import Request, Tables, as_classes
+from polyceptron.data.convert import Conversion, Converted, Memory, Progress
+from polyceptron.data.encoding import Encoding, is_missing
+from polyceptron.data.files import ArrayFile, FileSource, Folder
+from polyceptron.data.source import Source, SourceError
+from polyceptron.data.tables import TARGET, is_frame, open_frame, open_table
+
+PathLike = str | os.PathLike[str]
+Names = str | int | Sequence[str | int]
+
+
+def open_blocks(
+    path: Any,
+    target: Any = None,
+    *,
+    features: Names | None = None,
+    drop: Names = (),
+    weight: Any = None,
+    categories: Names = (),
+    missing: str | None = None,
+    dtype: Any = None,
+    cache_dir: PathLike | None = None,
+    header: bool | None = None,
+    progress: Progress | None = None,
+) -> Source:
+    r"""Open labelled rows that need not fit into memory, for `fit_blocks`.
+
+    Files are converted once into arrays on disk, and found again as long as they are the same. A
+    single matrix in a file .npy with its labels elsewhere is read where it is. Tables in memory
+    stay there.
+
+    Parameters
+    ----------
+    path : path, list of paths, table, or pair of arrays
+        A file, a directory, a glob (files in the order of their names), or a list of files (in
+        this order). Parquet, Arrow (Feather), delimited text, .npz and .npy, told by what is in
+        them, also inside gzip, bzip2, Zstandard or LZ4. Or a table in memory: of pandas, polars
+        or pyarrow, a relation of DuckDB, or anything else that gives a stream of Arrow. A tuple
+        of two arrays is X and y in memory.
+    target : str, int, path or array, optional
+        The column of labels: its name, or its number, from the end -1. For files .npy it may also
+        be another such file, or an array. Files .npz with X and y say it themselves.
+    features, drop, categories : list of str, optional
+        Learn from these columns only; leave these out; take these for categories although they
+        hold numbers. Columns of text are categories: one feature, 0 or 1, for each value.
+    weight : str, int or array, optional
+        The column of weights, above zero; for arrays in memory, an array.
+    missing : {None, "drop", "median"}
+        None makes a missing value an error; "drop" leaves such rows out; "median" fills numbers
+        with the median of their column and text with its most frequent value. Rows without a
+        label are left out by both.
+    dtype : {None, "float32", "float64"}
+        Of the rows; None is that of a data frame of these columns: float32 if numpy says so of
+        their types, else float64.
+    cache_dir : path, optional
+        Where converted rows are kept: by default in the folder that the environment variable
+        ``POLYCEPTRON_CACHE`` names, or in the user's own folder for caches.
+    header : bool, optional
+        Whether text begins with the names of the columns. By default it does if there is no
+        number on its first line.
+    progress : callable, optional
+        Called with bytes that are done and all bytes while files are converted.
+
+    Returns
+    -------
+    Source
+
+    Raises
+    ------
+    SourceError
+        It is of the kind ValueError, and names the file, the row (counted from 0; in text the
+        line) and the column.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from polyceptron import open_blocks
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "pets.csv"
+    ...     _ = path.write_text("age,colour,kind\n3,red,cat\n8,grey,dog\n5,grey,cat\n")
+    ...     source = open_blocks(path, "kind", cache_dir=folder)
+    ...     source.take(np.array([0, 2])).X
+    array([[3., 0., 1.],
+           [5., 1., 0.]])
+    >>> source.n_samples, source.feature_names, source.classes.tolist()
+    (3, ('age', 'colour=grey', 'colour=red'), ['cat', 'dog'])
+    """
+    if isinstance(path, tuple) and len(path) == 2 and not _are_paths(path):
+        given = {"target": target, "features": features, "drop": drop, "categories": categories}
+        given |= {"missing": missing, "dtype": dtype, "cache_dir": cache_dir, "header": header}
+        for name, value in given.items():
+            if value is not None and np.size(value):
+                raise ValueError(f"{name} is for files; a pair of arrays is taken as it is")
+        return ArraySource(path[0], path[1], weight)
+    request = Request(
+        target=None,
+        features=None if features is None else _as_names(features),
+        drop=_as_names(drop),
+        weight=_as_name(weight, "weight"),
+        categories=_as_names(categories),
+        missing=_as_missing(missing),
+        dtype=_as_dtype(dtype),
+        header=header,
+    )
+    if is_frame(path):
+        asked = request._replace(target=_as_name(target, "target"))
+        table = open_frame(path)
+        return _held(Conversion(Tables([table.name], [0], lambda *_: table), asked, Memory()).run())
+    return open_files(path, target, request, cache_dir, progress)
+
+
+def _held(found: Converted) -> ArraySource:
+    weight = None if found.weight is None else found.weight.array()
+    names = found.encoding.feature_names
+    source = ArraySource(found.X.array(), found.y, weight, feature_names=names)
+    source.encoding = None if found.is_plain else found.encoding
+    source.target, source.n_left_out = found.target, found.n_left_out
+    return source
+
+
+def read_files(path: Any, target: Any, request: Request, name: str | None = None) -> Converted:
+    """Read the rows of files into memory; they may be sparse. As `open_blocks` otherwise.
+
+    Parameters
+    ----------
+    path, target
+    request : Request
+        Its target is of no account.
+    name : str, optional
+        What errors call the file.
+    """
+    paths = files_of(path)
+    tables, request, _ = _tables(paths, target, request, name)
+    return Conversion(tables, request, Memory()).run()
+
+
+def open_files(
+    path: Any,
+    target: Any,
+    request: Request,
+    cache_dir: PathLike | None = None,
+    progress: Progress | None = None,
+) -> FileSource:
+    """Open the rows of files, converted if that has not been done; see `read_files`."""
+    paths = files_of(path)
+    tables, request, label_path = _tables(paths, target, request)
+    asked = request._replace(is_command=False)._asdict() | {"path": _shown(path)}
+    asked["labels"] = _identity(tables.labels, label_path)
+    files = [*paths, *([] if label_path is None else [label_path])]
+    # The files of a directory may become others: that is no other entry.
+    digits = entry_key([asked, _shown(files)])
+    entry = Entry(cache_root(cache_dir), entry_key(asked), digits, files)
+    found = entry.find()
+    if found is None:
+        found = _convert(entry, paths, tables, request, progress)
+    return _source(entry.folder / found.folder, found, paths)
+
+
+def _tables(
+    paths: Sequence[Path], target: Any, request: Request, name: str | None = None
+) -> tuple[Tables, Request, Path | None]:
+    """The files as tables, and what to ask of them; and the file of labels, if there is one."""
+    labels, label_path = _labels(paths[0], target)
+
+    def opener(number: int, expect: Any, first: int) -> Any:
+        path = paths[number]
+        try:
+            return open_table(
+                path, header=request.header, expect=expect, labels=labels, first=first, name=name
+            )
+        except OSError as error:
+            if error.filename is not None and Path(error.filename) != path:
+                raise
+            raise SourceError(f"{path}: {error.strerror or error}") from error
+
+    sizes = [path.stat().st_size for path in paths]
+    tables = Tables([name or str(path) for path in paths], sizes, opener, labels)
+    asked = TARGET if labels is not None else _as_name(target, request.option("target"))
+    return tables, request._replace(target=asked), label_path
+
+
+def _convert(
+    entry: Entry,
+    paths: Sequence[Path],
+    tables: Tables,
+    request: Request,
+    progress: Progress | None,
+) -> Description:
+    in_place = tables.labels is not None and len(paths) == 1 and _is_ready(paths[0], request)
+    with Stamping(entry.paths) as stamping, entry.new() as folder:
+        found = Conversion(
+            tables, request, Folder(folder), in_place=in_place, progress=progress
+        ).run()
+        if found.is_sparse:
+            raise SourceError(f"{paths[0]}: rows of LIBSVM are sparse, and are read in memory only")
+        written: list[Any] = [a for a in (found.X, found.codes, found.weight) if a is not None]
+        for rows in written:
+            rows.finish()
+        description = Description(
+            version=VERSION,
+            request=entry.request,
+            files=stamping.result(),
+            folder=folder.name,
+            arrays={rows.path.name: Stamp.of(rows.path) for rows in written},
+            target=found.target,
+            kind=found.kind,
+            labels=found.labels,
+            feature_names=list(found.encoding.feature_names) if found.is_named else None,
+            encoding=None if found.is_plain else found.encoding.to_json(),
+            firsts=found.firsts,
+            n_left_out=found.n_left_out,
+            unnamed=list(found.unnamed),
+        )
+        return entry.keep(description)
+
+
+def _source(folder: Path, found: Description, paths: Sequence[Path]) -> FileSource:
+    written = found.arrays
+    source = FileSource(
+        ArrayFile.of_npy(folder / "X.npy" if "X.npy" in written else paths[0]),
+        ArrayFile.of_npy(folder / "codes.npy"),
+        as_classes(found.kind, found.labels),
+        weight=ArrayFile.of_npy(folder / "weight.npy") if "weight.npy" in written else None,
+        feature_names=None if found.feature_names is None else tuple(found.feature_names),
+        encoding=None if found.encoding is None else Encoding.from_json(found.encoding),
+        origins=list(zip(map(str, paths), found.firsts, strict=True)),
+    )
+    source.target, source.n_left_out = found.target, found.n_left_out
+    source.unnamed = tuple(found.unnamed)
+    return source
+
+
+def _is_ready(path: Path, request: Request) -> bool:
+    """Whether rows can be read from the file itself."""
+    if not _is_npy(path) or request.missing == "median":
+        return False
+    if request.features or request.drop or request.categories or request.weight:
+        return False
+    with path.open("rb") as file:
+        X = StoredArray(str(path), file)
+    ready = X.dtype in (np.float32, np.float64) and X.dtype.isnative and not X.by_column
+    return ready and len(X.shape) == 2 and request.dtype in (None, X.dtype.name)
+
+
+# --- which files, which labels ----------------------------------------------------------------
+
+
+def files_of(path: PathLike | Sequence[PathLike]) -> list[Path]:
+    """The files of a path, a directory, a glob or a list, in an order that is always the same.
+
+    In a directory, names that begin with a point or an underscore are passed over, as are
+    directories.
+    """
+    if not isinstance(path, str | os.PathLike | list | tuple) or path == "":
+        raise SourceError(
+            f"path must be a file, a folder, a pattern, a list or a table; got {path!r:.60}"
+        )
+    if not isinstance(path, str | os.PathLike):
+        found = [Path(one) for one in path]
+        if not found:
+            raise SourceError("path is an empty list; name at least one file")
+    elif Path(path).is_dir():
+        found = sorted(f for f in Path(path).iterdir() if f.is_file() and f.name[0] not in "._")
+        if not found:
+            inner = Path(path) / "**" / "*.parquet"
+            raise SourceError(
+                f"{path}: a directory without files; a glob such as '{inner}' looks into its "
+                "folders"
+            )
+    elif not Path(path).exists() and glob.has_magic(str(path)):
+        found = sorted(map(Path, glob.glob(str(path), recursive=True)))  # noqa: PTH207
+        found = [file for file in found if file.is_file()]
+        if not found:
+            raise SourceError(f"{path}: no file fits this pattern")
+    else:
+        found = [Path(path)]
+    for one in found:
+        if not one.is_file():
+            raise SourceError(
+                f"{one}: {'not a file' if one.exists() else 'No such file or directory'}"
+            )
+    return found
+
+
+def _labels(first: Path, target: Any) -> tuple[Any, Path | None]:
+    """Labels that are no column of the files: an array, or another file."""
+    if target is None or isinstance(target, int | np.integer):
+        return None, None
+    if isinstance(target, str | os.PathLike):
+        path = Path(target)
+        if isinstance(target, str) and not (path.suffix == ".npy" and _is_npy(first)):
+            return None, None
+        if not _is_npy(path):
+            raise SourceError(f"{path}: target must be a file .npy")
+        return ArrayFile.of_npy(path), path
+    array = np.asarray(target)
+    if array.ndim != 1:
+        raise SourceError(
+            "target must be the name or number of a column, a file .npy, or an array of one "
+            f"dimension; got shape {array.shape}"
+        )
+    gaps = is_missing(array)
+    if array.dtype.kind == "O" and gaps.any():
+        raise SourceError(f"target: row {int(gaps.argmax())} is missing")
+    return np.array(array.tolist()) if array.dtype.kind == "O" else array, None
+
+
+def _is_npy(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(6) == b"\x93NUMPY"
+    except OSError as error:
+        raise SourceError(f"{path}: {error.strerror or error}") from error
+
+
+def _identity(labels: Any, path: Path | None) -> Any:
+    if path is not None:
+        return _shown(path)
+    if labels is None:
+        return None
+    array: NDArray[Any] = np.ascontiguousarray(labels)
+    return [array.dtype.str, list(array.shape), digest(array.tobytes())]
+
+
+def _shown(path: Any) -> Any:
+    if not isinstance(path, str | os.PathLike):
+        return [_shown(one) for one in path]
+    return str(Path(path).absolute())
+
+
+def _are_paths(pair: tuple[Any, Any]) -> bool:
+    return all(isinstance(one, str | os.PathLike) for one in pair)
+
+
+# --- arguments --------------------------------------------------------------------------------
+
+
+def _as_names(names: Names) -> tuple[str, ...]:
+    return (str(names),) if isinstance(names, str | int) else tuple(map(str, names))
+
+
+def _as_name(name: Any, what: str) -> str | None:
+    if name is None:
+        return None
+    if isinstance(name, bool) or not isinstance(name, str | int | np.integer):
+        raise SourceError(f"{what} must be the name or number of a column; got {name!r:.60}")
+    return str(name)
+
+
+def _as_missing(missing: Any) -> str | None:
+    if missing not in (None, "drop", "median"):
+        raise SourceError(f"missing must be None, 'drop' or 'median'; got {missing!r}")
+    return str(missing) if missing else None
+
+
+def _as_dtype(dtype: Any) -> str | None:
+    if dtype is None:
+        return None
+    try:
+        name = str(np.dtype(dtype).name)
+    except TypeError:
+        name = ""
+    if name not in ("float32", "float64"):
+        raise SourceError(f"dtype must be None, 'float32' or 'float64'; got {dtype!r}")
+    return name

@@ -1,0 +1,701 @@
+"""The only reader of tables: files of every format, data frames, and streams of Arrow.
+
+A table is a stream of Arrow record batches, with a type for each column, whatever it came from.
+Files are told by what is in them, not by what they are called.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, NamedTuple, Self, TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pyarrow.types as pt
+from numpy.typing import NDArray
+
+from polyceptron.data import dialect
+from polyceptron.data.blocks import count_threads
+from polyceptron.data.encoding import Coded, as_text
+from polyceptron.data.source import SourceError
+
+TARGET = "target"
+"""What the labels are called in files that do not name them."""
+
+T = TypeVar("T")
+
+_AHEAD = 2
+"""Results that are ready or waiting, for each thread."""
+_MOST_ROWS, _VALUES = 1 << 16, 1 << 21
+_ROOM = 1 << 24
+_BUFFER = 1 << 20
+"""Bytes of a column that are read at once, so that a row group need not fit into memory."""
+_CODECS = {
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bz2",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"\x04\x22\x4d\x18": "lz4",
+}
+_REFUSED = {
+    b"FEA1": "a file of Feather 1: write it with version 2",
+    b"PARE": "a Parquet file that is encrypted",
+    b"ORC": "a file of ORC: write it as Parquet",
+    b"\x89HDF": "a file of HDF5: write it as Parquet or .npy",
+}
+_ERRORS = (pa.ArrowException, OSError, ValueError, KeyError, IndexError)
+
+
+class NoRowsError(SourceError):
+    """A table that has columns and nothing in them."""
+
+
+def rows_of_batch(n_columns: int) -> int:
+    """How many rows to read at once."""
+    return max(256, min(_MOST_ROWS, _VALUES // max(1, n_columns)))
+
+
+def one_line(error: BaseException) -> str:
+    """What an error of another library says, in one line."""
+    return " ".join(str(error).split())[:200]
+
+
+class Batch(NamedTuple):
+    """Some rows of a table.
+
+    Parameters
+    ----------
+    data : pyarrow.RecordBatch
+    where : callable
+        Names a row, counted from 0 in this batch, and a column for people.
+    share : float
+        Of the table that has been read.
+    matrix : csr_matrix or None
+        The features asked for, of a table whose rows are sparse; they are not in `data`.
+    """
+
+    data: Any
+    where: Callable[[int, str | None], str]
+    share: float = 1.0
+    matrix: Any = None
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.data.num_rows)
+
+    def column(self, name: str) -> Any:
+        """A column as an Arrow array."""
+        return self.data.column(self.data.schema.get_field_index(name))
+
+    def numbers(self, name: str) -> NDArray[Any]:
+        """A column as numbers, NaN where one is missing; infinity is an error."""
+        column = self.column(name)
+        if is_text(column.type):
+            column = self._parsed(name)
+        plain = pt.is_integer(column.type) or pt.is_floating(column.type)
+        if not (plain and column.null_count == 0):
+            # Not safely: whole numbers beyond 2**53 are rounded, as text would be.
+            column = column.cast("float64", safe=False)
+        values: NDArray[Any] = np.asarray(column.to_numpy(zero_copy_only=False))
+        if values.dtype.kind == "f" and not np.isfinite(values).all():
+            infinite = np.isinf(values)
+            if infinite.any():
+                row = int(infinite.argmax())
+                what = f"{values[row]} is not a finite number"
+                raise SourceError(f"{self.where(row, name)}: {what}")
+        return values
+
+    def _parsed(self, name: str) -> Any:
+        """Text where numbers are wanted is read as a file of text would be."""
+        codes, values = self.texts(name)
+        numbers: list[float | None] = []
+        for j, text in enumerate(values):
+            cell = None if text is None or text.strip() in dialect.MISSING else text.strip()
+            numbers.append(None if cell is None else dialect.as_number(cell))
+            if cell is not None and numbers[-1] is None and (codes == j).any():
+                where = self.where(int((codes == j).argmax()), name)
+                raise dialect.NotANumberError(f"{where}: {dialect.not_a_number(cell)}", name)
+        return pa.array(numbers, pa.float64()).take(pa.array(codes))
+
+    def coded(self, name: str) -> Coded:
+        """A column as a number for each row, and the value, or None, that each stands for."""
+        column = self.column(name)
+        if pt.is_string_view(column.type):
+            column = column.cast(pa.large_string())
+        found = column if pt.is_dictionary(column.type) else column.dictionary_encode()
+        values = [None if value != value else value for value in found.dictionary.to_pylist()]
+        codes = found.indices.fill_null(len(values)).to_numpy(zero_copy_only=False)
+        return Coded(codes, [*values, None])
+
+    def texts(self, name: str) -> Coded:
+        """The same with values as text, as a file of text would have them."""
+        codes, values = self.coded(name)
+        return Coded(codes, [None if value is None else as_text(value) for value in values])
+
+
+def is_text(kind: Any) -> bool:
+    """Whether a type of Arrow is that of text."""
+    if pt.is_dictionary(kind):
+        return is_text(kind.value_type)
+    return bool(pt.is_string(kind) or pt.is_large_string(kind) or pt.is_string_view(kind))
+
+
+class Table(ABC):
+    """A table, open for reading; a context manager that closes it.
+
+    Attributes
+    ----------
+    name : str
+        What errors call it.
+    names : tuple of str
+        Its columns.
+    unnamed : frozenset of str
+        Those whose name we made up.
+    target : str or None
+        The column of labels, where the format says which it is.
+    is_text : bool
+        Whether numbers are written out, so that only all rows tell what is one.
+    is_sparse : bool
+        Whether batches have their features in a sparse matrix.
+    is_named : bool
+        Whether columns have names, if only those that text without a header is given.
+    has_header : bool
+        Whether the table itself says what its columns are called.
+    n_rows : int or None
+        How many there are, where that is known before all is read.
+    """
+
+    name: str
+    names: tuple[str, ...]
+    unnamed: frozenset[str] = frozenset()
+    target: str | None = None
+    is_text = False
+    is_sparse = False
+    is_named = True
+    has_header = True
+    n_rows: int | None = None
+    _files: tuple[Any, ...] = ()
+
+    @abstractmethod
+    def types(self, names: Sequence[str]) -> dict[str, Any]:
+        """Types of columns in Arrow's words; of text files, what their beginning tells."""
+
+    @abstractmethod
+    def jobs(self, numbers: Sequence[str], texts: Sequence[str]) -> Iterator[Callable[[], Batch]]:
+        """Give the rows in order, in constant memory: functions to call, in any thread.
+
+        Columns come as the types of the table; in a file of text `numbers` are numbers.
+        """
+
+    def batches(self, numbers: Sequence[str], texts: Sequence[str] = ()) -> Iterator[Batch]:
+        """Give the rows in order, in constant memory."""
+        for job in self.jobs(numbers, texts):
+            yield job()
+
+    def owns(self, *files: Any) -> Self:
+        """Return the table, which will close these files."""
+        self._files = (*self._files, *files)
+        return self
+
+    def close(self) -> None:
+        """Let go of the file."""
+        for file in reversed(self._files):
+            file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def refuse_twice(self) -> None:
+        """Refuse columns of one name."""
+        seen: set[str] = set()
+        for name in self.names:
+            if name in seen:
+                raise SourceError(f"{self.name}: two columns are called {name!r}")
+            seen.add(name)
+
+    def place(self, first: int) -> Callable[[int, str | None], str]:
+        """Names of rows, counted from 0 in the table, of a batch that begins there."""
+
+        def where(row: int, column: str | None = None) -> str:
+            named = "" if column is None else f", column {column!r}"
+            return f"{self.name}, row {first + row}{named}"
+
+        return where
+
+
+def in_order(tasks: Iterable[Callable[[], T]], n_threads: int | None = None) -> Iterator[T]:
+    """Run tasks in threads, few at a time, and give their results in order.
+
+    Examples
+    --------
+    >>> list(in_order([lambda: 1, lambda: 2, lambda: 3], 2))
+    [1, 2, 3]
+    """
+    n_threads = n_threads or count_threads(None, sys.maxsize)
+    waiting: deque[Future[T]] = deque()
+    pool = ThreadPoolExecutor(n_threads)
+    try:
+        for task in tasks:
+            waiting.append(pool.submit(task))
+            if len(waiting) >= _AHEAD * n_threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+# --- bytes ---------------------------------------------------------------------------------
+
+
+class _Ahead:
+    """A stream whose first bytes can be looked at before they are read."""
+
+    closed = False
+
+    def __init__(self, stream: Any) -> None:
+        self.stream, self.seen = stream, b""
+
+    def peek(self, size: int) -> bytes:
+        while len(self.seen) < size:
+            more = self.stream.read(size - len(self.seen))
+            if not more:
+                break
+            self.seen += more
+        return self.seen[:size]
+
+    def read(self, size: int) -> bytes:
+        if self.seen:
+            piece, self.seen = self.seen[:size], self.seen[size:]
+            return piece
+        more: bytes = self.stream.read(size)
+        return more
+
+    def close(self) -> None:
+        """The file belongs to another."""
+
+
+class ByteStream:
+    """The bytes of a file; `-` is standard input, and compression is seen through.
+
+    Parameters
+    ----------
+    path : str or Path
+    name : str, optional
+        What errors call it.
+    """
+
+    def __init__(self, path: str | Path, name: str | None = None) -> None:
+        standard = str(path) == "-"
+        if standard and sys.stdin is None:
+            raise SourceError("standard input is closed")
+        self.name = name or ("standard input" if standard else str(path))
+        self._file: IO[bytes] | None = None if standard else Path(path).open("rb")  # noqa: SIM115
+        self._copy: IO[bytes] | None = None
+        self._size = 0 if standard else Path(path).stat().st_size
+        self._bytes = _Ahead(sys.stdin.buffer if self._file is None else self._file)
+        head = self._bytes.peek(4)
+        self._codec = next((name for magic, name in _CODECS.items() if head.startswith(magic)), "")
+        self.plain = self._file is not None and not self._codec
+        if self._codec:
+            packed = pa.PythonFile(self._bytes, mode="r")
+            self._bytes = _Ahead(pa.CompressedInputStream(packed, self._codec))
+
+    def peek(self, size: int) -> bytes:
+        """Return the first bytes, without taking them."""
+        return self._unpacked(self._bytes.peek, size)
+
+    def read(self, size: int = _BUFFER) -> bytes:
+        """Return up to `size` bytes; none is the end."""
+        return self._unpacked(self._bytes.read, size)
+
+    def _unpacked(self, read: Callable[[int], bytes], size: int) -> bytes:
+        if not self._codec:
+            return read(size)
+        try:
+            return read(size)
+        except (OSError, pa.ArrowException) as error:
+            what = f"the {self._codec} file is damaged ({one_line(error)})"
+            raise SourceError(f"{self.name}: {what}") from None
+
+    def share(self) -> float:
+        """How much of the file itself has been read; 0 if it is none."""
+        return 0.0 if self._file is None else min(1.0, self._file.tell() / max(1, self._size))
+
+    def seekable(self) -> IO[bytes]:
+        """Return all bytes as a file that can be read in any order."""
+        if self.plain and self._file is not None:
+            self._file.seek(0)
+            return self._file
+        copy: Any = tempfile.SpooledTemporaryFile(max_size=_ROOM)  # noqa: SIM115
+        shutil.copyfileobj(self, copy, _BUFFER)
+        copy.seek(0)
+        self._copy = copy
+        return copy  # type: ignore[no-any-return]
+
+    def close(self) -> None:
+        """Let go of the file."""
+        for file in (self._file, self._copy):
+            if file is not None:
+                file.close()
+
+
+# --- formats -------------------------------------------------------------------------------
+
+
+class TextTable(Table):
+    """CSV, TSV and their kin.
+
+    Parameters
+    ----------
+    stream : ByteStream
+        What to read first.
+    again : callable
+        Opens it once more.
+    header : bool or None
+        Whether the first record has the names of the columns; None finds out.
+    expect : collection of str
+        Names that are looked for, which tell a header.
+    """
+
+    is_text = True
+
+    def __init__(
+        self,
+        stream: ByteStream,
+        again: Callable[[], ByteStream],
+        *,
+        header: bool | None = None,
+        expect: Collection[str] = (),
+    ) -> None:
+        self.name, self._again = stream.name, again
+        self._stream: ByteStream | None = stream
+        self.dialect = dialect.find_dialect(stream, header=header, expect=expect)
+        self.names, self.unnamed = self.dialect.names, self.dialect.unnamed
+        self.has_header = self.dialect.has_header
+
+    def types(self, names: Sequence[str]) -> dict[str, Any]:
+        stream = self._again()
+        try:
+            block = next(self._blocks(stream))[0]
+        finally:
+            stream.close()
+        batch = Batch(dialect.parse(block, self.dialect, [], names), self.place(0))
+        return {name: self._type(batch.coded(name)[1]) for name in names}
+
+    @staticmethod
+    def _type(values: Sequence[str | None]) -> Any:
+        found = [value for value in values if value is not None]
+        if not found:
+            return pa.null()
+        numbers = all(dialect.as_number(text) is not None for text in found)
+        return pa.float64() if numbers else pa.string()
+
+    def _blocks(self, stream: ByteStream) -> Iterator[tuple[dialect.TextBlock, float]]:
+        some = False
+        for block in dialect.text_blocks(stream, self.dialect):
+            if not block.data.isspace():
+                some = True
+                yield block, stream.share()
+        if not some:
+            raise NoRowsError(f"{self.name} has a header and no rows")
+
+    def jobs(self, numbers: Sequence[str], texts: Sequence[str]) -> Iterator[Callable[[], Batch]]:
+        stream, self._stream = self._stream or self._again(), None
+        try:
+            for block, share in self._blocks(stream):
+                yield partial(self._batch, block, share, numbers, texts)
+        finally:
+            stream.close()
+
+    def batches(self, numbers: Sequence[str], texts: Sequence[str] = ()) -> Iterator[Batch]:
+        return in_order(self.jobs(numbers, texts))
+
+    def _batch(
+        self, block: dialect.TextBlock, share: float, numbers: Sequence[str], texts: Sequence[str]
+    ) -> Batch:
+        def where(row: int, column: str | None = None) -> str:
+            return self.dialect.place(dialect.records(block, self.dialect)[1][row], column)
+
+        return Batch(dialect.parse(block, self.dialect, numbers, texts), where, share)
+
+
+class ArrowTable(Table):
+    """Columns with types of Arrow.
+
+    Parameters
+    ----------
+    name : str
+    """
+
+    format = "Arrow"
+    _schema: Any
+
+    def __init__(self, name: str, *opened: Any) -> None:
+        self.name = name
+        try:
+            self._schema = self._begin(*opened)
+            self.names = tuple(self._schema.names)
+        except _ERRORS as error:
+            raise self._damaged(error) from None
+        self.refuse_twice()
+
+    @abstractmethod
+    def _begin(self, *opened: Any) -> Any:
+        """Keep what is open, and return its schema."""
+
+    @abstractmethod
+    def _groups(self, names: list[str], size: int) -> Iterator[tuple[str, Iterator[Any], float]]:
+        """Parts of the table: what each is called, its batches, and the share up to its end."""
+
+    def _damaged(self, error: BaseException, place: str = "") -> SourceError:
+        text = f"{self.name}{place}: the file of {self.format} is damaged ({one_line(error)})"
+        return SourceError(text)
+
+    def types(self, names: Sequence[str]) -> dict[str, Any]:
+        return {name: self._schema.field(name).type for name in names}
+
+    def jobs(self, numbers: Sequence[str], texts: Sequence[str]) -> Iterator[Callable[[], Batch]]:
+        first, place = 0, ""
+        names = list(dict.fromkeys((*numbers, *texts)))
+        try:
+            for part, batches, share in self._groups(names, rows_of_batch(len(names))):
+                place = f", {part} (from row {first})"
+                for batch in batches:
+                    if len(batch):
+                        made = Batch(batch, self.place(first), share)
+                        yield partial(self._checked, made, place)
+                    first += len(batch)
+        except SourceError:
+            raise
+        except _ERRORS as error:
+            raise self._damaged(error, place) from None
+        if not first:
+            raise NoRowsError(f"{self.name} has no rows")
+
+    def _checked(self, batch: Batch, place: str) -> Batch:
+        """Refuse text with wrong offsets, which would be read from anywhere, or not in UTF-8."""
+        for name, column in zip(batch.data.schema.names, batch.data.columns, strict=True):
+            try:
+                column.validate(full=not pt.is_primitive(column.type))
+            except _ERRORS as error:
+                raise self._damaged(error, f"{place}, column {name!r}") from None
+        return batch
+
+
+class ParquetTable(ArrowTable):
+    """Parquet, by row group."""
+
+    format = "Parquet"
+
+    def _begin(self, *opened: Any) -> Any:
+        self._file = pa.parquet.ParquetFile(
+            opened[0], buffer_size=_BUFFER, pre_buffer=False, page_checksum_verification=True
+        )
+        self.n_rows = self._file.metadata.num_rows
+        return self._file.schema_arrow
+
+    def _groups(self, names: list[str], size: int) -> Iterator[tuple[str, Iterator[Any], float]]:
+        meta, done = self._file.metadata, 0
+        for group in range(meta.num_row_groups):
+            done += meta.row_group(group).num_rows
+            yield (
+                f"row group {group}",
+                self._rows(group, names, size),
+                done / max(1, meta.num_rows),
+            )
+
+    def _rows(self, group: int, names: list[str], size: int) -> Iterator[Any]:
+        n_read, n_rows = 0, self._file.metadata.row_group(group).num_rows
+        for batch in self._file.iter_batches(
+            batch_size=size, row_groups=[group], columns=names, use_threads=False
+        ):
+            n_read += len(batch)
+            yield batch
+        if n_read != n_rows:
+            raise ValueError(f"{n_read} rows where there should be {n_rows}")
+
+
+class IpcTable(ArrowTable):
+    """Arrow IPC, the format of files (Feather) or of streams."""
+
+    def _begin(self, *opened: Any) -> Any:
+        self._handle = pa.PythonFile(opened[0], mode="r")
+        self._is_file = self._handle.read(6) == b"ARROW1"
+        return self._reader(None).schema
+
+    def _reader(self, fields: list[int] | None) -> Any:
+        self._handle.seek(0)
+        options = pa.ipc.IpcReadOptions(included_fields=fields, use_threads=False)
+        open_ = pa.ipc.open_file if self._is_file else pa.ipc.open_stream
+        return open_(self._handle, options=options)
+
+    def _groups(self, names: list[str], size: int) -> Iterator[tuple[str, Iterator[Any], float]]:
+        reader = self._reader([self._schema.names.index(name) for name in names])
+        number = 0
+        while not self._is_file or number < reader.num_record_batches:
+            # What cannot be read is named by its number.
+            batches = self._rows(reader, number, size)
+            first = next(batches, None)
+            if first is None:
+                return
+            yield f"record batch {number}", self._with(first, batches), self._share(reader, number)
+            number += 1
+
+    @staticmethod
+    def _with(first: Any, others: Iterator[Any]) -> Iterator[Any]:
+        yield first
+        yield from others
+
+    def _rows(self, reader: Any, number: int, size: int) -> Iterator[Any]:
+        if self._is_file:
+            batch = reader.get_batch(number)
+        else:
+            try:
+                batch = reader.read_next_batch()
+            except StopIteration:
+                return
+        for start in range(0, max(1, len(batch)), size):
+            yield batch.slice(start, size)
+
+    def _share(self, reader: Any, number: int) -> float:
+        if self._is_file:
+            return float((number + 1) / reader.num_record_batches)
+        return float(self._handle.tell() / max(1, self._handle.size()))
+
+
+class FrameTable(ArrowTable):
+    """A table in memory: pyarrow's, or what gives a stream of Arrow, or a data frame."""
+
+    def _begin(self, *opened: Any) -> Any:
+        self._table = opened[0]
+        self.n_rows = len(self._table)
+        return self._table.schema
+
+    def _groups(self, names: list[str], size: int) -> Iterator[tuple[str, Iterator[Any], float]]:
+        yield "table", iter(self._table.select(names).to_batches(size)), 1.0
+
+
+def is_frame(value: Any) -> bool:
+    """Whether something is a table in memory: a frame, or what gives a stream of Arrow."""
+    return hasattr(value, "__arrow_c_stream__") or isinstance(value, pa.RecordBatch | pa.Table)
+
+
+def open_frame(frame: Any) -> Table:
+    """Return a frame of pandas or polars, a relation of DuckDB or the like as a table."""
+    name = type(frame).__name__
+    try:
+        if type(frame).__module__.startswith("pandas"):
+            table = pa.Table.from_pandas(frame, preserve_index=False)
+        else:
+            table = pa.table(frame)
+    except (pa.ArrowException, ValueError, TypeError) as error:
+        raise SourceError(f"{name}: {one_line(error)}") from None
+    return FrameTable(name, table)
+
+
+def open_table(
+    path: str | Path,
+    *,
+    header: bool | None = None,
+    expect: Collection[str] = (),
+    labels: Any = None,
+    first: int = 0,
+    name: str | None = None,
+) -> Table:
+    r"""Open a table in a file of any format.
+
+    Delimited text, LIBSVM, Parquet, Arrow (Feather), .npy or .npz, also inside gzip, bzip2,
+    Zstandard or LZ4.
+
+    Parameters
+    ----------
+    path : str or Path
+        ``"-"`` is standard input.
+    header : bool or None
+        Whether delimited text begins with the names of the columns. None finds out: it does
+        if its first record holds no number.
+    expect : collection of str
+        Columns that will be asked for. A first record with all of them is a header.
+    labels : array, optional
+        Those of a matrix in a file .npy, which are elsewhere; its own are from row `first` on.
+    first : int
+    name : str, optional
+        What errors call the file.
+
+    Returns
+    -------
+    Table
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from polyceptron.data.tables import open_table
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "pets.csv"
+    ...     _ = path.write_text("age;kind\n3;cat\n?;dog\n")
+    ...     with open_table(path) as table:
+    ...         for batch in table.batches(["age"], ["kind"]):
+    ...             print(batch.numbers("age"), batch.texts("kind"))
+    [ 3. nan] Coded(codes=array([0, 1], dtype=int32), values=['cat', 'dog', None])
+    """
+    stream = ByteStream(path, name)
+    try:
+        table = _choose(stream, path, header, expect, labels, first).owns(stream)
+    except BaseException:
+        stream.close()
+        raise
+    if labels is not None and TARGET not in table.names:
+        table.close()
+        raise SourceError(f"{stream.name}: target is an array, and the file is no matrix of numpy")
+    return table
+
+
+def _choose(
+    stream: ByteStream,
+    path: str | Path,
+    header: bool | None,
+    expect: Collection[str],
+    labels: Any,
+    first: int,
+) -> Table:
+    from polyceptron.data import array_tables
+
+    head = stream.peek(dialect.HEAD)
+    for magic, what in _REFUSED.items():
+        if head.startswith(magic):
+            raise SourceError(f"{stream.name} is {what}")
+    if head.startswith(b"\x93NUMPY"):
+        return array_tables.open_npy(stream.name, stream.seekable(), labels, first)
+    if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        return array_tables.open_npz(stream.name, stream.seekable())
+    if head.startswith(b"PAR1"):
+        return ParquetTable(stream.name, stream.seekable())
+    if head.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
+        return IpcTable(stream.name, stream.seekable())
+    if header is None and array_tables.looks_like_libsvm(head):
+        return array_tables.open_libsvm(stream, expect)
+
+    def again() -> ByteStream:
+        if str(path) == "-":
+            raise SourceError(f"{stream.name} can be read only once")
+        return ByteStream(path, stream.name)
+
+    return TextTable(stream, again, header=header, expect=expect)

@@ -1,0 +1,225 @@
+"""The steps of the paper: batch gradients with and without pruning, and the online pass."""
+
+import numpy as np
+from numba import types
+from numba.extending import overload
+
+from polyceptron.kernels.jit import compiled
+from polyceptron.kernels.scores import add_row, first_equal, plane, score_four, score_rows
+
+CHUNK = 64
+"""Rows scored before their mistakes are collected."""
+
+
+@compiled
+def batch_block(
+    X, y, weight, panel, bias, margin, G, g, totals, keys, inverse_norm, threshold, credit
+):  # fmt: skip
+    """Gradient of the criterion over a block of rows, added to G and g.
+
+    A row counts where ``y h <= margin``; it is charged to its least hyperplane.
+    ``totals`` gains the criterion, the weights of the mistakes and of the rows that
+    count, and the number of rows looked at. With ``keys`` (see
+    :class:`polyceptron.optim.pruning.Pruning`)
+    only rows with ``keys[i] <= threshold`` are looked at, and theirs are raised if
+    the new bound is better; an infinite threshold renews every key.
+    """
+    scan = 1024
+    S = np.empty((CHUNK, bias.shape[0]))
+    h = np.empty(CHUNK)
+    listed = np.arange(scan + 1)
+    bad = np.empty(CHUNK + 1, np.int64)
+    tracked = keys.shape[0] > 0
+    renew = threshold == np.inf
+    n = y.shape[0]
+    for first in range(0, n, scan):
+        n_listed = min(scan, n - first)
+        if tracked and not renew:
+            n_listed = _list_open_rows(keys, first, n_listed, threshold, listed)
+        totals[3] += n_listed
+        for base in range(0, n_listed, CHUNK):
+            stop = min(base + CHUNK, n_listed)
+            _score_listed(X, listed, base, stop, first, panel, bias, S, h)
+            n_bad = 0
+            if tracked:
+                for t in range(stop - base):
+                    i = first + listed[base + t]
+                    bound = (y[i] * h[t] - margin) * inverse_norm[i] + credit
+                    key = np.float32(bound - abs(bound) * 2e-7 - 2e-45)  # rounded down
+                    if np.isnan(bound):  # an overflow leaves the row open
+                        key = np.float32(-np.inf)
+                    keys[i] = key if renew or key > keys[i] else keys[i]
+            for t in range(stop - base):
+                bad[n_bad] = t
+                n_bad += 1 if y[first + listed[base + t]] * h[t] <= margin else 0
+            for q in range(n_bad):
+                t = bad[q]
+                i = first + listed[base + t]
+                w = weight[i] if weight.shape[0] > 0 else 1.0
+                r = first_equal(S, t, h[t], G.shape[0])
+                s = y[i] * w
+                add_row(X, i, s, G[r])
+                g[r] += s
+                totals[0] += margin * w - s * h[t]
+                totals[1] += w if (h[t] >= 0.0) != (y[i] > 0) else 0.0
+                totals[2] += w
+
+
+@compiled
+def _list_open_rows(keys, first, n, threshold, listed):
+    """List the rows from first on whose key does not exceed the threshold, less first.
+
+    Most groups of 32 have none: a few vector comparisons pass over them.
+    """
+    count = 0
+    whole = n // 32 * 32
+    for group in range(0, whole, 32):
+        n_open = 0
+        for t in range(32):
+            n_open += 1 if keys[first + group + t] <= threshold else 0
+        if n_open > 0:
+            for t in range(group, group + 32):
+                listed[count] = t
+                count += 1 if keys[first + t] <= threshold else 0
+    for t in range(whole, n):
+        listed[count] = t
+        count += 1 if keys[first + t] <= threshold else 0
+    return count
+
+
+@compiled
+def _score_listed(X, listed, start, stop, first, panel, bias, S, h):
+    """Scores and minima of the rows ``first + listed[start:stop]``."""
+    whole = start + (stop - start) // 8 * 8
+    for t in range(start, whole, 8):
+        eight = (first + listed[t], first + listed[t + 1], first + listed[t + 2],
+                 first + listed[t + 3], first + listed[t + 4], first + listed[t + 5],
+                 first + listed[t + 6], first + listed[t + 7])  # fmt: skip
+        score_rows(X, eight, panel, bias, S, h, t - start)
+    z = stop - 1
+    for t in range(whole, stop, 4):
+        four = (first + listed[t], first + listed[min(t + 1, z)],
+                first + listed[min(t + 2, z)], first + listed[min(t + 3, z)])  # fmt: skip
+        score_rows(X, four, panel, bias, S, h, t - start)
+
+
+@compiled
+def frozen_block(X, y, weight, panel, bias, margin, assigned, G, g):
+    """Gradient over a block of rows with the sets S_k held fixed."""
+    S, h = np.empty((4, bias.shape[0])), np.empty(4)
+    n = assigned.shape[0]
+    for i in range(0, n, 4):
+        for t in range(score_four(X, i, n, panel, bias, S, h)):
+            r = assigned[i + t]
+            w = weight[i + t] if weight.shape[0] > 0 else 1.0
+            if y[i + t] * S[t, r] <= margin:
+                add_row(X, i + t, y[i + t] * w, G[r])
+                g[r] += y[i + t] * w
+
+
+@compiled
+def gradient_norms(G, g, bias_unit):
+    """Sum over k of |[G_k, bias_unit * g_k]|: what the paper compares with gamma."""
+    total = 0.0
+    for k in range(G.shape[0]):
+        square = (bias_unit * g[k]) ** 2
+        for j in range(G.shape[1]):
+            square += G[k, j] * G[k, j]
+        total += np.sqrt(square)
+    return total
+
+
+@compiled
+def descend(panel, bias, G, g, step, bias_step):
+    """Hyperplanes moved along their gradients: a new panel and bias."""
+    new_panel = panel.copy()
+    new_bias = bias.copy()
+    for k in range(G.shape[0]):
+        w = plane(new_panel, k)
+        for j in range(G.shape[1]):
+            w[j] += step * G[k, j]
+        new_bias[k] += bias_step * g[k]
+    return new_panel, new_bias
+
+
+def score_ahead(X, rows, panel, bias, S, h):
+    """Score the next eight rows, given by their numbers, or the first two of them."""
+    score_rows(X, (rows[0], rows[1]), panel, bias, S, h, 0)
+    return 2
+
+
+@overload(score_ahead, inline="always")
+def _score_ahead(X, rows, panel, bias, S, h):
+    def dense(X, rows, panel, bias, S, h):
+        score_rows(X, rows, panel, bias, S, h, 0)
+        return 8
+
+    # Sparse rows go two by two anyway, so there is nothing to gain by more.
+    return score_ahead if isinstance(X, types.BaseTuple) else dense
+
+
+@compiled
+def online_pass(X, y, weight, order, panel, bias, K, step, bias_step, margin, U, u, seen):
+    """One pass of Algorithm 2 over the rows in this order; panel and bias move in place.
+
+    Some rows are scored ahead (dense: eight; sparse: two), and taken up to the first that
+    counts (``y h <= margin``), whose update makes the later scores stale. With a
+    non-empty ``U`` the sums behind averaged weights are kept:
+    ``average = W - U / rows seen``. Returns the mistakes (rows on the wrong side when met)
+    and the updates.
+    """
+    n = y.shape[0]
+    S = np.empty((8, bias.shape[0]))
+    h = np.empty(8)
+    shuffled = order.shape[0] > 0
+    mistakes = 0
+    updates = 0
+    t = 0
+    z = n - 1
+    while t < n:
+        eight = (t, min(t + 1, z), min(t + 2, z), min(t + 3, z),
+                 min(t + 4, z), min(t + 5, z), min(t + 6, z), min(t + 7, z))  # fmt: skip
+        if shuffled:
+            a, b, c, d, e, f, g, o = eight
+            eight = (order[a], order[b], order[c], order[d],
+                     order[e], order[f], order[g], order[o])  # fmt: skip
+        n_ahead = min(score_ahead(X, eight, panel, bias, S, h), n - t)
+        q = 0
+        while q < n_ahead and y[order[t + q] if shuffled else t + q] * h[q] > margin:
+            q += 1
+        t += q
+        if q < n_ahead:
+            i = order[t] if shuffled else t
+            s = y[i] * weight[i] if weight.shape[0] > 0 else 1.0 * y[i]
+            r = first_equal(S, q, h[q], K)
+            add_row(X, i, step * s, plane(panel, r))
+            bias[r] += bias_step * s
+            if U.shape[0] > 0:
+                add_row(X, i, step * s * (seen + t), U[r])
+                u[r] += bias_step * s * (seen + t)
+            mistakes += 1 if (h[q] >= 0.0) != (y[i] > 0) else 0
+            updates += 1
+            t += 1
+    return mistakes, updates
+
+
+@compiled
+def shuffle(order, seed):
+    """Fill order with the permutation that belongs to this seed.
+
+    Fisher-Yates with splitmix64 (Steele, Lea & Flood 2014): the same everywhere,
+    and a few microseconds for a thousand rows.
+    """
+    n = order.shape[0]
+    state = np.uint64(seed)
+    for i in range(n):
+        order[i] = i
+    for i in range(n - 1, 0, -1):
+        state += np.uint64(0x9E3779B97F4A7C15)
+        z = state
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        z = z ^ (z >> np.uint64(31))
+        # The high 32 bits scaled to 0..i: the bias is below i / 2**32.
+        j = np.int64(((z >> np.uint64(32)) * np.uint64(i + 1)) >> np.uint64(32))
+        order[i], order[j] = order[j], order[i]

@@ -1,0 +1,210 @@
+"""The layout of hyperplanes, the primitives that read rows, and the scores themselves.
+
+**One arithmetic.** Scores come from :func:`score_rows` in every kernel, so
+training, pruned training, online passes and prediction agree to the last bit.
+A score is ``b_k`` plus the products in column order, each step one fused
+multiply-add, so dense and CSR rows agree as well. Each primitive has a plain Python
+body beside the compiled one; that is what runs under ``NUMBA_DISABLE_JIT=1``.
+
+**Layout.** Hyperplanes travel as *panels*: ``panel[p, j, l]`` is coefficient
+``j`` of hyperplane ``4 p + l`` (see :func:`to_panels`). Lanes past the last
+hyperplane have zero weights and the largest bias, so they never are the minimum.
+A single hyperplane is the two-dimensional ``panel[0, j]``: the number of
+dimensions tells the compiler how wide its vectors are.
+"""
+
+import numpy as np
+from numba import types
+from numba.extending import overload, register_jitable
+
+from polyceptron.kernels.jit import compiled
+from polyceptron.kernels.vector import LANES, dense_tile, sparse_tile
+from polyceptron.utils.types import Floats
+
+
+def to_panels(W: Floats, b: Floats) -> tuple[Floats, Floats]:
+    """Arrange (K, d) hyperplanes and their biases as panels of four; a copy."""
+    K, d = W.shape
+    if K == 1:
+        return np.array(W, order="C"), np.array(b)
+    n_panels = -(-K // LANES)
+    padded = np.zeros((n_panels * LANES, d))
+    padded[:K] = W
+    bias = np.full(n_panels * LANES, np.finfo(np.float64).max)
+    bias[:K] = b
+    panel = padded.reshape(n_panels, LANES, d).transpose(0, 2, 1)
+    return np.ascontiguousarray(panel), bias
+
+
+def from_panels(panel: Floats, bias: Floats, K: int) -> tuple[Floats, Floats]:
+    """Undo :func:`to_panels`; a copy."""
+    if K == 1:
+        return panel.copy(), bias.copy()
+    W = panel.transpose(0, 2, 1).reshape(-1, panel.shape[1])[:K]
+    return np.array(W, order="C"), bias[:K].copy()
+
+
+def plane(panel, k):
+    """Weights of hyperplane k: a view."""
+    return panel[k] if panel.ndim == 2 else panel[k // LANES, :, k % LANES]
+
+
+@overload(plane, inline="always")
+def _plane(panel, k):
+    if panel.ndim == 2:
+        return lambda panel, k: panel[k]
+    return lambda panel, k: panel[k // LANES, :, k % LANES]
+
+
+def score_rows(X, rows, panel, bias, S, h, at):
+    """Scores of these rows into ``S[at:]`` and the least of each row into ``h[at:]``."""
+    for t, i in enumerate(rows):
+        for k in range(bias.shape[0]):
+            w = plane(panel, k)
+            if isinstance(X, tuple):
+                data, indices, indptr = X
+                part = slice(indptr[i], indptr[i + 1])
+                S[at + t, k] = bias[k] + np.dot(data[part].astype(np.float64), w[indices[part]])
+            else:
+                S[at + t, k] = bias[k] + np.dot(X[i].astype(np.float64), w)
+        h[at + t] = S[at + t].min()
+
+
+@overload(score_rows, inline="always")
+def _score_rows(X, rows, panel, bias, S, h, at):
+    n_rows = rows.count
+
+    def dense(X, rows, panel, bias, S, h, at):
+        for t in range(n_rows):
+            h[at + t] = np.inf
+        for p in range(panel.shape[0]):
+            dense_tile(X, rows, panel, p, bias, S, h, at)
+
+    def sparse(X, rows, panel, bias, S, h, at):
+        data, indices, indptr = X
+        for t in range(n_rows):
+            h[at + t] = np.inf
+        for t in range(0, n_rows, 2):  # two at a time: more streams read slower
+            a, b = rows[t], rows[t + 1]
+            starts = np.int64(indptr[a]), np.int64(indptr[b])
+            stops = np.int64(indptr[a + 1]), np.int64(indptr[b + 1])
+            for p in range(panel.shape[0]):
+                sparse_tile(data, indices, starts, stops, panel, p, bias, S, h, at + t)
+
+    return sparse if isinstance(X, types.BaseTuple) else dense
+
+
+@register_jitable(inline="always")
+def score_four(X, i, n, panel, bias, S, h):
+    """Score the next four rows, or those that n leaves, into S and h; how many they are."""
+    z = n - 1
+    score_rows(X, (i, min(i + 1, z), min(i + 2, z), min(i + 3, z)), panel, bias, S, h, 0)
+    return min(4, n - i)
+
+
+def add_row(X, i, factor, out):
+    """out += factor * x_i."""
+    if isinstance(X, tuple):
+        data, indices, indptr = X
+        for j in range(indptr[i], indptr[i + 1]):
+            out[indices[j]] += factor * data[j]
+    else:
+        out += factor * X[i]
+
+
+@overload(add_row, inline="always")
+def _add_row(X, i, factor, out):
+    def dense(X, i, factor, out):
+        for j in range(X.shape[1]):
+            out[j] += factor * X[i, j]
+
+    def sparse(X, i, factor, out):
+        data, indices, indptr = X
+        for j in range(indptr[i], indptr[i + 1]):
+            out[np.uint64(indices[j])] += factor * data[j]
+
+    return sparse if isinstance(X, types.BaseTuple) else dense
+
+
+def row_values(X, i):
+    """What is stored of row i: a view."""
+    return X[0][X[2][i] : X[2][i + 1]] if isinstance(X, tuple) else X[i]
+
+
+@overload(row_values, inline="always")
+def _row_values(X, i):
+    if isinstance(X, types.BaseTuple):
+        return lambda X, i: X[0][X[2][i] : X[2][i + 1]]
+    return lambda X, i: X[i]
+
+
+@compiled
+def first_equal(S, t, least, K):
+    """Least k with S[t, k] == least: ties go to the first hyperplane."""
+    k = 0
+    while k < K - 1 and S[t, k] != least:
+        k += 1
+    return k
+
+
+@compiled
+def decide(X, panel, bias, h):
+    """h[i] = min_k score of row i. True if no score overflowed on the way."""
+    n = h.shape[0]
+    whole, z = n // 8 * 8, n - 1
+    S, least = np.zeros((8, bias.shape[0])), np.empty(8)
+    probe = 0.0  # an infinity or NaN turns it into NaN
+    for i in range(0, whole, 8):
+        eight = (i, i + 1, i + 2, i + 3, i + 4, i + 5, i + 6, i + 7)
+        score_rows(X, eight, panel, bias, S, least, 0)
+        for t in range(8):
+            h[i + t] = least[t]
+        probe += _probe(S)
+    for i in range(whole, n, 4):  # written out: as score_four it took half as long again to compile
+        score_rows(X, (i, min(i + 1, z), min(i + 2, z), min(i + 3, z)), panel, bias, S, least, 0)
+        for t in range(min(4, n - i)):
+            h[i + t] = least[t]
+        probe += _probe(S)
+    return probe == 0.0
+
+
+@compiled
+def _probe(S):
+    """0 if every score is finite, else NaN."""
+    total = 0.0
+    for t in range(S.shape[0]):
+        for k in range(S.shape[1]):
+            total += S[t, k] - S[t, k]
+    return total
+
+
+@compiled
+def margins(X, panel, bias, scores):
+    """scores[i, k] of every row; as many columns as the panels have lanes."""
+    S, h = np.empty((4, bias.shape[0])), np.empty(4)
+    n = scores.shape[0]
+    for i in range(0, n, 4):
+        for t in range(score_four(X, i, n, panel, bias, S, h)):
+            for k in range(S.shape[1]):
+                scores[i + t, k] = S[t, k]
+
+
+@compiled
+def inverse_norms(X, out):
+    """out[i] <= 1 / |[x_i, 1]| in float32, rounded towards zero."""
+    for i in range(out.shape[0]):
+        square = 1.0
+        for x in row_values(X, i):
+            square += np.float64(x) * x
+        inverse = (1.0 - 2e-7) / np.sqrt(square)
+        out[i] = np.float32(inverse) if inverse > 2e-38 else np.float32(0.0)
+
+
+@compiled
+def assign_block(X, panel, bias, K, assigned):
+    """assigned[i] = argmin_k of row i: the sets S_k."""
+    S, h = np.empty((4, bias.shape[0])), np.empty(4)
+    n = assigned.shape[0]
+    for i in range(0, n, 4):
+        for t in range(score_four(X, i, n, panel, bias, S, h)):
+            assigned[i + t] = first_equal(S, t, h[t], K)

@@ -1,0 +1,181 @@
+"""The two inner loops, written as LLVM vector code.
+
+Numba does not vectorise straight-line code, so the scores of a few rows against one panel of
+hyperplanes are emitted here: a lane for each hyperplane, the rows side by side, nothing transposed.
+"""
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+LANES = 4
+"""Hyperplanes in one vector."""
+
+_F64 = ir.DoubleType()
+_I32 = ir.IntType(32)
+_I64 = ir.IntType(64)
+
+
+class _Emit:
+    """Writes vector code: ``lanes`` float64 to a vector, a plain float64 for one lane."""
+
+    def __init__(self, context: Any, builder: Any, signature: Any, args: Any, panel: Any) -> None:
+        self.context, self.builder = context, builder
+        self.lanes = lanes = 1 if panel.ndim == 2 else LANES
+        self._types, self._args = signature.args, args
+        self.vector = _F64 if lanes == 1 else ir.VectorType(_F64, lanes)
+        name = "llvm.fma.f64" if lanes == 1 else f"llvm.fma.v{lanes}f64"
+        self._fma = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(self.vector, [self.vector] * 3), name
+        )
+
+    def array(self, index: int) -> Any:
+        return self.context.make_array(self._types[index])(
+            self.context, self.builder, self._args[index]
+        )
+
+    def shape(self, index: int) -> Any:
+        return cgutils.unpack_tuple(self.builder, self.array(index).shape)
+
+    def load(self, pointer: Any, kind: Any = None) -> Any:
+        kind = kind or self.vector
+        value = self.builder.load(self.builder.bitcast(pointer, kind.as_pointer()))
+        value.align = 8
+        return value
+
+    def store(self, value: Any, pointer: Any) -> None:
+        pointer = self.builder.bitcast(pointer, value.type.as_pointer())
+        self.builder.store(value, pointer).align = 8
+
+    def splat(self, value: Any) -> Any:
+        """Broadcast a float32 or float64 scalar."""
+        if value.type != _F64:
+            value = self.builder.fpext(value, _F64)
+        if self.lanes == 1:
+            return value
+        undefined = ir.Constant(self.vector, ir.Undefined)
+        first = self.builder.insert_element(undefined, value, _I32(0))
+        return self.shuffle(first, undefined, [0] * self.lanes)
+
+    def shuffle(self, a: Any, b: Any, lanes: list[int]) -> Any:
+        mask = ir.Constant(ir.VectorType(_I32, len(lanes)), lanes)
+        return self.builder.shuffle_vector(a, b, mask)
+
+    def fma(self, a: Any, b: Any, c: Any) -> Any:
+        return self.builder.call(self._fma, [a, b, c])
+
+    def minimum(self, a: Any, b: Any) -> Any:
+        return self.builder.select(self.builder.fcmp_ordered("<", a, b), a, b)
+
+    def minimum_of_four(self, a: Any, b: Any, c: Any, d: Any) -> Any:
+        """Four vectors of four lanes -> the vector of their four minima."""
+        ab = self.minimum(self.shuffle(a, b, [0, 4, 2, 6]), self.shuffle(a, b, [1, 5, 3, 7]))
+        cd = self.minimum(self.shuffle(c, d, [0, 4, 2, 6]), self.shuffle(c, d, [1, 5, 3, 7]))
+        return self.minimum(self.shuffle(ab, cd, [0, 1, 4, 5]), self.shuffle(ab, cd, [2, 3, 6, 7]))
+
+    def loop(self, start: Any, stop: Any, carried: list[Any], body: Any) -> list[Any]:
+        """``for j in range(start, stop)``, with vectors that ``body(j, vectors)`` renews."""
+        builder = self.builder
+        cells = [cgutils.alloca_once_value(builder, value) for value in carried]
+        with cgutils.for_range(builder, stop, start=start) as loop:
+            renewed = body(loop.index, [builder.load(cell) for cell in cells])
+            for cell, value in zip(cells, renewed, strict=True):
+                builder.store(value, cell)
+        return [builder.load(cell) for cell in cells]
+
+    def store_scores(self, sums: list[Any], S: int, h: int, at: Any, lane: Any) -> None:
+        """Scores into S[at:, lane:]; the least of each row and what h[at:] had into h[at:]."""
+        builder = self.builder
+        width = self.shape(S)[1]
+        out = builder.gep(self.array(S).data, [builder.add(builder.mul(at, width), lane)])
+        for t, s in enumerate(sums):
+            self.store(s, builder.gep(out, [builder.mul(width, _I64(t))]))
+        minima = builder.gep(self.array(h).data, [at])
+        if self.lanes > 1 and len(sums) % self.lanes == 0:
+            for t in range(0, len(sums), self.lanes):
+                self._lower(self.minimum_of_four(*sums[t : t + self.lanes]), minima, t)
+        else:
+            for t, s in enumerate(sums):
+                self._lower(self._least_lane(s), minima, t)
+
+    def _lower(self, value: Any, minima: Any, t: int) -> None:
+        """minima[t:] = min(value, minima[t:])."""
+        pointer = self.builder.gep(minima, [_I64(t)])
+        self.store(self.minimum(value, self.load(pointer, value.type)), pointer)
+
+    def _least_lane(self, vector: Any) -> Any:
+        if self.lanes == 1:
+            return vector
+        values = [self.builder.extract_element(vector, _I32(t)) for t in range(4)]
+        return self.minimum(self.minimum(*values[:2]), self.minimum(*values[2:]))
+
+
+@intrinsic
+def dense_tile(typingctx, X, rows, panel, p, bias, S, h, at):
+    """Scores of ``len(rows)`` rows against panel p: into S, and their running minimum into h."""
+    signature = types.void(X, rows, panel, types.intp, bias, S, h, types.intp)
+
+    def codegen(context, builder, signature, args):
+        emit = _Emit(context, builder, signature, args, panel)
+        d = emit.shape(0)[1]
+        pointers = [
+            builder.gep(emit.array(0).data, [builder.mul(i, d)])
+            for i in cgutils.unpack_tuple(builder, args[1])
+        ]
+        lane = builder.mul(args[3], _I64(emit.lanes))
+        weights = builder.gep(emit.array(2).data, [builder.mul(lane, d)])
+
+        def body(j, sums):
+            w = emit.load(builder.gep(weights, [builder.mul(j, _I64(emit.lanes))]))
+            splats = [emit.splat(builder.load(builder.gep(x, [j]))) for x in pointers]
+            return [emit.fma(x, w, s) for x, s in zip(splats, sums, strict=True)]
+
+        first = emit.load(builder.gep(emit.array(4).data, [lane]))
+        sums = emit.loop(_I64(0), d, [first] * len(pointers), body)
+        emit.store_scores(sums, 5, 6, args[7], lane)
+        return context.get_dummy_value()
+
+    return signature, codegen
+
+
+@intrinsic
+def sparse_tile(typingctx, data, indices, starts, stops, panel, p, bias, S, h, at):
+    """As :func:`dense_tile`, for the two rows ``data[starts[t]:stops[t]]``."""
+    signature = types.void(data, indices, starts, stops, panel, types.intp, bias, S, h, types.intp)
+
+    def codegen(context, builder, signature, args):
+        emit = _Emit(context, builder, signature, args, panel)
+        starts = cgutils.unpack_tuple(builder, args[2])
+        stops = cgutils.unpack_tuple(builder, args[3])
+        lane = builder.mul(args[5], _I64(emit.lanes))
+        weights = builder.gep(emit.array(4).data, [builder.mul(lane, emit.shape(4)[1])])
+        values, columns = emit.array(0).data, emit.array(1).data
+
+        def term(j, s):
+            column = builder.load(builder.gep(columns, [j]))
+            if column.type != _I64:
+                column = builder.zext(column, _I64)
+            w = emit.load(builder.gep(weights, [builder.mul(column, _I64(emit.lanes))]))
+            return emit.fma(emit.splat(builder.load(builder.gep(values, [j]))), w, s)
+
+        # The two rows go side by side as far as the shorter, then each to its own end.
+        one, other = (builder.sub(b, a) for a, b in zip(starts, stops, strict=True))
+        shorter = builder.select(builder.icmp_signed("<", one, other), one, other)
+
+        def together(j, sums):
+            return [term(builder.add(a, j), s) for a, s in zip(starts, sums, strict=True)]
+
+        def alone(j, sums):
+            return [term(j, sums[0])]
+
+        first = emit.load(builder.gep(emit.array(6).data, [lane]))
+        sums = emit.loop(_I64(0), shorter, [first] * len(starts), together)
+        for t, (a, b) in enumerate(zip(starts, stops, strict=True)):
+            (sums[t],) = emit.loop(builder.add(a, shorter), b, [sums[t]], alone)
+        emit.store_scores(sums, 7, 8, args[9], lane)
+        return context.get_dummy_value()
+
+    return signature, codegen

@@ -1,0 +1,176 @@
+"""Results on disk, line by line: what was measured stays when the run is killed."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import platform
+from collections.abc import Iterable, Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, Generic, Self, TypeVar
+
+import msgspec
+
+Result = TypeVar("Result")
+
+
+class ResultsLogError(Exception):
+    """Results that cannot be gone on with; the message says why and what to do."""
+
+
+class ResultsLog(Generic[Result]):
+    """An append-only file of JSON lines: a header, then one result a line.
+
+    The header says what the results depend on. A result is on disk when `append` returns; a
+    line that a kill tore is cut off when the log is opened again. Only one process at a time has
+    it open.
+
+    Parameters
+    ----------
+    path : path-like
+    header : mapping
+        What the results depend on: protocol, seed, versions. A log that is resumed must have
+        the same.
+    kind : type
+        What a result is: a `msgspec.Struct`, or ``dict``.
+    resume : bool, default=False
+        Go on with a log that is there; without one, start it.
+    overwrite : bool, default=False
+        Start anew where a log is there.
+
+    Attributes
+    ----------
+    header : dict
+    results : list
+        Those found, and those appended since.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        header: Mapping[str, Any],
+        kind: type[Result],
+        *,
+        resume: bool = False,
+        overwrite: bool = False,
+    ) -> None:
+        self.path = Path(path)
+        self.header: dict[str, Any] = json.loads(_line(header))
+        self.results: list[Result] = []
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = self.path.open("a+b")
+        try:
+            self._lock()
+            self._begin(kind, resume=resume, overwrite=overwrite)
+        except BaseException:
+            self._file.close()
+            raise
+
+    def _lock(self) -> None:
+        try:
+            import fcntl
+        except ImportError:  # pragma: no cover - Windows has no such lock
+            return
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise ResultsLogError(f"{self.path}: another run is writing to it") from None
+
+    def _begin(self, kind: type[Result], *, resume: bool, overwrite: bool) -> None:
+        self._file.seek(0)
+        lines = [] if overwrite else _whole_lines(self._file.read())
+        self._file.truncate(sum(map(len, lines)))
+        if not lines:
+            self._write(self.header)
+            return
+        if not resume:
+            raise ResultsLogError(
+                f"{self.path}: {len(lines) - 1} results are there already; --resume goes on with "
+                "them, --overwrite starts anew, --out names another folder"
+            )
+        found, self.results = _parsed(self.path, lines, kind)
+        _check_same(self.path, found, self.header)
+
+    def append(self, result: Result) -> None:
+        """Write one result; it is on disk when this returns."""
+        self._write(result)
+        self.results.append(result)
+
+    def _write(self, value: Any) -> None:
+        self._file.write(_line(value))
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        """Let others write."""
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def read_results(
+    path: str | os.PathLike[str], kind: type[Result]
+) -> tuple[dict[str, Any], list[Result]]:
+    """Return header and results of a log, without its torn end if it has one; .gz is unpacked."""
+    content = Path(path).read_bytes()
+    if Path(path).suffix == ".gz":
+        content = gzip.decompress(content)
+    lines = _whole_lines(content)
+    if not lines:
+        raise ResultsLogError(f"{path}: no header")
+    return _parsed(Path(path), lines, kind)
+
+
+def package_versions(packages: Iterable[str]) -> dict[str, str]:
+    """The versions that results depend on, for a header."""
+    found = {"python": platform.python_version()}
+    for package in packages:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "not installed"
+    return found
+
+
+def _line(value: Any) -> bytes:
+    plain = msgspec.to_builtins(value)  # msgspec itself would write a NaN as null
+    return (json.dumps(plain, allow_nan=False, ensure_ascii=False) + "\n").encode()
+
+
+def _whole_lines(content: bytes) -> list[bytes]:
+    """The lines that have an end; a kill may have torn the last."""
+    return content[: content.rfind(b"\n") + 1].splitlines(keepends=True)
+
+
+def _parsed(
+    path: Path, lines: list[bytes], kind: type[Result]
+) -> tuple[dict[str, Any], list[Result]]:
+    def decoded(number: int, line: bytes, what: Any) -> Any:
+        try:
+            return msgspec.json.decode(line, type=what)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise ResultsLogError(f"{path}, line {number}: {error}") from None
+
+    header = decoded(1, lines[0], dict[str, Any])
+    return header, [decoded(number, line, kind) for number, line in enumerate(lines[1:], 2)]
+
+
+def _check_same(path: Path, found: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+    for name, value in wanted.items():  # the first in the header says most
+        if found.get(name) != value:
+            before, now = _brief(found.get(name)), _brief(value)
+            raise ResultsLogError(
+                f"{path}: it was made with another {name} ({before}, now {now}); "
+                "--overwrite starts anew, --out names another folder"
+            )
+
+
+def _brief(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

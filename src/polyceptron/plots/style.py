@@ -1,0 +1,173 @@
+"""What the pictures share: colours, fonts, the user's words as labels, how matplotlib is loaded."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from typing import Any, NamedTuple
+
+# Okabe & Ito (2008): eight colours that people of every colour vision tell apart.
+BLUE, VERMILLION, GREEN = "#0072B2", "#D55E00", "#009E73"
+ORANGE, PURPLE, SKY, YELLOW = "#E69F00", "#CC79A7", "#56B4E9", "#F0E442"
+INK, GREY, FAINT, RULE, PAPER = "#222222", "#555555", "#999999", "#E6E6E6", "#FFFFFF"
+MINUS = "\N{MINUS SIGN}"
+
+# The user's words are never read as a formula, neither matplotlib's nor TeX's.
+PLAIN: dict[str, Any] = {"parse_math": False, "usetex": False}
+
+_COLOURS = (ORANGE, SKY, GREEN, PURPLE, BLUE, VERMILLION, YELLOW)
+_HATCHES = ("", "//", "..", "\\\\", "x", "o", "-")
+_DARK = (GREEN, BLUE, VERMILLION)
+_DASHES: tuple[Any, ...] = ("solid", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)))
+_OTHER_FONTS = (
+    "Noto Sans CJK SC", "Noto Sans CJK JP", "Noto Sans Arabic", "Noto Sans Hebrew",
+    "Noto Sans Devanagari", "Noto Emoji", "PingFang SC", "Microsoft YaHei", "Arial Unicode MS",
+)  # fmt: skip
+"""For characters that matplotlib's own font lacks, as far as they are installed."""
+
+
+class Look(NamedTuple):
+    """How one of many alike things is told from the others, in colour and without it."""
+
+    colour: str
+    hatch: str
+    dashes: Any
+    ink: str
+    """Of text on this colour."""
+
+
+def look(k: int) -> Look:
+    """Return the look of thing `k`: seven colours, and then other hatches."""
+    colour = _COLOURS[k % len(_COLOURS)]
+    hatch = _HATCHES[k // len(_COLOURS) % len(_HATCHES)]
+    ink = PAPER if colour in _DARK else INK
+    return Look(colour, hatch, _DASHES[k % len(_DASHES)], ink)
+
+
+# --- figures and axes -------------------------------------------------------------------
+
+
+def pyplot() -> Any:
+    """Return matplotlib.pyplot, or say how to get it."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise ImportError("plots need matplotlib: pip install polyceptron[plot]") from None
+    return plt
+
+
+def new_axes(n: int = 1, figsize: tuple[float, float] = (6.4, 4.8)) -> list[Any]:
+    """Return `n` axes above each other, with one x-axis, in a new figure."""
+    figure, axes = pyplot().subplots(
+        n, figsize=figsize, sharex=True, squeeze=False, layout="constrained"
+    )
+    figure.get_layout_engine().set(w_pad=0.08, h_pad=0.08)
+    return list(axes[:, 0])
+
+
+def new_figure(figsize: tuple[float, float]) -> Any:
+    """Return a figure of its own: no window, and nothing of it is left in pyplot."""
+    pyplot()  # says what to install
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=figsize, layout="constrained")
+    FigureCanvasAgg(figure)
+    figure.get_layout_engine().set(w_pad=0.08, h_pad=0.08)
+    return figure
+
+
+def whole_figure(ax: Any) -> Any:
+    """Return the figure of these axes, also where they are in a part of it."""
+    return ax.figure.figure
+
+
+def quiet_frame(ax: Any) -> None:
+    """Leave only the two sides of the frame that carry numbers."""
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.spines[["left", "bottom"]].set_color(FAINT)
+    ax.tick_params(colors=INK, color=FAINT)
+
+
+def describe(ax: Any, *, x: str = "", y: str = "", title: str = "") -> None:
+    """Write the labels of axes and their title, taken as they are."""
+    ax.set_xlabel(x, **PLAIN)
+    ax.set_ylabel(y, **PLAIN)
+    ax.set_title(title, fontsize=9, color=INK, loc="left", **PLAIN)
+
+
+def add_legend(ax: Any, entries: list[tuple[Any, str]]) -> Any:
+    """Add a legend to the right, its labels taken as they are, dollar signs and all."""
+    handles = [handle for handle, _ in entries]
+    # Matplotlib leaves out labels that begin with an underscore.
+    labels = [" " + label if label.startswith("_") else label for _, label in entries]
+    legend = ax.legend(
+        handles, labels, frameon=False, borderaxespad=0.0, fontsize=9, loc="upper left",
+        bbox_to_anchor=(1.02, 1.0),
+    )  # fmt: skip
+    for text in legend.get_texts():
+        text.set(**PLAIN)
+    return legend
+
+
+@contextmanager
+def drawing() -> Iterator[None]:
+    """Draw and lay out characters of any script: other fonts, and no warning where none has one."""
+    pyplot()
+    import matplotlib as mpl
+
+    families = [*mpl.rcParams["font.family"], *_installed()]
+    with mpl.rc_context({"font.family": families}), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", r"Glyph \d+", UserWarning)
+        warnings.filterwarnings("ignore", "Matplotlib currently does not support", UserWarning)
+        yield
+
+
+@cache
+def _installed() -> tuple[str, ...]:
+    from matplotlib.font_manager import fontManager
+
+    there = {font.name for font in fontManager.ttflist}
+    return tuple(name for name in _OTHER_FONTS if name in there)
+
+
+# --- the user's words -------------------------------------------------------------------
+
+
+def shorten(text: Any, width: int = 24) -> str:
+    r"""Return `text` on one line and at most `width` long, with its middle left out.
+
+    Examples
+    --------
+    >>> shorten("age"), shorten("concentration of chloride, mg per litre", 20), shorten("a\nb")
+    ('age', 'concentrat…per litre', 'a\\nb')
+    """
+    # Only so many characters can be seen; the rest of a very long name is not looked at.
+    whole = str(text) or '""'
+    ends = whole if len(whole) <= 2 * width else whole[:width] + whole[-width:]
+    line = "".join(
+        c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in ends
+    )
+    if len(line) > width or len(ends) < len(whole):
+        front = width // 2
+        line = f"{line[:front]}…{line[-(width - 1 - front) :]}"
+    return line
+
+
+def short_names(names: Sequence[Any], width: int = 24) -> list[str]:
+    """Return all names shortened; those that are alike then get the number of their column.
+
+    Examples
+    --------
+    >>> short_names(["mean of the radius", "mean of some radius", "age"], 11)
+    ['mean… #0', 'mean… #1', 'age']
+    """
+    short = [shorten(name, width) for name in names]
+    alike = Counter(short)
+    return [
+        text if alike[text] == 1 else f"{shorten(name, 2 * width)[: width - 6].rstrip('… ')}… #{j}"
+        for j, (text, name) in enumerate(zip(short, names, strict=True))
+    ]

@@ -1,0 +1,62 @@
+"""scikit-learn's checks of every learner; expected failures are listed one by one with a reason."""
+
+import pytest
+from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
+
+from polyceptron import OC1, PCSLP, SPLA1, SPLA2, BatchPolyceptron, OnlinePolyceptron, Polyceptron
+
+ONLINE = (
+    "an online update is step_size * weight * x: a row of weight 2 moves a hyperplane once by "
+    "two steps, two equal rows move it twice, the second time only if it still counts"
+)
+FOLDS = f"{ONLINE}; and they fall into different folds"
+LEAVES = (
+    "it wants a class of hardly any weight given up, but leaves that are pure cost nothing, so "
+    "the tree is right about its rows too; scikit-learn's own trees meet it only by "
+    "min_weight_fraction_leaf, which the check sets for them"
+)
+WEIGHTS = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
+EXPECTED_FAILURES = {
+    OnlinePolyceptron: dict.fromkeys(WEIGHTS, ONLINE),
+    Polyceptron: dict.fromkeys(WEIGHTS, FOLDS),
+    OC1: {"check_class_weight_classifiers": LEAVES},
+}
+LEARNERS = [
+    BatchPolyceptron(),
+    OnlinePolyceptron(),
+    SPLA1(n_init=2),
+    SPLA2(n_init=1),
+    PCSLP(n_init=2),
+    OC1(n_restarts=5),
+    Polyceptron(2, margin=20, penalty=None, n_init=2, max_iter=20),
+]
+pytestmark = [
+    pytest.mark.usefixtures("_array_api"),
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+]
+
+
+@pytest.fixture
+def _array_api(monkeypatch):
+    """Without this, scikit-learn skips its check of arrays of other namespaces."""
+    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
+
+
+@parametrize_with_checks(
+    LEARNERS, expected_failed_checks=lambda model: EXPECTED_FAILURES.get(type(model), {})
+)
+def test_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "check"),
+    [
+        pytest.param(estimator, check, id=getattr(check, "func", check).__name__)
+        for estimator, check in estimator_checks_generator(BatchPolyceptron())
+    ],
+)
+def test_checks_with_the_lesser_label_inside(estimator, check, monkeypatch):
+    """The checks have labels of many kinds, so no single value of `inside` names the lesser."""
+    monkeypatch.setattr("polyceptron.learners._base.check_inside", lambda *_: 0)
+    check(estimator)

@@ -1,0 +1,86 @@
+"""The shipped cycles: separable rows on which the learner itself never converges."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from polyceptron import OnlinePolyceptron
+from polyceptron.datasets import load_cycle
+from polyceptron.paper.convergence import exact
+from polyceptron.paper.convergence.searches import shipped_cycle
+
+VARIANTS = {"smallest": {}, "no ties": {"ties": False}, "trap": {"trap": True}}
+
+
+def learn(bunch, max_iter, **options):
+    model = OnlinePolyceptron(
+        2, init=bunch.start, n_init=1, standardize=False, pocket=False, max_iter=max_iter, **options
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return model.fit(bunch.data, bunch.target)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+class TestCycle:
+    def test_is_separable(self, variant):
+        bunch = load_cycle(**VARIANTS[variant])
+        inside = bunch.polyhedron.contains(bunch.data)
+        np.testing.assert_array_equal(inside, bunch.target == 1)
+        assert bunch.polyhedron.n_faces == bunch.n_hyperplanes == len(bunch.start)
+
+    def test_whole_numbers_come_back(self, variant):
+        """Everything doubled is whole, so that Python's own integers do the replay."""
+        bunch = load_cycle(**VARIANTS[variant])
+        start = [[round(2 * value) for value in row] for row in bunch.start.tolist()]
+        W = [list(row) for row in start]
+        for _ in range(3):
+            for _ in range(bunch.cycle_length):
+                updates = 0
+                for x, y in zip(bunch.data.ravel().tolist(), bunch.target.tolist(), strict=True):
+                    scores = [w * int(x) + b for w, b in W]
+                    r = scores.index(min(scores))
+                    if y * scores[r] <= 0:
+                        W[r] = [W[r][0] + 2 * y * int(x), W[r][1] + 2 * y]
+                        updates += 1
+                assert updates > 0
+            assert start == W
+
+    @pytest.mark.parametrize("rounds", [1, 200])
+    def test_learner_comes_back(self, variant, rounds):
+        bunch = load_cycle(**VARIANTS[variant])
+        model = learn(bunch, rounds * bunch.cycle_length, shuffle=False)
+        first = learn(bunch, bunch.cycle_length, shuffle=False).history_["updates"]
+        np.testing.assert_array_equal(model.history_["updates"], np.tile(first, rounds))
+        assert not model.converged_
+        assert (model.history_["updates"] > 0).all()
+        # Never all rows right: at no end of a pass, in the paper's own stopping rule.
+        assert (learn(bunch, 1, shuffle=False).predict(bunch.data) != bunch.target).any()
+
+    def test_as_the_search_says(self, variant):
+        bunch = load_cycle(**VARIANTS[variant])
+        fate = exact.follow(*shipped_cycle(variant)[:2])
+        assert (fate.reached, fate.length, fate.moving) == (0, bunch.cycle_length, 1)
+        assert fate.ties == (variant == "smallest")
+        assert "3 points" in bunch.DESCR
+
+    def test_shuffled(self, variant):
+        bunch = load_cycle(**VARIANTS[variant])
+        converged = [
+            learn(bunch, 300, shuffle=True, random_state=seed).converged_ for seed in range(20)
+        ]
+        chain = exact.reshuffled(*shipped_cycle(variant)[:2])
+        if variant == "smallest":
+            assert 0 < chain.p_never < 1
+            assert 0 < sum(converged) < 20
+        else:
+            assert chain.p_never == (variant == "trap")
+            assert set(converged) == {variant == "no ties"}
+
+    def test_forms(self, variant):
+        bunch = load_cycle(**VARIANTS[variant], as_frame=True)
+        X, y = load_cycle(**VARIANTS[variant], return_X_y=True)
+        np.testing.assert_array_equal(bunch.data.to_numpy(), X)
+        np.testing.assert_array_equal(bunch.target, y)

@@ -1,0 +1,162 @@
+"""Runs of the study are exact: the naive passes, and cycles and traps only where there are some."""
+
+import dataclasses
+import itertools
+
+import numpy as np
+import pytest
+
+import naive
+from polyceptron.datasets import load_cycle
+from polyceptron.optim.planes import Planes
+from polyceptron.paper.convergence import exact, runs
+from polyceptron.paper.convergence.runs import (
+    ORDERS,
+    Cell,
+    Instance,
+    OnlinePasses,
+    RunKey,
+    draw_instance,
+    find_trap,
+    go,
+)
+
+VARIANTS = {"smallest": {}, "no ties": {"ties": False}, "trap": {"trap": True}}
+LINE = (((-1.0,), -1), ((0.0,), 1), ((1.0,), -1))
+SMALL = Cell(d=2, K=3, margin=0.05, N=30, digits=6)
+FIXED, SHUFFLED = (RunKey(SMALL, 0, order) for order in ORDERS)
+
+
+def instance_of(X, y, start, digits=1):
+    X, start = np.array(X, dtype=float), np.array(start, dtype=float)
+    planes = Planes.of(start[:, :-1].copy(), start[:, -1].copy())
+    return Instance(X, np.array(y, np.int8), planes, None, 0, digits)
+
+
+class TestRuns:
+    @pytest.mark.parametrize("digits", [4, 16])
+    def test_sets_keep_their_promises(self, digits):
+        cell = Cell(d=3, K=4, margin=0.1, N=50, digits=digits)
+        instance = draw_instance(cell, run=1, seed=2)
+        assert instance.X.shape == (50, 3)
+        assert (instance.y * instance.truth.decision(instance.X) >= 0.1).all()
+        assert instance.truth.n_faces == 4
+        np.testing.assert_allclose(np.linalg.norm(instance.truth.W, axis=1), 1)
+        for numbers in (instance.X, *instance.start.arrays()):
+            grid = numbers * 2.0**digits
+            np.testing.assert_array_equal(grid, np.round(grid))
+
+    def test_a_grid_too_coarse(self, monkeypatch):
+        monkeypatch.setattr(runs, "_on_grid", lambda values, _digits: np.zeros_like(values))
+        with pytest.raises(ValueError, match="keep their margin"):
+            draw_instance(SMALL, 0, 0)
+
+    @pytest.mark.parametrize("order", ORDERS)
+    @pytest.mark.parametrize("run", range(5))
+    def test_run_is_the_naive_one(self, run, order):
+        instance = draw_instance(SMALL, run, seed=0)
+        got = go(instance, RunKey(SMALL, run, order), limit=40)
+        n = len(instance.y)
+        W, b = instance.start.arrays()
+        total = passes = 0
+        updates = 1
+        while updates and passes < got.passes:
+            rows = range(n)
+            if order == "shuffled":
+                rows = naive.shuffle(n, (instance.seed << 32) + passes)
+            W, b, _, updates = naive.online_pass(
+                instance.X, instance.y, np.ones(n), rows, W, b, 1.0, 1.0, 0.0
+            )
+            passes, total = passes + 1, total + updates
+        assert (got.passes, got.updates, got.converged) == (passes, total, updates == 0)
+        wrong = (naive.decide(instance.X, W, b) >= 0) != (instance.y > 0)
+        assert got.mistakes == wrong.sum()
+
+    def test_too_long_for_exact_arithmetic(self):
+        instance = draw_instance(Cell(d=2, K=2, margin=0.1, N=30, digits=20), 0, 0)
+        go(instance, FIXED, 2000)
+        with pytest.raises(ValueError, match="53 bits"):
+            go(instance, FIXED, 10**9)
+
+    @pytest.mark.parametrize("variant", VARIANTS)
+    def test_planted_cycle_is_found(self, variant):
+        bunch = load_cycle(**VARIANTS[variant])
+        got = go(instance_of(bunch.data, bunch.target, bunch.start), FIXED, 100)
+        assert (got.converged, got.cycle, got.reached, got.moving) == (False, 2, 0, 1)
+
+    def test_planted_trap_is_found(self):
+        bunch = load_cycle(trap=True)
+        got = go(instance_of(bunch.data, bunch.target, bunch.start), SHUFFLED, 100)
+        assert (got.converged, got.cycle, got.trap, got.moving) == (False, None, 7, 1)
+
+    def test_trap_is_one_where_no_sequence_of_rows_gets_out(self):
+        for start in itertools.product((-1.5, 0.0, 1.5), repeat=4):
+            weights = (start[:2], start[2:])
+            chain = exact.any_sequence(weights, LINE)
+            X, y = zip(*LINE, strict=True)
+            instance = instance_of(X, y, weights)
+            found = find_trap(instance, instance.start)
+            assert found == (chain.states if chain.trapped == chain.states else None)
+            assert find_trap(instance, instance.start, most=1) is None
+
+    def test_random_set_with_a_trap(self):
+        """A reshuffled run of the study, from the learner's own start, that never converges."""
+        instance = draw_instance(Cell(d=2, K=3, margin=0.05, N=30, digits=3), run=15, seed=0)
+        state = OnlinePasses(instance, "shuffled")
+        while find_trap(instance, state.planes, most=100) is None:
+            assert state.step() > 0
+        weights = tuple(map(tuple, np.column_stack(state.planes.arrays()).tolist()))
+        rows = list(zip(map(tuple, instance.X.tolist()), instance.y.tolist(), strict=True))
+        chain = exact.any_sequence(weights, rows)
+        assert chain.trapped == chain.free == chain.states
+        others = [dataclasses.replace(instance, seed=seed) for seed in range(20)]
+        assert 0 < sum(go(other, SHUFFLED, 1000).converged for other in others) < 20
+
+    def test_every_small_run_ends_as_the_exact_one(self):
+        """All whole starts up to 1 in all orders: the same verdict, pass by pass."""
+        for start in itertools.product((-1.0, 0.0, 1.0), repeat=4):
+            weights = (start[:2], start[2:])
+            for rows in itertools.permutations(LINE):
+                fate = exact.follow(weights, rows)
+                X, y = zip(*rows, strict=True)
+                got = go(instance_of(X, y, weights), FIXED, 100)
+                assert got.converged == (fate.length == 0)
+                if fate.length:
+                    assert (got.cycle, got.reached) == (fate.length, fate.reached)
+                    assert got.moving == fate.moving
+                else:
+                    assert got.passes == fate.reached + 1
+
+    def test_cycle_of_one_pass(self):
+        X, y = [[-1, -1], [-1, 0], [0, 0], [0, -1]], [-1, 1, -1, 1]
+        got = go(instance_of(X, y, np.zeros((2, 3))), FIXED, 100)
+        assert (got.cycle, got.reached, got.moving) == (1, 0, 1)
+
+    def test_long_cycle_and_what_is_none(self):
+        """A cycle is claimed where the weights come back, and only there."""
+        limit, cycles = 3000, 0
+        for run in range(40):
+            instance = draw_instance(SMALL, run, seed=0)
+            got = go(instance, FIXED, limit)
+            shuffled = go(instance, SHUFFLED, limit)
+            assert shuffled.cycle is None
+            if got.converged:
+                assert got.cycle is None
+                assert got.mistakes == 0
+            elif got.cycle:
+                cycles += 1
+                seen = self.weights_after(instance, [got.reached, got.reached + got.cycle])
+                np.testing.assert_array_equal(*seen)
+        assert cycles > 0
+
+    @staticmethod
+    def weights_after(instance, passes):
+        W, b = instance.start.arrays()
+        n, found = len(instance.y), []
+        for count in range(max(passes) + 1):
+            if count in passes:
+                found.append(np.column_stack([W, b]))
+            W, b, _, _ = naive.online_pass(
+                instance.X, instance.y, np.ones(n), range(n), W, b, 1.0, 1.0, 0.0
+            )
+        return found

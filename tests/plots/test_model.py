@@ -1,0 +1,116 @@
+"""The picture that suits a model."""
+
+import io
+
+import numpy as np
+import pytest
+
+from polyceptron import OC1, BatchPolyceptron, OnlinePolyceptron, Polyhedron
+from polyceptron.datasets import make_polyhedron
+from polyceptron.plots import PolyhedraDisplay, PolyhedronDisplay, plot_model
+from polyceptron.plots._arguments import clearest_plane
+from polyceptron.rule import Piece, Rule
+
+plt = pytest.importorskip("matplotlib.pyplot")
+
+ROWS, LABELS, _ = make_polyhedron(60, 2, 3, random_state=0)
+
+
+def drawn(figure):
+    figure.savefig(io.BytesIO())
+    return figure
+
+
+def test_two_columns_are_drawn_as_a_region():
+    model = OnlinePolyceptron(3, random_state=0).fit(ROWS, LABELS)
+    figure = drawn(plot_model(model, ROWS, LABELS, feature_names=["age", "dose"]))
+    (ax,) = figure.axes
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("age", "dose")
+    assert len(drawn(plot_model(model)).axes) == 1
+    assert not plt.get_fignums()  # nothing is left in pyplot
+
+
+def test_more_columns_are_a_plane_and_weights_or_weights(cancer):
+    model, bunch = cancer
+    X, y = bunch.data, bunch.target
+    plane = [ax for ax in drawn(plot_model(model, X, y)).axes if "principal" in ax.get_xlabel()]
+    assert len(plane) == 1
+    weights = drawn(plot_model(model)).axes[0]
+    assert [t.get_text() for t in weights.get_yticklabels()] == list(X.columns)
+
+
+def mixed_rows():
+    """Two numbers, and two text columns that go together: the PCA plane is all theirs."""
+    random = np.random.default_rng(0)
+    values = random.choice(3, size=300, p=[0.5, 0.3, 0.2])
+    numbers = random.normal(size=(300, 2)) * [10, 2] + [40, 5]
+    names = ["age", "dose", *(f"{column}={value}" for column in "ab" for value in "xyz")]
+    return np.hstack([numbers, np.eye(3)[values], np.eye(3)[values]]), names
+
+
+def test_faces_are_in_view_with_text_columns():
+    X, names = mixed_rows()
+    W = np.zeros((2, 8))
+    W[0, 0], W[1, 1], W[1, 2] = -1, -1, 0.1
+    polyhedron = Polyhedron(W, [45, 6], names)
+    shown = [
+        PolyhedronDisplay.from_polyhedron(polyhedron, X, plane=plane)
+        for plane in ("pca", clearest_plane([polyhedron], X))
+    ]
+    assert not shown[0].faces_
+    assert set(shown[1].faces_) == {0, 1}
+    assert shown[1].region_ is not None
+    labels = {ax.get_xlabel() for ax in drawn(plot_model(polyhedron, X)).axes}
+    assert shown[1].ax_.get_xlabel() in labels
+
+
+@pytest.mark.parametrize("learner", [BatchPolyceptron(2, random_state=0), OC1(random_state=0)])
+def test_learned_faces_are_in_view_with_text_columns(learner):
+    X, _ = mixed_rows()
+    y = (X[:, 0] < 45) & (X[:, 1] < 6) & (X[:, 3] == 0)
+    model = learner.fit(X, y)
+    if isinstance(learner, OC1):
+        polyhedra = [piece.polyhedron for piece in model.rule_.pieces]
+        display = PolyhedraDisplay.from_estimator(model, X, y, plane=clearest_plane(polyhedra, X))
+        assert all(display.regions_[label] for label in (False, True))
+    else:
+        plane = clearest_plane([model.polyhedron_], X)
+        assert PolyhedronDisplay.from_estimator(model, X, y, plane=plane).faces_
+
+
+def test_trees_several_classes_and_unions(cancer):
+    from sklearn.datasets import load_iris
+
+    iris, (_, bunch) = load_iris(), cancer
+    eye = np.concatenate([np.eye(4), -np.eye(4)])
+    pieces = [
+        Piece(Polyhedron(eye, np.concatenate([-row + 1, row + 1])), place)
+        for row, place in zip(iris.data[[0, 70, 120, 130]], (0, 1, 2, 2), strict=True)
+    ]
+    of_one = [piece._replace(place=1) for piece in pieces]
+    rules = [Rule([0, 1, 2], pieces, otherwise=0), Rule([0, 1, 2], of_one, otherwise=0)]
+    tree = OC1(random_state=0, max_depth=3).fit(bunch.data, bunch.target)
+    for model, X, y in (
+        (tree, bunch.data, bunch.target),
+        *((rule, iris.data, iris.target) for rule in rules),
+    ):
+        figure = drawn(plot_model(model, X, y))
+        legends = [ax.get_legend() for ax in figure.axes if ax.get_legend()]
+        assert " of " in legends[0].get_texts()[0].get_text()
+        drawn(plot_model(model))
+
+
+def test_one_column():
+    X = ROWS[:, :1]
+    model = BatchPolyceptron(1, random_state=0).fit(X, X[:, 0] > 0)
+    (ax,) = drawn(plot_model(model, X, X[:, 0] > 0)).axes
+    assert ax.get_xlabel() == "x0"
+
+
+def test_plot_model_wrong_arguments():
+    with pytest.raises(
+        ValueError, match="model must be a fitted learner of polyceptron, a Rule or a Polyhedron"
+    ):
+        plot_model("model.json")
+    with pytest.raises(ValueError, match="y must be 60 labels"):
+        plot_model(OnlinePolyceptron(3, random_state=0).fit(ROWS, LABELS), ROWS, LABELS[:5])

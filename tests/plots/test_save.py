@@ -1,0 +1,160 @@
+"""Pictures as files: whole, the same each time, the user's words only words."""
+
+import os
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from hostile_names import HOSTILE
+from polyceptron import Polyhedron
+from polyceptron.plots import (
+    AnimationDisplay,
+    FaceHeatmapDisplay,
+    PolyhedraDisplay,
+    PolyhedronDisplay,
+    WaterfallDisplay,
+    plot_model,
+    save,
+)
+
+
+def pictures(polyhedron, X, y):
+    inside = "<b>in$</b>"
+    yield PolyhedronDisplay.from_polyhedron(
+        polyhedron, X, y, inside=inside, plane=(4, 10), regions="faces"
+    )
+    pieces = dict.fromkeys(HOSTILE[:2], polyhedron)
+    yield PolyhedraDisplay.from_polyhedra(pieces, X, y, plane=(0, 5), otherwise=HOSTILE[4])
+    yield FaceHeatmapDisplay.from_polyhedra(pieces, X)
+    yield WaterfallDisplay.from_polyhedron(polyhedron, X[0], X, answers=(inside, "__out\n$\x00"))
+    yield plot_model(polyhedron, X, y)  # the PCA plane, and the weights
+
+
+class Tags(HTMLParser):
+    def __init__(self, text):
+        super().__init__()
+        self.names, self.links = [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.names.append(tag)
+        self.links += [value for name, value in attrs if name in ("href", "src", "xlink:href")]
+
+
+@pytest.fixture(scope="session")
+def hostile():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(80, len(HOSTILE)))
+    polyhedron = Polyhedron(random.normal(size=(4, len(HOSTILE))), np.ones(4), HOSTILE)
+    y = np.where(polyhedron.contains(X), "<b>in$</b>", "__out\n$\x00")
+    return polyhedron, X, y
+
+
+def test_hostile_names_are_only_text(hostile, tmp_path):
+    for picture in pictures(*hostile):
+        options = {"title": "</title><script>$x$\x00", "dpi": 40}
+        svg, page = (save(picture, tmp_path / f"it.{kind}", **options) for kind in ("svg", "html"))
+        root = ElementTree.parse(svg).getroot()
+        assert "script" not in {element.tag.rpartition("}")[2] for element in root.iter()}
+        text = page.read_text(encoding="utf-8")
+        found = Tags(text)
+        assert found.names.count("svg") == 1
+        assert not {"script", "b"} & set(found.names)
+        assert all(link.startswith(("#", "data:image/")) for link in found.links)
+        assert "http" not in text.replace("http-equiv", "")
+    assert save(picture, tmp_path / "it.png", **options).stat().st_size > 0
+
+
+def test_names_are_text_in_svg(tmp_path):
+    names = ["$dose$ <mg> & more", "age"]
+    display = PolyhedronDisplay.from_polyhedron(Polyhedron([[1, 0], [0, 1]], [0, 0], names))
+    root = ElementTree.parse(save(display, tmp_path / "it.svg")).getroot()
+    texts = ["".join(element.itertext()).strip() for element in root.iter()]
+    assert names[0] in texts
+    assert names[1] in texts
+
+
+def test_what_the_font_lacks_stays_in_svg_and_is_no_warning_elsewhere(tmp_path):
+    polyhedron = Polyhedron([[1, 2, 1], [2, 1, 1]], [0, 0], ["中文", "\U0001fae0", "العربية"])
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    figures = [
+        plot_model(polyhedron, X),
+        WaterfallDisplay.from_polyhedron(polyhedron, X[0]),
+        PolyhedronDisplay.from_polyhedron(polyhedron, X),
+    ]
+    svg = [save(f, tmp_path / "it.svg").read_text(encoding="utf-8") for f in figures]
+    assert all("中文" in text for text in svg)
+    for figure in figures:  # a missing glyph would warn, and warnings are errors
+        for kind in ("png", "pdf"):
+            assert save(figure, tmp_path / f"it.{kind}", dpi=40).stat().st_size > 0
+
+
+def still():
+    """An animation of one frame."""
+    frames = [(Polyhedron([[1, 0]], [0]), "now")]
+    return AnimationDisplay.from_predictions(frames, [[0, 0], [1, 1]], [0, 1])
+
+
+def square():
+    return PolyhedronDisplay.from_polyhedron(Polyhedron([[1, 0], [0, 1]], [0, 0]))
+
+
+@pytest.mark.parametrize("kind", ["png", "svg", "pdf", "html"])
+def test_the_same_picture_gives_the_same_bytes(tmp_path, kind):
+    files = [save(square(), tmp_path / f"{k}.{kind}").read_bytes() for k in range(2)]
+    assert files[0] == files[1]
+
+
+def test_png_is_read_back(tmp_path):
+    from PIL import Image
+
+    with Image.open(save(square(), tmp_path / "it.png", dpi=50)) as image:
+        assert image.format == "PNG"
+        assert image.height == 240
+
+
+@pytest.mark.parametrize("kind", ["png", "svg", "html", "gif"])
+def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch, kind):
+    path = tmp_path / f"it.{kind}"
+    path.write_bytes(b"old")
+
+    def fail(*_):
+        raise OSError("no space left on device")
+
+    picture = still() if kind == "gif" else square()
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(OSError, match="no space"):
+        save(picture, path)
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs named pipes")
+def test_a_pipe_is_written_into(tmp_path):
+    path = tmp_path / "it.png"
+    os.mkfifo(path)
+    with ThreadPoolExecutor(1) as pool:
+        read = pool.submit(path.read_bytes)
+        save(square(), path)
+        assert read.result(timeout=60) == save(square(), tmp_path / "file.png").read_bytes()
+    assert path.is_fifo()
+
+
+def test_save_wrong_arguments(tmp_path):
+    with pytest.raises(ValueError, match=r"path must end in \.png, \.svg, \.pdf or \.html"):
+        save(square(), tmp_path / "it.bmp")
+    with pytest.raises(ValueError, match="picture must be a display"):
+        save("it", tmp_path / "it.png")
+    with pytest.raises(ValueError, match=r"path must end in \.gif for an animation"):
+        save(still(), tmp_path / "it.png")
+
+
+def test_many_rows_do_not_make_a_large_svg(tmp_path):
+    X = np.random.default_rng(0).normal(size=(20_000, 2))
+    P = Polyhedron([[1, 0], [0, 1]], [0, 0])
+    path = save(PolyhedronDisplay.from_polyhedron(P, X, P.contains(X)), tmp_path / "it.svg")
+    assert path.stat().st_size < 1_000_000

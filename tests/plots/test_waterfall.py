@@ -1,0 +1,112 @@
+"""Waterfalls, by what is in them."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from polyceptron import Polyhedron
+from polyceptron.explain import contributions
+from polyceptron.plots import WaterfallDisplay
+
+TRIANGLE = Polyhedron([[1, 0], [0, 1], [-1, -2]], [0, 0, 4], ["age", "dose"])
+
+
+def test_waterfall_adds_up_to_the_margin(cancer):
+    model, bunch = cancer
+    for row in range(0, 600, 150):
+        x = bunch.data.iloc[row]
+        display = WaterfallDisplay.from_estimator(model, x, bunch.data, max_features=5)
+        margin = float(model.polyhedron_.decision([x.to_numpy()])[0])
+        bars = display.bars_
+        assert display.total == pytest.approx(margin)
+        assert bars[-1].end == pytest.approx(margin)
+        for before, after in itertools.pairwise(bars[:-1]):
+            assert before.end == after.begin
+        assert bars[-2].end == pytest.approx(margin)
+        inside = display.ax_.get_title(loc="left").split(":")[0].endswith("(inside)")
+        assert inside == (margin >= 0)
+
+
+def test_waterfall_bars_are_the_contributions():
+    display = WaterfallDisplay.from_polyhedron(TRIANGLE, {"dose": 1, "age": 3})
+    why = contributions(TRIANGLE, [3, 1], reference=[0, 0])
+    assert why.face == 2
+    columns = [bar for bar in display.bars_ if bar.kind == "column"]
+    assert [bar.label for bar in columns] == ["age = 3", "dose = 1"]
+    assert [bar.end - bar.begin for bar in columns] == list(why.values.values())
+    widths = [(p.get_x(), p.get_width(), p.get_y()) for p in display.patches_]
+    assert [w[:2] for w in widths] == [(0, 4), (4, -3), (1, -2), (0, -1)]
+    assert display.ax_.get_title(loc="left") == "outside: the deciding face 2 rejects"
+
+
+def test_waterfall_colours_and_hatches_tell_the_sign():
+    display = WaterfallDisplay(["a", "b"], [1.5, -0.5], start=-2.0).plot()
+    up, down = display.patches_[1:3]
+    assert up.get_facecolor() != down.get_facecolor()
+    assert (up.get_hatch() or "", down.get_hatch()) == ("", "////")
+    written = [text.get_text() for text in display.ax_.texts]
+    minus = "\N{MINUS SIGN}"
+    assert written == [f"{minus}2", "+1.5", f"{minus}0.5", f"{minus}1"]
+
+
+def test_waterfall_of_an_explanation_and_of_another_face():
+    why = contributions(TRIANGLE, [1, 1], face=0)
+    display = WaterfallDisplay.from_contributions(why)
+    assert display.total == pytest.approx(why.slack)
+    assert display.ax_.get_title(loc="left") == "face 0 holds"
+    other = WaterfallDisplay.from_polyhedron(TRIANGLE, [3, 1], face=0, answers=("yes", "no"))
+    assert other.ax_.get_title(loc="left") == "class no (outside): face 0 holds"
+
+
+def test_waterfall_puts_small_columns_together():
+    display = WaterfallDisplay([f"c{j}" for j in range(30)], np.arange(30.0), 1.0)
+    bars = display.plot(max_features=4).bars_
+    assert [bar.label for bar in bars] == [
+        "offset",
+        "c29",
+        "c28",
+        "c27",
+        "26 other columns",
+        "margin",
+    ]
+    assert bars[-2].kind == "rest"
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e-3, 1.0, 1e3, 1e30])
+def test_waterfall_numbers_are_inside_the_axes(scale):
+    values = np.array([-3.14159, 2.71828, -1.41421]) * scale
+    display = WaterfallDisplay(["a", "b", "c"], values, start=1.5 * scale).plot()
+    display.figure_.canvas.draw()
+    box = display.ax_.get_window_extent()
+    for text in display.ax_.texts:
+        extent = text.get_window_extent()
+        assert box.x0 <= extent.x0
+        assert extent.x1 <= box.x1
+
+
+def test_waterfall_wrong_arguments():
+    with pytest.raises(ValueError, match="contributions must be 2 numbers"):
+        WaterfallDisplay(["a", "b"], [1.0], 0.0)
+    with pytest.raises(ValueError, match="face must be"):
+        WaterfallDisplay.from_polyhedron(TRIANGLE, [1, 1], face=3)
+    with pytest.raises(ValueError, match="x must be one row of 2 numbers"):
+        WaterfallDisplay.from_polyhedron(TRIANGLE, [1, 1, 1])
+
+
+def test_waterfall_of_a_union_looks_at_the_piece_that_decides(union):
+    inside = WaterfallDisplay.from_estimator(union, {"age": 3, "dose": 0.8})
+    title = "class yes (inside): the deciding face 2 of piece 2 holds"
+    assert inside.ax_.get_title(loc="left") == title
+    outside = WaterfallDisplay.from_estimator(union, [0.5, 2.8])
+    title = "class no (outside): the deciding face 0 of piece 3 rejects"
+    assert outside.ax_.get_title(loc="left") == title
+    assert outside.total == pytest.approx(-0.2)
+
+
+def test_waterfall_of_trees_and_several_classes(tree, iris):
+    for model, X, _ in (tree, iris):
+        rows = np.asarray(X)[:3]
+        for row, answer in zip(rows, model.rule_.predict(rows), strict=True):
+            display = WaterfallDisplay.from_estimator(model, row)
+            assert display.ax_.get_title(loc="left").startswith(f"class {answer} (")
