@@ -33,6 +33,7 @@ from polyceptron import (
     OnlinePolyceptron,
     Polyceptron,
     Polyhedron,
+    Rule,
     model_file,
 )
 from polyceptron.data.encoding import Column, Encoding
@@ -61,6 +62,8 @@ LABELS = {
     "object": np.array(["benign", "malig\0nant"], object),
     "digits": ["1", "2"],
 }
+
+RULE = ("classes", "pieces", "otherwise", "links")
 
 
 def labelled(kind):
@@ -96,6 +99,9 @@ def same(one, other):
         return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
     if isinstance(one, list | tuple):
         return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, Rule):  # but for what it has found out about itself since
+        fields = [getattr(rule, name) for name in RULE for rule in (one, other)]
+        return all(map(same, fields[::2], fields[1::2]))
     if hasattr(one, "__dict__") and not isinstance(one, type):
         return same(state(one), state(other))
     if hasattr(one, "__slots__") and type(one).__module__.startswith("polyceptron"):
