@@ -41,6 +41,11 @@ check: $(VENV)/.has-dev  ## Check format, lint, types and import layers
 bench: $(VENV)/.has-bench  ## Measure the speed ratios
 	$(PY) -m benchmarks
 
+.PHONY: schema
+schema: $(VENV)/.has-test  ## Write the schema of model files to docs/model.schema.json
+	$(PY) -c "from polyceptron.model_file import _json, schema; print(_json.layout(schema()))" \
+	  > docs/model.schema.json
+
 .PHONY: format
 format: $(VENV)/.has-dev  ## Format the code and fix what lint can fix
 	$(PY) -m ruff format .

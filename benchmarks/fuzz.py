@@ -49,7 +49,19 @@ NUMBERS = [
 ]
 TEXTS = [
     *("", "a", "auto", "random", "balanced", "NaN", "Infinity", "1", "0.5", "True", "no", "yes"),
-    *("OC1", "SPLA1", "SPLA2", "PCSLP", "Polyceptron", "os.system", "__class__", "int64", "object"),
+    *(
+        "oc1",
+        "spla1",
+        "spla2",
+        "pcslp",
+        "polyceptron",
+        "os.system",
+        "__class__",
+        "int64",
+        "object",
+        "logistic",
+        "calibration",
+    ),
     *("\0", "a\0", "\ud800", "\U0001f600", "x" * 300, "'; DROP TABLE x; --", "</script>", "%s{0}"),
 ]
 
@@ -153,7 +165,7 @@ def field_twice(random: Choices, data: bytes) -> bytes:
     """An object with a field twice, which no dict can be."""
     starts = [i for i, byte in enumerate(data) if byte == ord("{")]
     at = random.choice(starts) + 1
-    key = random.choice(["name", "W", "version", "learner", "format", "type", "slope"])
+    key = random.choice(["name", "W", "version", "learner", "format", "type", "slope", "kind"])
     value = json.dumps(some_json(random, 1))
     return data[:at] + f'"{key}": {value},'.encode() * random.choice([1, 2]) + data[at:]
 
@@ -255,7 +267,7 @@ def model_target() -> Target:
 
     def read(data: bytes) -> bool:
         try:
-            model = model_file._read(data, "model.json")
+            model = model_file.decode(data, "model.json")
         except model_file.ModelFileError as error:
             return not_taken(str(error).startswith("model.json: "), error)
         validator.validate(json.loads(data.decode("utf-8-sig")))
@@ -267,8 +279,8 @@ def model_target() -> Target:
             if hasattr(model.estimator, "predict_proba"):
                 assert not np.isnan(model.estimator.predict_proba(X)).any()
         assert set(labels.tolist()) <= set(model.estimator.classes_.tolist())
-        again = model_file._document(model.estimator, model.encoding, model.summary)
-        assert model_file._read(json.dumps(again).encode(), "again").summary == model.summary
+        again = model_file.encode(model.estimator, model.encoding, model.summary)
+        assert model_file.decode(again, "again").summary == model.summary
         return True
 
     documents = [spoilt_document] * 6

@@ -7,18 +7,19 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from polyceptron import OC1, PCSLP, SPLA1, SPLA2, BatchPolyceptron, OnlinePolyceptron, Polyceptron
+from polyceptron import BatchPolyceptron, OnlinePolyceptron, Polyceptron
 from polyceptron.data.blocks import ArrayBlocks, kernel_rows
+from polyceptron.learners.registry import BUILT_IN, find_learner, parameters_of
 
 PERCEPTRONS = [BatchPolyceptron, OnlinePolyceptron]
-SETTINGS = {
-    BatchPolyceptron: {"n_hyperplanes": 3, "max_iter": 30, "n_init": 1},
-    OnlinePolyceptron: {"n_hyperplanes": 3, "max_iter": 30, "n_init": 1},
-    SPLA1: {"n_hyperplanes": 3, "n_init": 1},
-    SPLA2: {"max_hyperplanes": 3, "n_init": 1},
-    PCSLP: {"n_hyperplanes": 3, "n_init": 1},
-    OC1: {"n_restarts": 3},
-    Polyceptron: {
+_QUICK = {
+    "batch": {"n_hyperplanes": 3, "max_iter": 30, "n_init": 1},
+    "online": {"n_hyperplanes": 3, "max_iter": 30, "n_init": 1},
+    "spla1": {"n_hyperplanes": 3, "n_init": 1},
+    "spla2": {"max_hyperplanes": 3, "n_init": 1},
+    "pcslp": {"n_hyperplanes": 3, "n_init": 1},
+    "oc1": {"n_restarts": 3},
+    "polyceptron": {
         "n_hyperplanes": 3,
         "margin": 20,
         "penalty": None,
@@ -27,9 +28,13 @@ SETTINGS = {
         "max_iter": 30,
     },
 }
+SETTINGS = {find_learner(name): _QUICK.get(name, {}) for name in BUILT_IN}
+"""Of every learner those that make it quick."""
 perceptrons = pytest.mark.parametrize("learner", PERCEPTRONS)
 every_learner = pytest.mark.parametrize("learner", SETTINGS)
-every_polyhedron = pytest.mark.parametrize("learner", [one for one in SETTINGS if one is not OC1])
+every_polyhedron = pytest.mark.parametrize(
+    "learner", [one for one in SETTINGS if "inside" in parameters_of(one)]
+)
 
 
 def square(n=300, d=2, seed=0):

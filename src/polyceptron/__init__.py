@@ -5,64 +5,33 @@ Names are loaded when they are first used, so ``import polyceptron`` costs next 
 
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from polyceptron import datasets, explain, export, geometry, plots
-    from polyceptron.data.open import open_blocks
-    from polyceptron.learners import (
-        OC1,
-        PCSLP,
-        SPLA1,
-        SPLA2,
-        BatchPolyceptron,
-        OnlinePolyceptron,
-        Polyceptron,
-    )
-    from polyceptron.learners.pcslp.programs import LPError
-    from polyceptron.model_file import ModelFileError, load_model, save_model
-    from polyceptron.optim.checkpoint import Checkpoint, CheckpointError
-    from polyceptron.polyhedron import Polyhedron
-    from polyceptron.rule import Rule
+from polyceptron.learners.registry import BUILT_IN as _LEARNERS
+
+if TYPE_CHECKING:  # for type checkers, which do not run `__getattr__`
+    from polyceptron import datasets as datasets
+    from polyceptron import explain as explain
+    from polyceptron import export as export
+    from polyceptron import geometry as geometry
+    from polyceptron import plots as plots
+    from polyceptron.data.open import open_blocks as open_blocks
+    from polyceptron.learners import *  # noqa: F403
+    from polyceptron.learners.pcslp.programs import LPError as LPError
+    from polyceptron.model_file import ModelFileError as ModelFileError
+    from polyceptron.model_file import load_model as load_model
+    from polyceptron.model_file import save_model as save_model
+    from polyceptron.optim.checkpoint import Checkpoint as Checkpoint
+    from polyceptron.optim.checkpoint import CheckpointError as CheckpointError
+    from polyceptron.polyhedron import Polyhedron as Polyhedron
+    from polyceptron.rule import Rule as Rule
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "OC1",
-    "PCSLP",
-    "SPLA1",
-    "SPLA2",
-    "BatchPolyceptron",
-    "Checkpoint",
-    "CheckpointError",
-    "LPError",
-    "ModelFileError",
-    "OnlinePolyceptron",
-    "Polyceptron",
-    "Polyhedron",
-    "Rule",
-    "__version__",
-    "datasets",
-    "explain",
-    "export",
-    "geometry",
-    "load_model",
-    "open_blocks",
-    "plots",
-    "save_model",
-]
-
 # Public name -> the module that defines it, or that it is.
-_HOME = {
-    "OC1": "polyceptron.learners",
-    "PCSLP": "polyceptron.learners",
-    "SPLA1": "polyceptron.learners",
-    "SPLA2": "polyceptron.learners",
-    "BatchPolyceptron": "polyceptron.learners",
+_HOME = {path.partition(":")[2]: path.partition(":")[0] for path in _LEARNERS.values()} | {
     "Checkpoint": "polyceptron.optim.checkpoint",
     "CheckpointError": "polyceptron.optim.checkpoint",
     "LPError": "polyceptron.learners.pcslp.programs",
     "ModelFileError": "polyceptron.model_file",
-    "OnlinePolyceptron": "polyceptron.learners",
-    "Polyceptron": "polyceptron.learners",
     "Polyhedron": "polyceptron.polyhedron",
     "Rule": "polyceptron.rule",
     "datasets": "polyceptron.datasets",
@@ -74,6 +43,9 @@ _HOME = {
     "plots": "polyceptron.plots",
     "save_model": "polyceptron.model_file",
 }
+
+__all__ = ["__version__"]
+__all__ += list(_HOME)
 
 
 def __getattr__(name: str) -> Any:

@@ -47,7 +47,7 @@ class TestExplain:
         (tmp_path / "d.csv").write_text(text_of(rows, ("age", "dose", "site", "class")))
         done("fit", tmp_path / "d.csv", "-t", "class", "-l", "batch", "-k", 1, "-o", tmp_path / "m")
         document = json.loads((tmp_path / "m").read_text())
-        document["learner"]["W"][0][2] = 100.0
+        document["rule"]["W"][0][2] = 100.0
         (tmp_path / "n").write_text(json.dumps(document))
         ask = ("explain", tmp_path / "n", tmp_path / "d.csv", "--row", 2)
         assert "site" not in changed(done(*ask))

@@ -30,7 +30,7 @@ def data(tmp_path):
 def model_of(path):
     """What a model file says of the polyhedron, not of how it came about."""
     found = json.loads(path.read_text())
-    return found["learner"]["W"], found["learner"]["b"], found["features"], found["encoding"]
+    return found["rule"], found["features"], found["encoding"]
 
 
 class TestOutOfCore:

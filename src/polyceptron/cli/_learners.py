@@ -1,30 +1,32 @@
-"""The learners by the names that the command line has for them."""
+"""The learners as the command line names and makes them; `registry` knows them."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 
-
-class Learner(NamedTuple):
-    """A learner's class, and what its number of hyperplanes is called."""
-
-    title: str
-    number: str | None
-    many: bool
-    """Whether it learns more than two classes."""
+from polyceptron.learners import registry
 
 
-LEARNERS = {
-    "polyceptron": Learner("Polyceptron", "n_hyperplanes", True),
-    "batch": Learner("BatchPolyceptron", "n_hyperplanes", False),
-    "online": Learner("OnlinePolyceptron", "n_hyperplanes", False),
-    "spla1": Learner("SPLA1", "n_hyperplanes", False),
-    "spla2": Learner("SPLA2", "max_hyperplanes", False),
-    "pcslp": Learner("PCSLP", "n_hyperplanes", False),
-    "oc1": Learner("OC1", None, True),
-}
+class LearnerName(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """The name of a learner that there is, also one that a package adds."""
+
+    name = "learner"
+
+    def get_metavar(self, *_: Any, **__: Any) -> str:
+        return f"[{'|'.join(registry.known_names())}]"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if value not in registry.known_names() and value not in registry.learner_names():
+            known = ", ".join(map(repr, registry.learner_names()))
+            self.fail(f"{value!r} is not one of {known}.", param, ctx)
+        return str(value)
+
+
+def writes_checkpoints(name: str) -> bool:
+    """Whether a fit that was stopped can go on."""
+    return "checkpoint" in registry.parameters_of(registry.find_learner(name))
 
 
 def make(name: str, classes: Any, *, k: int | None, inside: str | None, seed: int) -> Any:
@@ -33,7 +35,7 @@ def make(name: str, classes: Any, *, k: int | None, inside: str | None, seed: in
     Parameters
     ----------
     name : str
-        One of `LEARNERS`.
+        Of a learner in the registry.
     classes : ndarray
         The labels that there are.
     k : int or None
@@ -42,32 +44,34 @@ def make(name: str, classes: Any, *, k: int | None, inside: str | None, seed: in
         The class inside, as text.
     seed : int
     """
-    from polyceptron import learners
-
-    learner = LEARNERS[name]
-    if len(classes) > 2 and not learner.many:
-        able = ", ".join(other for other, entry in LEARNERS.items() if entry.many)
+    learner = registry.find_learner(name)
+    if len(classes) > 2 and not registry.learns_many_classes(learner):
+        able = ", ".join(
+            other
+            for other in registry.learner_names()
+            if registry.learns_many_classes(registry.find_learner(other))
+        )
         raise click.UsageError(
             f"--learner {name} learns two classes, and there are {len(classes)}; "
             f"these learn more: {able}"
         )
-    parameters: dict[str, Any] = {"random_state": seed}
+    known = registry.parameters_of(learner)
+    parameters: dict[str, Any] = {"random_state": seed} if "random_state" in known else {}
     if k is not None:
-        if learner.number is None:
+        number = registry.number_parameter(learner)
+        if number is None:
             raise click.UsageError(
                 f"--learner {name} finds its own number of hyperplanes; leave out -k"
             )
-        parameters[learner.number] = k
+        parameters[number] = k
     if inside is not None:
-        parameters["inside"] = _inside(name, classes, inside)
-    return getattr(learners, learner.title)(**parameters)
+        if "inside" not in known:
+            raise click.UsageError(f"--learner {name} has no class inside; leave out --inside")
+        parameters["inside"] = _label(inside, classes)
+    return learner(**parameters)
 
 
-def _inside(name: str, classes: Any, inside: str) -> Any:
-    if name == "oc1":
-        raise click.UsageError(
-            "--learner oc1 is a tree, which has no class inside; leave out --inside"
-        )
+def _label(inside: str, classes: Any) -> Any:
     if len(classes) > 2:
         raise click.UsageError(
             f"--inside is for two classes, and there are {len(classes)}: "

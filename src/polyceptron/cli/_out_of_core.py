@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from polyceptron.cli._memory import Size, is_too_large
+from polyceptron.learners.registry import find_learner, learner_names
 
 if TYPE_CHECKING:
     from polyceptron.data.source import Source
 
-LEARNERS = ("polyceptron", "batch", "online", "spla1")
-"""Those that learn from blocks of rows."""
 _TYPICAL_ROWS = 100_000
 
 
@@ -76,9 +75,10 @@ def open_source(data: str, *, target: str | None, cache_dir: str | None, **optio
 
 def refuse_options(learner: str, test_size: float | None, cv: int | None) -> None:
     """Refuse what needs the rows in memory."""
-    if learner not in LEARNERS:
+    able = [name for name in learner_names() if hasattr(find_learner(name), "fit_blocks")]
+    if learner not in able:
         raise click.UsageError(
-            f"--learner {learner} needs the rows in memory; these do not: {', '.join(LEARNERS)}"
+            f"--learner {learner} needs the rows in memory; these do not: {', '.join(able)}"
         )
     if test_size is not None or cv is not None:
         raise click.UsageError(

@@ -29,6 +29,7 @@ from polyceptron.learners._parameters import (
     check_sample_weight,
     check_two_classes,
 )
+from polyceptron.learners.documents import Document, Documented, Exponent, ModelFileError
 from polyceptron.optim.checkpoint import (
     NO_JOURNAL,
     FitJournal,
@@ -47,7 +48,7 @@ _CHANGE_NOTHING = {"checkpoint", "n_jobs", "prune", "random_state", "verbose"}
 """Parameters that change no result, or of which the journal itself keeps account."""
 
 
-class RuleClassifier(ClassifierMixin, BaseEstimator):
+class RuleClassifier(Documented, ClassifierMixin, BaseEstimator):
     """Base of all learners: rows become a source, a source becomes training data, then a rule.
 
     A learner defines ``_learn``, which reads a source and sets the fitted attributes.
@@ -181,6 +182,12 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):
         return getattr(self.rule_, method)(self._validated(X, reset=False), self.n_jobs)
 
 
+class PolyhedronFitted(Document):
+    """What a model file keeps of a polyhedron beside its rule."""
+
+    exponent: Exponent
+
+
 class PolyhedralClassifier(RuleClassifier):
     """Base of the learners of a single polyhedron."""
 
@@ -282,6 +289,27 @@ class PolyhedralClassifier(RuleClassifier):
         self.polyhedron_ = polyhedron
         self.coef_, self.intercept_ = polyhedron.W, polyhedron.b
         self.rule_ = Rule.inside(self.classes_, inside, polyhedron, link=link or self._link)
+
+    # --- model files ------------------------------------------------------------------
+
+    _Fitted: ClassVar[Any] = PolyhedronFitted
+    _apart: ClassVar[tuple[str, ...]] = ("exponent",)
+
+    def _fitted(self) -> dict[str, Any]:
+        return super()._fitted() | {"exponent": self._exponent}
+
+    def _restore(self, rule: Rule, fitted: Any) -> None:
+        if len(rule.classes) != 2:
+            problem = f"must be two for {type(self).__name__}; got {len(rule.classes)}"
+            raise ModelFileError(problem, "rule.classes.labels")
+        piece = rule.pieces[0]
+        link = rule.links[piece.place] if rule.links else None
+        self._set_rule(piece.polyhedron, piece.place, link)
+        self._exponent = fitted.exponent
+        self._set_attributes(fitted)
+        self._check_restored(rule)
+
+    # --- prediction -------------------------------------------------------------------
 
     def decision_function(self, X: Any) -> Floats:
         """Signed score of every row, positive for ``classes_[1]``; lazy for a Dask collection.

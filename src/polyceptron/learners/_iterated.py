@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from polyceptron.data.blocks import Blocks
 from polyceptron.data.source import Source
 from polyceptron.data.training import TrainingData
-from polyceptron.learners._base import PolyhedralClassifier
+from polyceptron.learners._base import PolyhedralClassifier, PolyhedronFitted
 from polyceptron.learners._parameters import (
     check_flag,
     check_init,
@@ -19,10 +19,19 @@ from polyceptron.learners._parameters import (
     check_seed,
     check_verbose,
 )
+from polyceptron.learners.documents import Count, History
 from polyceptron.optim import solver
 from polyceptron.optim.checkpoint import StateArrays, as_checkpoint
 from polyceptron.optim.planes import Planes
 from polyceptron.utils.checks import as_count
+
+
+class RunFitted(PolyhedronFitted):
+    """What a model file keeps of a run."""
+
+    n_iter: Count
+    converged: bool
+    history: History
 
 
 class IteratedClassifier(PolyhedralClassifier):
@@ -38,6 +47,8 @@ class IteratedClassifier(PolyhedralClassifier):
     n_init: int
     warm_start: bool
     max_iter: int
+
+    _Fitted: ClassVar[Any] = RunFitted
 
     @property
     def _kept(self) -> str:

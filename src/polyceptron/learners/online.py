@@ -3,26 +3,38 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, NamedTuple, Self
+from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
+from msgspec import Meta
 from numpy.typing import NDArray
 
 from polyceptron import kernels
 from polyceptron.data.blocks import Blocks
+from polyceptron.data.scaling import Coordinates
 from polyceptron.data.training import TrainingData
 from polyceptron.data.visits import visits
 from polyceptron.learners._base import FitsBlocks
-from polyceptron.learners._iterated import IteratedClassifier
+from polyceptron.learners._iterated import IteratedClassifier, RunFitted
 from polyceptron.learners._parameters import (
     check_class_labels,
     check_flag,
     check_seed,
     check_two_classes,
 )
+from polyceptron.learners.documents import (
+    FITTED,
+    Document,
+    Finite,
+    ModelFileError,
+    Positive,
+    matrix,
+    vector,
+)
 from polyceptron.optim import solver
 from polyceptron.optim.checkpoint import StateArrays
 from polyceptron.optim.planes import Planes
+from polyceptron.rule import Rule
 from polyceptron.utils.checks import as_count, as_real
 from polyceptron.utils.types import Floats
 
@@ -48,6 +60,27 @@ class OnlineState(NamedTuple):
             return self.planes
         W, b = self.planes.arrays()
         return Planes.of(W - self.U / self.n_seen, b - self.u / self.n_seen)
+
+
+class Stream(Document):
+    """Where `partial_fit` goes on: the coordinates of learning, and the hyperplanes there."""
+
+    scale: list[Positive]
+    shift: list[Finite]
+    bias_unit: Positive
+    W: list[list[Finite]]
+    b: list[Finite]
+    seed: Annotated[int, Meta(ge=0, le=2**31)]
+    n_passes: Annotated[int, Meta(ge=0, le=2**32 - 1)]
+    n_seen: Annotated[int, Meta(ge=0, le=2**53)]
+    U: list[list[Finite]] | None
+    u: list[Finite] | None
+
+
+class StreamFitted(RunFitted):
+    """What a model file keeps of an online run."""
+
+    stream: Stream
 
 
 @dataclass(eq=False, repr=False)
@@ -340,6 +373,49 @@ class OnlinePolyceptron(IteratedClassifier, FitsBlocks):
         unit, (seed, n_passes, n_seen) = float(record["unit"]), record["whole"].tolist()
         U, u = record["U"], record["u"]
         return OnlineState(planes, answer, unit, seed, n_passes, n_seen, U, u)
+
+    # --- model files ------------------------------------------------------------------
+
+    _Fitted = StreamFitted
+
+    _apart = ("exponent", "stream")
+
+    def _fitted(self) -> dict[str, Any]:
+        state, coordinates = self._state, self._coordinates
+        W, b = state.planes.arrays()
+        averaged = len(state.u) > 0
+        stream = {
+            "scale": coordinates.scale,
+            "shift": coordinates.shift,
+            "bias_unit": coordinates.bias_unit,
+            "W": W,
+            "b": b,
+            "seed": state.seed,
+            "n_passes": state.n_passes,
+            "n_seen": state.n_seen,
+            "U": state.U if averaged else None,
+            "u": state.u if averaged else None,
+        }
+        return super()._fitted() | {"stream": stream}
+
+    def _restore(self, rule: Rule, fitted: Any) -> None:
+        super()._restore(rule, fitted)
+        (K, d), of, where = self.coef_.shape, fitted.stream, f"{FITTED}.stream"
+        if np.frexp(of.bias_unit)[0] != 0.5:
+            raise ModelFileError("must be a power of two", f"{where}.bias_unit")
+        scale, shift = vector(of.scale, d, f"{where}.scale"), vector(of.shift, d, f"{where}.shift")
+        self._coordinates = Coordinates(scale, shift, of.bias_unit)
+        planes = Planes.of(matrix(of.W, (K, d), f"{where}.W"), vector(of.b, K, f"{where}.b"))
+        U, u = np.zeros((0, 0)), np.zeros(0)
+        if of.U is not None and of.u is not None:
+            U, u = matrix(of.U, (K, d), f"{where}.U"), vector(of.u, K, f"{where}.u")
+        elif of.U is not None or of.u is not None:
+            raise ModelFileError("must both be null, or neither", f"{where}.U and {where}.u")
+        counts = of.seed, of.n_passes, of.n_seen
+        state = OnlineState(planes, planes, of.bias_unit, *counts, U, u)
+        self._state = state._replace(answer=state.average() if len(u) else planes)
+
+    # --- steps --------------------------------------------------------------------------
 
     def _answer(self, state: OnlineState) -> Planes:
         return state.answer

@@ -19,6 +19,7 @@ from polyceptron.data.source import Source
 from polyceptron.data.training import TrainingData
 from polyceptron.learners._base import ProbabilisticClassifier
 from polyceptron.learners._parameters import check_class_labels, check_seed, check_verbose
+from polyceptron.learners.documents import FITTED, Document, ModelFileError, NotNegative, matrix
 from polyceptron.learners.oc1 import growth
 from polyceptron.learners.oc1 import kernels as oc1_kernels
 from polyceptron.learners.oc1.tree import LEAF, Tree, prune
@@ -26,6 +27,7 @@ from polyceptron.polyhedron import Polyhedron
 from polyceptron.rule import Piece, Rule
 from polyceptron.utils.checks import as_count, as_real
 from polyceptron.utils.text import inequality, quoted
+from polyceptron.utils.types import Floats
 
 _CRITERIA = {
     "twoing": oc1_kernels.TWOING,
@@ -37,6 +39,12 @@ _ORDERS = {
     "best": oc1_kernels.BEST,
     "random": oc1_kernels.RANDOM,
 }
+
+
+class TreeFitted(Document):
+    """What a model file keeps of a tree: the tests are the faces of the rule."""
+
+    counts: list[list[NotNegative]]
 
 
 @dataclass(eq=False, repr=False)
@@ -186,25 +194,51 @@ class OC1(ProbabilisticClassifier):
         )  # fmt: skip
 
     def _publish(self, tree: Tree) -> None:
+        self._set_tree(tree)
+        leaves = tree.faces()
+        if len(leaves) == 1:
+            leaves[0] = _everywhere(self.n_features_in_)
+        names, answers = self._names, zip(leaves.values(), *_answers(tree), strict=True)
+        self.rule_ = Rule(
+            self.classes_,
+            tuple(Piece(Polyhedron(W, b, names), place, share) for (W, b), place, share in answers),
+        )
+
+    def _set_tree(self, tree: Tree) -> None:
+        """Set the fitted attributes that follow from the tree."""
         self.tree_ = tree
         self.n_leaves_ = int(tree.is_leaf.sum())
         self.n_hyperplanes_ = self.n_leaves_ - 1
         self.depth_ = int(tree.depths().max())
-        leaves = tree.faces()
-        if len(leaves) == 1:  # no test at all; tiny * x is above -4 for every number x
-            leaves[0] = np.eye(1, self.n_features_in_) * np.finfo(float).tiny, np.array([4.0])
-        shares = tree.counts / tree.counts.sum(axis=1, keepdims=True)
-        self.rule_ = Rule(
-            self.classes_,
-            tuple(
-                Piece(
-                    Polyhedron(W, b, self._names),
-                    int(tree.labels[leaf]),
-                    tuple(shares[leaf].tolist()),
-                )
-                for leaf, (W, b) in leaves.items()
-            ),
-        )
+
+    # --- model files ------------------------------------------------------------------
+
+    _Fitted = TreeFitted
+
+    def _fitted(self) -> dict[str, Any]:
+        return {"counts": self.tree_.counts}
+
+    def _restore(self, rule: Rule, fitted: Any) -> None:
+        where = f"{FITTED}.counts"
+        n_nodes = 2 * len(rule.pieces) - 1
+        counts = matrix(fitted.counts, (n_nodes, len(rule.classes)), where)
+        with np.errstate(over="ignore"):
+            totals = counts.sum(axis=1)
+        bad = np.flatnonzero(~((totals > 0) & (totals < np.inf)))
+        if bad.size:
+            raise ModelFileError("must have a finite sum above 0", f"{where}[{bad[0]}]")
+        leaves = [(one.polyhedron.W, one.polyhedron.b) for one in rule.pieces]
+        try:
+            tree = Tree.of_leaves(leaves, counts)
+        except ValueError as error:
+            raise ModelFileError(str(error), "rule.pieces") from None
+        self._set_tree(tree)
+        self.rule_ = rule
+        own = [(one.place, one.shares) for one in rule.pieces]
+        whole = len(leaves) > 1 or all(map(np.array_equal, leaves[0], _everywhere(rule.n_features)))
+        follows = own == list(zip(*_answers(tree), strict=True))
+        if not (rule.is_partition and whole and follows):
+            raise ModelFileError(f"is not that of a tree with {where} as they are", "rule")
 
     # --- prediction -------------------------------------------------------------------
 
@@ -309,6 +343,18 @@ class OC1(ProbabilisticClassifier):
                 inner = indent + "    "
                 waiting += [(tree.no[node], inner), (LEAF, indent), (tree.yes[node], inner)]
         return "\n".join(lines)
+
+
+def _everywhere(n_features: int) -> tuple[Floats, Floats]:
+    """The face of a tree without a test: tiny * x is above -4 for every number x."""
+    return np.eye(1, n_features) * np.finfo(float).tiny, np.array([4.0])
+
+
+def _answers(tree: Tree) -> tuple[list[int], list[tuple[float, ...]]]:
+    """Of each leaf the place of its class, and the shares of all classes."""
+    counts = tree.counts[tree.is_leaf]
+    shares = counts / counts.sum(axis=1, keepdims=True)
+    return tree.labels[tree.is_leaf].tolist(), [tuple(row) for row in shares.tolist()]
 
 
 def _shown(label: Any) -> str:

@@ -101,6 +101,25 @@ class Tree:
                 )
         return dict(sorted(found.items()))
 
+    @classmethod
+    def of_leaves(cls, leaves: list[tuple[Floats, Floats]], counts: Floats) -> Tree:
+        """The tree whose leaves have these `faces`, in their order; counts are of all its nodes."""
+        n, d = len(counts), leaves[0][0].shape[1]
+        W, b = np.zeros((n, d)), np.zeros(n)
+        yes, no = np.full((2, n), LEAF, np.int64)
+        node, ways = -1, [(0, len(leaves), 0, yes[:0], 0)]  # leaves from, to; tests above; parent
+        while ways:
+            start, stop, depth, child, parent = ways.pop()
+            node += 1
+            child[parent : parent + 1] = node
+            if stop - start == 1:
+                continue
+            middle = start + _n_passed(leaves[start:stop], depth)
+            W[node], b[node] = leaves[start][0][depth], leaves[start][1][depth]
+            ways.append((middle, stop, depth + 1, no, node))
+            ways.append((start, middle, depth + 1, yes, node))
+        return cls(W, b, yes, no, counts)
+
     def without(self, collapsed: NDArray[np.bool_]) -> Tree:
         """The tree in which these nodes are leaves."""
         keep = np.zeros(len(self.b), bool)
@@ -118,6 +137,19 @@ class Tree:
             place[no[keep]],
             self.counts[keep],
         )
+
+
+def _n_passed(leaves: list[tuple[Floats, Floats]], depth: int) -> int:
+    """How many of the leaves below a node are on its yes side; they are the first."""
+    tests = [
+        (W[depth].tobytes(), b[depth].tobytes()) if depth < len(b) else None for W, b in leaves
+    ]
+    W, b = leaves[0]
+    opposite = ((-W[depth]).tobytes(), (-b[depth]).tobytes()) if tests[0] is not None else None
+    n = next((i for i, test in enumerate(tests) if test != tests[0]), len(tests))
+    if opposite is None or n == len(tests) or any(test != opposite for test in tests[n:]):
+        raise ValueError("must be the leaves of a tree, in preorder")
+    return n
 
 
 def passes(X: Floats, w: Floats, b: float) -> NDArray[np.bool_]:

@@ -15,7 +15,8 @@ from scipy import sparse
 from polyceptron.data.blocks import ArrayBlocks, Blocks
 from polyceptron.data.scaling import Coordinates, Ends, standardized
 from polyceptron.data.training import TrainingData
-from polyceptron.learners._iterated import IteratedClassifier
+from polyceptron.learners._iterated import IteratedClassifier, RunFitted
+from polyceptron.learners.documents import Count, Measure
 from polyceptron.learners.pcslp.programs import LPError, SeparationLP, load_highspy
 from polyceptron.optim import criterion, solver
 from polyceptron.optim.checkpoint import StateArrays
@@ -62,6 +63,13 @@ class PCSLPState(NamedTuple):
     lp: SeparationLP | None
     start: int
     n_iter: int
+
+
+class LPFitted(RunFitted):
+    """What a model file keeps of linear programs."""
+
+    objective: Measure
+    n_lps: Count
 
 
 @dataclass(eq=False, repr=False)
@@ -174,6 +182,8 @@ class PCSLP(IteratedClassifier):
     n_jobs: int | None = None
     verbose: int = 0
     checkpoint: Any = None
+
+    _Fitted = LPFitted
 
     @property
     def _kept(self) -> str:

@@ -7,9 +7,11 @@ import sys
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
+import msgspec
 import numpy as np
+from msgspec import Meta
 from numpy.typing import NDArray
 from sklearn.base import clone
 
@@ -24,6 +26,15 @@ from polyceptron.learners._parameters import (
     check_seed,
     check_two_classes,
     check_verbose,
+)
+from polyceptron.learners.documents import (
+    FITTED,
+    Count,
+    Document,
+    Exponent,
+    Finite,
+    ModelFileError,
+    NotNegative,
 )
 from polyceptron.learners.polyceptron.hyperplanes import FIT, learn_hyperplanes, needed
 from polyceptron.learners.polyceptron.sample import Sample, refined_by_all
@@ -76,6 +87,39 @@ def _joined(labels: list[Any], tables: list[dict[str, list[Any]]]) -> dict[str, 
         if name != "inside":
             joined[name] = [value for table in tables for value in table[name]]
     return joined
+
+
+Place = Annotated[int, Meta(ge=0, le=1)]
+
+
+class SelectionTable(Document):
+    """What was tried, a column each; ``inside`` are places among the two classes."""
+
+    inside: list[Place]
+    n_hyperplanes: list[Count]
+    margin: list[NotNegative]
+    penalty: list[NotNegative | None]
+    sampled: list[bool]
+    accuracy: list[Finite]
+    chosen: list[bool]
+
+
+class ClassFitted(Document):
+    """What a model file keeps of the polyhedron of one class."""
+
+    exponent: Exponent
+    n_iter: Count
+    margin: NotNegative
+    penalty: NotNegative | None
+    sampled: bool
+    selection: SelectionTable
+    random_state: Annotated[int, Meta(ge=0, le=2**32 - 1)] | None
+
+
+class PolyceptronFitted(Document):
+    """One for the class inside, or one for each of more than two classes."""
+
+    fits: list[ClassFitted]
 
 
 @dataclass(eq=False, repr=False)
@@ -300,12 +344,7 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         for place, label in enumerate(training.classes):
             if self.verbose:
                 sys.stdout.write(f"Polyceptron: class {label!r} against the rest\n")
-            one = clone(self).set_params(
-                inside=True,
-                class_weight=None,
-                random_state=random.randint(0, 2**31 - 1),
-                checkpoint=None,
-            )
+            one = self._for_class(random.randint(0, 2**31 - 1))
             one.n_features_in_ = training.source.n_features
             part = journal.part(f"class {label!r}")
             one._learn_two(training.one_against_rest(place), part)
@@ -328,6 +367,71 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
             values = [getattr(one, name) for one in each]
             setattr(self, name, dict(zip(labels, values, strict=True)))
         self.selection_ = _joined(labels, [one.selection_ for one in each])
+
+    # --- model files ------------------------------------------------------------------
+
+    _Fitted = PolyceptronFitted
+
+    def _fitted(self) -> dict[str, Any]:
+        each = getattr(self, "estimators_", None)
+        if each is None:
+            return {"fits": [self._fitted_class() | {"random_state": None}]}
+        return {"fits": [one._fitted_class() | {"random_state": one.random_state} for one in each]}
+
+    def _fitted_class(self) -> dict[str, Any]:
+        labels = self.classes_.tolist()
+        inside = [labels.index(label) for label in self.selection_["inside"]]
+        return {
+            "exponent": self._exponent,
+            "n_iter": self.n_iter_,
+            "margin": self.margin_,
+            "penalty": self.penalty_,
+            "sampled": self.sampled_,
+            "selection": self.selection_ | {"inside": inside},
+        }
+
+    def _restore(self, rule: Rule, fitted: Any) -> None:
+        n = 1 if len(rule.classes) == 2 else len(rule.classes)
+        if len(fitted.fits) != n:
+            problem = f"must be an array of {n}; got {len(fitted.fits)}"
+            raise ModelFileError(problem, f"{FITTED}.fits")
+        if n == 1:
+            self._restore_class(rule, fitted.fits[0], f"{FITTED}.fits[0]")
+            self._check_restored(rule)
+            return
+        if len(rule.pieces) != n or len(rule.links) != n:
+            raise ModelFileError(f"must be an array of {n}, one for each class", "rule.pieces")
+        self.estimators_ = []
+        for place, one in enumerate(fitted.fits):
+            estimator = self._for_class(one.random_state)
+            estimator.n_features_in_, estimator.classes_ = rule.n_features, np.array([False, True])
+            own = Polyhedron(rule.pieces[place].polyhedron.W, rule.pieces[place].polyhedron.b)
+            of_class = Rule.inside(estimator.classes_, 1, own, link=rule.links[place])
+            estimator._restore_class(of_class, one, f"{FITTED}.fits[{place}]")
+            self.estimators_.append(estimator)
+        self._describe_each()
+        self._check_restored(rule)
+
+    def _restore_class(self, rule: Rule, fitted: ClassFitted, where: str) -> None:
+        piece, table = rule.pieces[0], msgspec.structs.asdict(fitted.selection)
+        if len(set(map(len, table.values()))) > 1:
+            raise ModelFileError("must have arrays of one length", f"{where}.selection")
+        if not rule.links or rule.links[piece.place] is None:
+            raise ModelFileError("must give the class of each polyhedron a link", "rule.links")
+        self._set_rule(piece.polyhedron, piece.place, rule.links[piece.place])
+        labels = self.classes_.tolist()
+        self._exponent, self.n_iter_ = fitted.exponent, fitted.n_iter
+        self.margin_, self.penalty_ = fitted.margin, fitted.penalty
+        self.sampled_, self.n_hyperplanes_ = fitted.sampled, len(self.intercept_)
+        self.selection_ = table | {"inside": [labels[place] for place in table["inside"]]}
+        self.polyhedra_ = {labels[piece.place]: self.polyhedron_}
+
+    def _for_class(self, random_state: int | None) -> Polyceptron:
+        """The learner of one class against the rest, not fitted."""
+        own = {"inside": True, "class_weight": None, "checkpoint": None}
+        return clone(self).set_params(**own, random_state=random_state)  # type: ignore[no-any-return]
+
+    # --- parameters -----------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
         self._check_or_auto("n_hyperplanes", as_count, "'auto'")

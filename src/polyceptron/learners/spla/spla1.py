@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
@@ -13,7 +13,8 @@ from polyceptron.data.blocks import Blocks
 from polyceptron.data.scaling import Coordinates, Ends
 from polyceptron.data.training import TrainingData
 from polyceptron.learners._base import FitsBlocks, ProbabilisticClassifier
-from polyceptron.learners._iterated import IteratedClassifier
+from polyceptron.learners._iterated import IteratedClassifier, RunFitted
+from polyceptron.learners.documents import Measure
 from polyceptron.learners.spla import likelihood
 from polyceptron.optim import solver
 from polyceptron.optim.checkpoint import StateArrays
@@ -46,6 +47,13 @@ class LogisticState(NamedTuple):
         return _planes(self.theta)
 
 
+class LogisticFitted(RunFitted):
+    """What a model file keeps of a likelihood."""
+
+    objective: Measure
+    log_likelihood: Measure
+
+
 class LogisticClassifier(ProbabilisticClassifier, IteratedClassifier):
     """What SPLA1 and SPLA2 share: P(y | x) = 1 / (1 + exp(-y h(x)))."""
 
@@ -54,6 +62,7 @@ class LogisticClassifier(ProbabilisticClassifier, IteratedClassifier):
     tol: float
 
     _link = Logistic()
+    _Fitted: ClassVar[Any] = LogisticFitted
 
     @property
     def _advice(self) -> str:

@@ -15,12 +15,19 @@ from polyceptron.data.blocks import ArrayBlocks
 from polyceptron.data.source import Source
 from polyceptron.data.training import TrainingData
 from polyceptron.learners._parameters import check_seed
+from polyceptron.learners.documents import Measure
 from polyceptron.learners.oc1 import growth
 from polyceptron.learners.spla import likelihood
-from polyceptron.learners.spla.spla1 import SPLA1, LogisticClassifier, LogisticState
+from polyceptron.learners.spla.spla1 import (
+    SPLA1,
+    LogisticClassifier,
+    LogisticFitted,
+    LogisticState,
+)
 from polyceptron.optim import solver
 from polyceptron.optim.checkpoint import FitJournal
 from polyceptron.optim.planes import Planes
+from polyceptron.rule import Rule
 from polyceptron.utils.checks import as_count, as_real
 from polyceptron.utils.types import Floats
 
@@ -37,6 +44,12 @@ class SearchResult(NamedTuple):
     """The hyperplanes chosen."""
     unconverged: list[int]
     """The numbers of hyperplanes whose run was ended by `max_iter`."""
+
+
+class SearchFitted(LogisticFitted):
+    """What a model file keeps of a search."""
+
+    validation_scores: list[Measure]
 
 
 @dataclass(eq=False, repr=False)
@@ -176,6 +189,12 @@ class SPLA2(LogisticClassifier):
         yield from self._report(run)
         yield from self._report_search(search)
         journal.finish()
+
+    _Fitted = SearchFitted
+
+    def _restore(self, rule: Rule, fitted: Any) -> None:
+        super()._restore(rule, fitted)
+        self.n_hyperplanes_ = len(self.intercept_)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -1,0 +1,41 @@
+"""The program that spoils files and counts what comes out."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def fuzz():
+    """It is beside the package and not in it."""
+    sys.path.insert(0, str(Path(__file__).parents[2]))
+    try:
+        from benchmarks import fuzz
+    finally:
+        sys.path.pop(0)
+    return fuzz
+
+
+def test_it_counts(fuzz, monkeypatch, capsys):
+    monkeypatch.setattr(fuzz, "ROUND", 20)
+    fuzz.main(["--minutes", "0.0001", "--target", "model"])
+    found = json.loads(capsys.readouterr().out)["results"]["model"]
+    assert found["inputs"] == sum(found["outcomes"].values()) == 20
+    assert "crashed" not in found["outcomes"]
+
+
+def test_it_finds_a_fault(fuzz, monkeypatch, tmp_path):
+    """One that is planted, and keeps what shows it."""
+    monkeypatch.setattr(fuzz, "ROUND", 100)
+
+    def read(data):
+        return {b"whole": True}[data]
+
+    target = fuzz.Target([b"whole"], [fuzz.cut], read)
+    found = fuzz.fuzz(target, 1e-4, 0, tmp_path)
+    assert found["outcomes"]["crashed"] > 0
+    (text,) = tmp_path.glob("*.txt")
+    assert "KeyError" in text.read_text()
+    assert text.with_suffix("").read_bytes() != b"whole"
