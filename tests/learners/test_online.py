@@ -69,7 +69,7 @@ def perceptron_sets():
 PERCEPTRON_SETS = [pytest.param(X, y, id=name) for name, X, y in perceptron_sets()]
 
 
-@pytest.mark.parametrize("max_iter", [1, 2, 7, 60])
+@pytest.mark.parametrize("max_iter", [2, 60])
 @pytest.mark.parametrize(("X", "y"), PERCEPTRON_SETS)
 def test_one_hyperplane_is_the_perceptron(X, y, max_iter):
     """With everything else at its default, equal to the last bit."""

@@ -94,12 +94,12 @@ def assert_same(one, other):
         (learner, where)
         for learner in (*LEARNERS, "three classes")
         for where in ("memory", "files")
-        if where == "memory" or learner not in ("spla2", "pcslp", "three classes")
+        if where == "memory" or learner in ("batch", "polyceptron")
     ]
     + [("batch", "dask")],
 )
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")
-def test_killed_twenty_times(learner, where, tmp_path):
+def test_killed_again_and_again(learner, where, tmp_path):
     if where == "dask":
         pytest.importorskip("distributed")
     command = [
@@ -110,11 +110,11 @@ def test_killed_twenty_times(learner, where, tmp_path):
         tmp_path,
     ]
     done = subprocess.run(
-        [*map(str, command), "1", "20"], capture_output=True, text=True, check=False, timeout=500
+        [*map(str, command), "1", "8"], capture_output=True, text=True, check=False, timeout=500
     )
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    assert found["killed"] >= 20
+    assert found["killed"] >= 8
     assert found["resumed"] > 0
     assert found["equal"]
     assert not found["left"]

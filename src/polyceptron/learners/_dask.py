@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any
 
 from polyceptron.data.source import Source
@@ -16,10 +15,13 @@ def is_dask(X: Any) -> bool:
 
 def dask_source(X: Any, y: Any, sample_weight: Any) -> Source:
     """The rows, which stay on the workers."""
-    source: Source = import_module("polyceptron.distributed").source_of(X, y, sample_weight)
-    return source
+    from polyceptron.distributed import source_of
+
+    return source_of(X, y, sample_weight)
 
 
 def lazily(method: Callable[[Any], Any], X: Any) -> Any:
     """What a method of a fitted learner says of every chunk, when it is computed."""
-    return import_module("polyceptron.distributed").lazy(method, X)
+    from polyceptron.distributed import lazy
+
+    return lazy(method, X)

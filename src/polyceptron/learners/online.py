@@ -244,10 +244,11 @@ class OnlinePolyceptron(IteratedClassifier, FitsBlocks):
                 )
             known: NDArray[Any] = self.classes_
             return known
-        check_class_labels(np.asarray(classes))
         given = np.unique(classes)
         check_two_classes(given)
-        if not first and not np.array_equal(given, self.classes_):
+        if first:
+            check_class_labels(np.asarray(classes))
+        elif not np.array_equal(given, self.classes_):
             raise ValueError(
                 f"classes={given.tolist()!r} is not the same as on the first call of "
                 f"partial_fit: {self.classes_.tolist()!r}"

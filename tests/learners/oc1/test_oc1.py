@@ -175,7 +175,7 @@ def test_plain_bodies(tmp_path):
         "no:cacheprovider",
         here,
         "-k",
-        "line or climb or axis",
+        ONE_EACH,
     ]
     environment = os.environ | {"NUMBA_DISABLE_JIT": "1", "TMPDIR": str(tmp_path)}
     run = subprocess.run(

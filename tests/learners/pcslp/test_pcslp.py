@@ -16,6 +16,7 @@ import naive
 from polyceptron.datasets import make_dataset1
 from polyceptron.learners.pcslp.learner import PCSLP
 from polyceptron.learners.pcslp.programs import LPError, SeparationLP
+from polyceptron.learners.trace import trace
 
 highspy = pytest.importorskip("highspy")
 
@@ -312,8 +313,8 @@ class TestTies:
 
     def choices(self, max_ties, init=EQUAL):
         model = quick(n_hyperplanes=2, init=init, max_ties=max_ties)
-        problem = model._problem(self.X, self.Y, None)
-        return [choice.tolist() for choice in model._choices(model._start(problem, 0))]
+        state = trace(model, self.X, self.Y, max_iter=0).state
+        return [choice.tolist() for choice in model._choices(state)]
 
     def test_all_choices_the_least_numbers_first(self):
         expected = [list(choice) for choice in itertools.product([0, 1], repeat=4)]
@@ -375,12 +376,12 @@ class TestFailures:
         X, y = make_dataset1(random_state=0, return_X_y=True)
         seen = []
         model = quick(time_limit=50.0)
-        problem = model._problem(X, y, None)
-        state = model._start(problem, 0)
+        found = trace(model, X, y, max_iter=0)
+        state = found.state
         set_ = state.lp._set
         state.lp._set = lambda options: seen.append(options) or set_(options)
         for _ in range(2):
-            state = model._step(problem.data, state).following
+            state = model._step(found.training.data, state).following
         limits = [options["time_limit"] for options in seen]
         assert 50.0 <= limits[0] < limits[1]
 

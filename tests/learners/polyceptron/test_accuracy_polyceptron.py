@@ -21,10 +21,10 @@ MAKE = {"Dataset 1": (make_dataset1, 3), "Dataset 2": (make_dataset2, 4)}
     ],
 )
 def test_fresh_rows(name, flipped, bar, auto):
-    """Mean over 3 draws of 5,000 fresh rows after 1,000 to learn from."""
+    """Mean over 2 draws of 5,000 fresh rows after 1,000 to learn from."""
     make, K = MAKE[name]
     scores = []
-    for seed in range(3):
+    for seed in range(2):
         X, y = make(n_samples=6000, random_state=900 + seed, return_X_y=True)
         wrong = np.random.default_rng(seed).random(1000) < flipped
         labels = np.where(wrong, -y[:1000], y[:1000])
