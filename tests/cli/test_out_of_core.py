@@ -16,7 +16,7 @@ from cli_files import done, failed, people, run, text_of
 from polyceptron import Checkpoint, load_model
 from polyceptron.cli._memory import Size, is_too_large, memory
 from polyceptron.cli._out_of_core import is_out_of_core
-from polyceptron.optim.checkpoint import Journal
+from polyceptron.optim.checkpoint import FitJournal
 
 BATCH = ("-l", "batch", "-k", 2)
 
@@ -205,14 +205,14 @@ class TestResume:
     def stopped(self, data, tmp_path, monkeypatch):
         """A fit that was stopped after some iterations."""
 
-        def write_and_stop(journal, write=Journal.write):
+        def write_and_stop(journal, write=FitJournal.write):
             write(journal)
             raise KeyboardInterrupt
 
         with monkeypatch.context() as patched:
             patched.setattr(Checkpoint, "seconds", 0.0)
-            patched.setattr(Journal, "_is_time", lambda journal: journal._steps > 5)
-            patched.setattr(Journal, "write", write_and_stop)
+            patched.setattr(FitJournal, "_is_time", lambda journal: journal._steps > 5)
+            patched.setattr(FitJournal, "write", write_and_stop)
             assert run(*self.ask(data, tmp_path)).exit_code == 1
         assert (tmp_path / "m.json.checkpoint").exists()
         assert not (tmp_path / "m.json").exists()
@@ -240,7 +240,7 @@ class TestResume:
         self, data, tmp_path, where, monkeypatch
     ):
         with monkeypatch.context() as patched:
-            patched.setattr(Journal, "_is_time", lambda journal: journal._checkpoint is not None)
+            patched.setattr(FitJournal, "_is_time", lambda journal: journal._checkpoint is not None)
             patched.setattr("polyceptron.cli._fit._save", lambda *_: 1 / 0)
             assert run(*self.ask(data, tmp_path, where)).exit_code == 1
         assert (tmp_path / "m.json.checkpoint").exists()
@@ -281,8 +281,8 @@ class TestResume:
         code = (
             "import sys\nfrom polyceptron.optim.checkpoint import Checkpoint\n"
             "from polyceptron.cli import _fit, main\n"
-            "_fit.Wish.with_checkpoint = lambda wish, one: one.set_params(\n"
-            "    checkpoint=Checkpoint(wish.checkpoint, 0.1))\n"
+            "_fit.FitOptions.with_checkpoint = lambda self, one: one.set_params(\n"
+            "    checkpoint=Checkpoint(self.checkpoint, 0.1))\n"
             "sys.argv[0] = 'polyceptron'\nmain()"
         )
         command = [
