@@ -206,8 +206,10 @@ class Encoding:
         for column in self.columns:
             stop, values = start + len(column.feature_names), table[column.name]
             if column.kind == "number":
-                plain = isinstance(values, np.ndarray) and values.dtype.kind in "iuf" and keep_gaps
+                plain = isinstance(values, np.ndarray) and values.dtype.kind in "iuf"
                 X[:, start] = values if plain else _numbers(column, values)
+                if not (keep_gaps or np.isfinite(X[:, start]).all()):
+                    X[:, start] = _numbers(column, values)  # fills, or says what is wrong
             else:
                 found = values if isinstance(values, Coded) else coded(values)
                 _set_categories(X[:, start:stop], column, found)
