@@ -21,7 +21,7 @@ from polyceptron.data.tables import TARGET, Batch, ByteStream, Table, one_line, 
 
 _DAMAGED = (
     zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError,
-    TypeError, SyntaxError, OverflowError, TokenError, KeyError, OSError,
+    TypeError, SyntaxError, OverflowError, TokenError, KeyError, OSError, MemoryError,
 )  # fmt: skip
 _LINE = re.compile(
     rb"[ \t]*[^ \t:#,;]+(?:[ \t]+qid:[0-9]+)?(?:[ \t]+[0-9]+:[^ \t:]+)+[ \t]*(?:#.*)?\r?"

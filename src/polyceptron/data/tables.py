@@ -52,7 +52,7 @@ _REFUSED = {
     b"ORC": "a file of ORC: write it as Parquet",
     b"\x89HDF": "a file of HDF5: write it as Parquet or .npy",
 }
-_ERRORS = (pa.ArrowException, OSError, ValueError, KeyError, IndexError)
+_ERRORS = (pa.ArrowException, OSError, ValueError, KeyError, IndexError, MemoryError, OverflowError)
 
 
 class NoRowsError(SourceError):
