@@ -29,10 +29,12 @@ import numpy as np
 from distributed.protocol import pickle
 
 from distributed import Client, LocalCluster
+from polyceptron import BatchPolyceptron
+from polyceptron.data.arrays import ArraySource
 from polyceptron.data.blocks import OrderedSum
 from polyceptron.data.scaling import Coordinates
 from polyceptron.data.source import View
-from polyceptron.distributed import BatchPolyceptron, DaskBlocks
+from polyceptron.distributed import source_of
 from polyceptron.optim.criterion import GradientOf
 from polyceptron.optim.planes import Gradient, Planes
 
@@ -83,12 +85,13 @@ def learner(prune, n_jobs=2):
     return BatchPolyceptron(K, random_state=0, prune=prune, n_jobs=n_jobs)
 
 
-def stepper(problem, model):
+def stepper(source, model):
     """A function that takes one step from where the last one ended."""
-    state = [model._start(problem, 0)]
+    training = model._training(source)
+    state = [model._start(training, 0)]
 
     def step():
-        state[0] = model._step(problem.data, state[0]).following
+        state[0] = model._step(training.data, state[0]).following
 
     return step
 
@@ -106,9 +109,8 @@ def medians(sides, rounds):
 
 
 def on_dask(client, n_partitions, rows=ROWS):
-    source = DaskBlocks(*lazy_rows(n_partitions, rows), client=client)
-    model = learner(prune=False)
-    return stepper(model._problem_of(source), model)
+    source = source_of(*lazy_rows(n_partitions, rows), client=client)
+    return stepper(source, learner(prune=False))
 
 
 def overhead(client, n_partitions, rounds):
@@ -154,8 +156,7 @@ def rival(client, n_partitions, rounds):
 def in_memory(n_partitions, prune=False, n_jobs=2):
     parts = [rows_of(number) for number in range(n_partitions)]
     X, y = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-    model = learner(prune, n_jobs)
-    return stepper(model._problem(X, y, None), model)
+    return stepper(ArraySource(X, y), learner(prune, n_jobs))
 
 
 def scaling(n_partitions, rounds):

@@ -8,6 +8,9 @@ from click.testing import CliRunner
 
 from polyceptron.cli._app import app
 
+QUICK = ["-l", "batch", "-k", 1]
+"""Options of `fit` for a learner that is done at once."""
+
 
 def run(*arguments, stdin=None):
     return CliRunner().invoke(app, [str(argument) for argument in arguments], input=stdin)

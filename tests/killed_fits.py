@@ -63,11 +63,10 @@ def fit_on_cluster(model, folder):
     import dask.array as da
 
     from distributed import Client
-    from polyceptron.distributed import DaskBlocks
 
     X, y = (da.from_array(np.load(folder / f"{name}.npy"), chunks=-1) for name in "Xy")
-    with Client((folder / "address").read_text(), set_as_default=False) as client:
-        return model.fit_blocks(DaskBlocks(X, y, client=client))
+    with Client((folder / "address").read_text()):
+        return model.fit(X, y)
 
 
 def start_cluster(folder):

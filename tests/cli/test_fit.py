@@ -1,37 +1,15 @@
-"""`fit`, `show`, `evaluate`, `compare` and `datasets`: what they learn, print and refuse."""
+"""`fit`: what it learns, prints and refuses."""
 
 import gzip
-import json
-import os
-import pty
-import subprocess
-import sys
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from cli_files import done, failed, people, run, text_of
-from polyceptron.cli._scores import confusion
-from polyceptron.cli._tables import shown, table
+from cli_files import QUICK, done, failed, people, run, text_of
 from polyceptron.data.columns import as_labels
 from polyceptron.model_file import read_model
-
-QUICK = ["-l", "batch", "-k", 1]
-
-
-@pytest.fixture
-def data(tmp_path):
-    path = tmp_path / "people.csv"
-    path.write_text(text_of(people()))
-    return path
-
-
-@pytest.fixture
-def model(tmp_path, data):
-    done("fit", data, "-t", "class", *QUICK, "-o", tmp_path / "model.json")
-    return tmp_path / "model.json"
 
 
 class TestFit:
@@ -329,150 +307,8 @@ class TestRefusals:
         assert type(result.exception).__name__ == "NotANumberError"
 
 
-class TestShow:
-    def test_show(self, model):
-        text = done("show", model)
-        assert "Learner: BatchPolyceptron" in text
-        assert "Classes: sick, well" in text
-        assert "Target: class" in text
-        assert "Rows learned from: 200" in text
-        assert "blue, light, green, red" in text
-
-    def test_what_is_no_model(self, tmp_path, data):
-        assert str(data) in failed("show", data)
-        assert "No such file" in failed("show", tmp_path / "no.json")
-
-    def test_a_summary_of_another_kind(self, tmp_path, model):
-        document = json.loads(model.read_text())
-        document["summary"] = {"target": 3, "accuracy": [1], "columns": {"median": "x"}}
-        (tmp_path / "o.json").write_text(json.dumps(document))
-        assert "Learner" in done("show", tmp_path / "o.json")
-        data = tmp_path / "people.csv"
-        assert "Row 1 " in done("explain", tmp_path / "o.json", data)
-        assert "--target is needed" in failed("evaluate", tmp_path / "o.json", data, code=2)
-
-
-class TestEvaluate:
-    def test_evaluate(self, tmp_path, model, data):
-        text = done("evaluate", model, data)
-        assert "of 200 rows" in text
-        assert "precision" in text
-        (tmp_path / "e.csv").write_text(text_of(people(20, 5), ("age", "dose", "colour", "truth")))
-        assert "of 20 rows" in done("evaluate", model, tmp_path / "e.csv", "--target", "truth")
-        assert "column 'class' is missing" in failed("evaluate", model, tmp_path / "e.csv")
-
-    def test_a_feature_is_no_target(self, model, data):
-        error = failed("evaluate", model, data, "-t", "age", code=2)
-        assert "--target 'age' is a feature of the model" in error
-
-    def test_numbers_are_the_same_however_they_are_written(self, tmp_path):
-        rows = [[row[0], row[1], int(row[3] == "sick")] for row in people()]
-        (tmp_path / "d.csv").write_text(text_of(rows, ("age", "dose", "class")))
-        done("fit", tmp_path / "d.csv", "-t", "class", *QUICK, "-o", tmp_path / "m")
-        text = text_of([[*row[:2], f"{row[2]}.0"] for row in rows], ("age", "dose", "class"))
-        (tmp_path / "e.csv").write_text(text)
-        same = done("evaluate", tmp_path / "m", tmp_path / "d.csv")
-        assert done("evaluate", tmp_path / "m", tmp_path / "e.csv") == same
-
-    def test_models_without_names(self, tmp_path):
-        from polyceptron import BatchPolyceptron
-        from polyceptron.model_file import save_model
-
-        rows = people()
-        X, y = np.array([row[:2] for row in rows], dtype=float), [row[3] for row in rows]
-        save_model(BatchPolyceptron(1, random_state=0).fit(X, y), tmp_path / "n.json")
-        (tmp_path / "e.csv").write_text(text_of([[*r[:2], r[3]] for r in rows], ("p", "q", "y")))
-        assert "Accuracy" in done("evaluate", tmp_path / "n.json", tmp_path / "e.csv", "-t", "y")
-
-    def test_unknown_classes(self, tmp_path, model):
-        rows = people(20)
-        rows[4][3] = "dead"
-        (tmp_path / "e.csv").write_text(text_of(rows))
-        error = failed("evaluate", model, tmp_path / "e.csv")
-        assert "line 6, column 'class': 'dead' is not one of the classes sick, well" in error
-
-
-class TestCompare:
-    def test_compare(self, data):
-        text = done("compare", data, "-t", "class", "--cv", 2, "--learners", "batch, oc1", "-k", 1)
-        assert "2-fold cross-validation of 200 rows" in text
-        assert {"batch", "oc1"} <= set(text.split())
-        assert "'x' is not among" in failed(
-            "compare", data, "-t", "class", "--learners", "x", code=2
-        )
-
-    def test_all_that_can(self, tmp_path):
-        rows = [[row[0], row[1], "old" if row[0] > 70 else row[3]] for row in people(60)]
-        (tmp_path / "d.csv").write_text(text_of(rows, ("age", "dose", "class")))
-        result = run("compare", tmp_path / "d.csv", "-t", "class", "--cv", 2)
-        assert result.exit_code == 0
-        assert "batch learns two classes, and is left out" in result.stderr
-        assert "polyceptron" in result.stdout
-
-
-class TestDatasets:
-    def test_list(self):
-        assert "breast-cancer" in done("datasets")
-
-    @pytest.mark.parametrize("name", ["dataset1", "dataset2", "ionosphere", "breast-cancer"])
-    def test_write(self, tmp_path, name):
-        done("datasets", name, "-o", tmp_path / "d.csv")
-        text = (tmp_path / "d.csv").read_text()
-        assert text.splitlines()[0].endswith(",class")
-        assert done("datasets", name) == text
-        assert "is there already" in failed("datasets", name, "-o", tmp_path / "d.csv")
-
-    def test_unknown(self):
-        assert run("datasets", "iris").exit_code == 2
-
-
-class TestSmallParts:
-    def test_labels(self):
-        assert as_labels(["1", "0"]) == [1, 0]
-        assert as_labels(["1", "x"]) == ["1", "x"]
-        assert as_labels(["1", "1.0"]) == ["1", "1.0"]
-        assert as_labels(["\u0661", "1"]) == ["\u0661", "1"]
-
-    def test_shown(self):
-        assert shown("a b") == "a b"
-        assert shown("a\nb") == '"a\\nb"'
-        assert shown("") == '""'
-
-    def test_table(self):
-        assert table(["a", "b"], [["xx", 1]]) == "a   b\nxx  1"
-
-    def test_confusion(self):
-        text = confusion(np.array([0, 1, 1]), np.array([0, 0, 1]), np.array([0, 1]))
-        assert text.splitlines()[2].split() == ["1", "1", "1"]
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
-def test_a_sign_of_life_on_a_terminal():
-    """Work of over a second shows what it is doing, and takes it away again."""
-    code = (
-        "import time\n"
-        "from polyceptron.cli._waiting import Waiting\n"
-        "with Waiting('Learning') as waiting:\n"
-        "    time.sleep(1.5)\n"
-        "    waiting.say('fold 2 of 3', 1, 3)\n"
-        "    time.sleep(0.5)\n"
-    )
-    ours, theirs = pty.openpty()
-    with subprocess.Popen(
-        [sys.executable, "-c", code], stderr=theirs, env=os.environ | {"TERM": "xterm"}
-    ) as process:
-        os.close(theirs)
-        text = b""
-        while True:
-            try:
-                piece = os.read(ours, 65536)
-            except OSError:
-                break
-            if not piece:
-                break
-            text += piece
-        process.wait()
-    os.close(ours)
-    assert process.returncode == 0
-    assert b"Learning" in text
-    assert b"fold 2 of 3" in text
+def test_labels():
+    assert as_labels(["1", "0"]) == [1, 0]
+    assert as_labels(["1", "x"]) == ["1", "x"]
+    assert as_labels(["1", "1.0"]) == ["1", "1.0"]
+    assert as_labels(["\u0661", "1"]) == ["\u0661", "1"]

@@ -15,7 +15,7 @@ import pytest
 
 from polyceptron import open_blocks
 from polyceptron.data import cache, convert
-from polyceptron.data.cache import Stamp, Stamping, cache_root
+from polyceptron.data.cache import Stamp, cache_root
 from polyceptron.data.files import ArrayWriter
 from polyceptron.data.source import SourceError
 from tables_of_tests import everything, frame, opened, refused
@@ -238,8 +238,7 @@ class TestCache:
         path = tmp_path / "big"
         path.write_bytes(bytes(3 << 20))
         at = path.stat()
-        with Stamping([path]) as stamping:
-            stamp = stamping.result()[0]
+        stamp = Stamp.of(path)
         assert stamp.fits(path) == stamp
         data = bytearray(3 << 20)
         data[3 << 19] = 1  # in the middle, which is looked at only if the time is another

@@ -7,7 +7,6 @@ import sys
 import threading
 import time
 from contextlib import ExitStack, contextmanager
-from itertools import pairwise
 
 import dask
 import dask.array as da
@@ -22,12 +21,10 @@ from sklearn.base import clone
 from distributed import Client, LocalCluster
 from polyceptron import SPLA1, SPLA2, BatchPolyceptron, Checkpoint, OnlinePolyceptron, Polyceptron
 from polyceptron.data.arrays import ArraySource
-from polyceptron.data.blocks import OrderedSum
 from polyceptron.data.scaling import Coordinates, identity
 from polyceptron.data.source import SourceError, View
 from polyceptron.datasets import make_polyhedron
-from polyceptron.distributed import ClusterError, _worker, lazy, source_of
-from polyceptron.distributed._partitions import prepare
+from polyceptron.distributed import ClusterError, _partitions, lazy, source_of
 from polyceptron.optim import criterion, solver
 from polyceptron.optim.criterion import GradientOf
 from polyceptron.optim.planes import Planes
@@ -167,14 +164,17 @@ def test_runs_of_blocks_are_summed_on_workers(one, two):
 
 def test_neighbours_share_a_worker_and_persisted_rows_stay_where_they_are(two):
     X, y, _ = noisy(300)
-    spread, workers = chunked(X, 30), list(two.nthreads())
-    with source_of(spread, chunked(y, 30), client=two) as rows:
-        assert rows._holder.tolist() == [0] * 5 + [1] * 5
-    pieces = [two.persist(spread.blocks[i], workers=[workers[i % 2]]) for i in range(10)]
-    with source_of(da.concatenate(pieces), chunked(y, 30), client=two) as rows:
-        assert rows._holder.tolist() == [0, 1] * 5
+    rows, labels, workers = chunked(X, 30), chunked(y, 30), list(two.nthreads())
+    with source_of(rows, labels, client=two) as source:
+        assert source._holder.tolist() == [0] * 5 + [1] * 5
+    kept = [
+        da.concatenate([two.persist(whole.blocks[i], workers=[workers[i % 2]]) for i in range(10)])
+        for whole in (rows, labels)
+    ]
+    with source_of(*kept, client=two) as source:
+        assert source._holder.tolist() == [0, 1] * 5
         same(
-            BatchPolyceptron(**QUICK).fit_blocks(rows),
+            BatchPolyceptron(**QUICK).fit_blocks(source),
             BatchPolyceptron(**QUICK).fit_blocks(ArraySource(X, y, block_rows=30)),
         )
 
@@ -182,7 +182,7 @@ def test_neighbours_share_a_worker_and_persisted_rows_stay_where_they_are(two):
 def test_rows_without_room_are_seen_anew_each_time(one, monkeypatch):
     X, y, _ = noisy(300)
     expected = BatchPolyceptron(**QUICK).fit_blocks(ArraySource(X, y, block_rows=30))
-    monkeypatch.setattr(_worker, "_room", lambda: 2 * 30 * 3 * 8)
+    monkeypatch.setattr(_partitions, "_room", lambda: 2 * 30 * 3 * 8)
     with source_of(chunked(X, 30), chunked(y, 30), client=one) as rows:
         same(BatchPolyceptron(**QUICK).fit_blocks(rows), expected)
 
@@ -215,25 +215,6 @@ def test_blocks_and_rows_can_be_had(two):
     assert [block.number for block in blocks] == [0, 1, 2]
     assert np.array_equal(np.vstack([block.X for block in blocks]), X * 2 + 1)
     assert np.array_equal(np.concatenate([block.y for block in blocks]), np.sign(y))
-
-
-def test_sums_in_runs_add_up_as_those_of_single_blocks():
-    random = np.random.default_rng(0)
-    values = random.normal(size=300) * 10.0 ** random.integers(-8, 8, 300)
-    whole = OrderedSum()
-    for number, value in enumerate(values):
-        whole.add(number, value)
-    for _ in range(20):
-        cuts = [0, *sorted(random.integers(0, 300, 5).tolist()), 300]
-        sums = [
-            pair
-            for a, b in pairwise(cuts)
-            for pair in _worker.in_runs((number, values[number]) for number in range(a, b))
-        ]
-        total = OrderedSum()
-        for number, value in sums:
-            total.add(number, value)
-        assert total.result() == whole.result()
 
 
 # --- frames, predictions, estimators -------------------------------------------------------
@@ -425,12 +406,12 @@ def test_a_cluster_that_is_closed_is_said_so():
 
 def test_rows_that_come_out_different_are_refused():
     X, y, _ = noisy(100)
-    once = prepare(3, X, y)
+    once = _partitions.prepare(3, X, y)
     rest = [once.facts], [9], np.unique(y)
-    assert list(_worker.cut([once], *rest)) == [9]
-    for other in (prepare(3, X + 1, y), prepare(3, X, y + 1)):
+    assert list(_partitions.cut([once], *rest)) == [9]
+    for other in (_partitions.prepare(3, X + 1, y), _partitions.prepare(3, X, y + 1)):
         with pytest.raises(SourceError, match="partition 3 came out different"):
-            _worker.cut([other], *rest)
+            _partitions.cut([other], *rest)
 
 
 # --- misuse --------------------------------------------------------------------------------
@@ -486,7 +467,10 @@ def test_classes_may_be_given_and_are_checked(one):
     rows, labels = chunked(X, 50), chunked(y, 50)
     with source_of(rows, labels, client=one, classes=[1, -1]) as source:
         assert source.classes.tolist() == [-1, 1]
-    with pytest.raises(SourceError, match=r"row .*: the label .*-1.* is not among the classes"):
+    with pytest.raises(
+        SourceError,
+        match=r"partition .: the labels \[-1, 1\] are not all among the classes \[1, 2\]",
+    ):
         source_of(rows, labels, client=one, classes=[1, 2])
 
 

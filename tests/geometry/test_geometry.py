@@ -71,6 +71,7 @@ def random_polyhedron(rng, most_features=8):
 
 
 class TestProject:
+    @settings(max_examples=40)
     @given(polyhedra(), st.data())
     def test_is_inside_and_optimal(self, P, data):
         assume(not is_empty(P))
@@ -152,6 +153,7 @@ def assert_nearest(P, x, new, weights, scale):
 
 
 class TestDistance:
+    @settings(max_examples=40)
     @given(polyhedra(), st.data())
     def test_is_that_of_the_projection(self, P, data):
         assume(not is_empty(P))
@@ -186,6 +188,7 @@ class TestBall:
         else:
             assert nearest >= -1e-9 * scale
 
+    @settings(max_examples=40)
     @given(polytopes(), st.integers(0, 2**32 - 1))
     def test_no_other_point_is_deeper(self, made, seed):
         P, _ = made
@@ -243,6 +246,7 @@ class TestEmptyAndBounded:
             assert is_empty(P) is empty
             assert is_bounded(P) is bounded
 
+    @settings(max_examples=40)
     @given(polyhedra(WHOLE), st.integers(-100, 100), st.data())
     def test_units_do_not_matter(self, P, exponent, data):
         units = 2.0 ** data.draw(
@@ -252,12 +256,14 @@ class TestEmptyAndBounded:
         assert is_empty(scaled) == is_empty(P)
         assert is_bounded(scaled) == is_bounded(P)
 
+    @settings(max_examples=40)
     @given(polytopes())
     def test_polytopes(self, made):
         P, _ = made
         assert not is_empty(P)
         assert is_bounded(P)
 
+    @settings(max_examples=40)
     @given(polyhedra())
     def test_as_the_box_says(self, P):
         assume(not is_empty(P))
@@ -269,6 +275,7 @@ class TestEmptyAndBounded:
 
 
 class TestBoundingBox:
+    @settings(max_examples=40)
     @given(polytopes())
     def test_holds_the_vertices_tightly(self, made):
         P, _ = made
@@ -299,6 +306,7 @@ class TestBoundingBox:
 
 
 class TestRedundancy:
+    @settings(max_examples=40)
     @given(polyhedra(), st.integers(0, 2**32 - 1))
     def test_changes_nothing(self, P, seed):
         fewer = without_redundant(P)
@@ -309,6 +317,7 @@ class TestRedundancy:
         clear = np.abs(P.distance(X)).min(axis=1) > 1e-5
         np.testing.assert_array_equal(P.contains(X)[clear], fewer.contains(X)[clear])
 
+    @settings(max_examples=40)
     @given(polytopes())
     def test_what_is_kept_is_needed(self, made):
         P, _ = made
@@ -365,6 +374,7 @@ class TestRedundancy:
 
 
 class TestVertices:
+    @settings(max_examples=40)
     @given(polytopes())
     def test_are_on_as_many_faces_as_there_are_features(self, made):
         P, _ = made

@@ -5,7 +5,13 @@ import pytest
 from sklearn.model_selection import GridSearchCV
 
 from polyceptron.paper import folds as folds_module
-from polyceptron.paper.folds import FoldTask, hyperplanes_of, measure, plan, repetition_of
+from polyceptron.paper.folds import (
+    FoldTask,
+    hyperplanes_of,
+    measure_fold,
+    plan_folds,
+    repetition_of,
+)
 from polyceptron.paper.protocol import Method
 
 
@@ -29,7 +35,7 @@ def test_all_methods_have_the_same_splits(monkeypatch):
     monkeypatch.setattr("polyceptron.paper.protocol.Method.build", spying)
     for method in ("batch", "batch-paper"):
         folds_module._warm.add((method, "ionosphere"))
-        measure(FoldTask("ionosphere", method, 0, 3), seed=5)
+        measure_fold(FoldTask("ionosphere", method, 0, 3), seed=5)
     (X1, y1), (X2, y2) = seen["batch"][0], seen["batch-paper"][0]
     np.testing.assert_array_equal(X1, X2)
     np.testing.assert_array_equal(y1, y2)
@@ -48,7 +54,7 @@ def test_tuning_sees_training_rows_only(monkeypatch):
             return super().fit(X, y)
 
     monkeypatch.setattr(folds_module, "GridSearchCV", Spy)
-    found = measure(FoldTask("breast-cancer", "logistic", 0, 0), seed=0)
+    found = measure_fold(FoldTask("breast-cancer", "logistic", 0, 0), seed=0)
     assert sizes == [683 - found.rows]
     assert set(found.parameters) == {"C", "max_iter"}
     assert found.tuning_seconds > 0
@@ -67,7 +73,7 @@ def test_draws_and_folds_change_with_repetition_and_seed():
 
 
 def test_plan_is_whole_repetitions_first(protocol):
-    tasks = plan(protocol, ["dataset1", "ionosphere"], ["batch", "oc1"], 2)
+    tasks = plan_folds(protocol, ["dataset1", "ionosphere"], ["batch", "oc1"], 2)
     assert len(tasks) == len(set(tasks)) == 2 * 2 * 2 * 10
     assert [task.repetition for task in tasks] == [0] * 40 + [1] * 40
 

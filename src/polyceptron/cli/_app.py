@@ -69,19 +69,7 @@ def app(debug: bool) -> None:
     del debug  # the group itself reads it
 
 
-_IN_ORDER = (
-    fit,
-    show,
-    predict,
-    explain,
-    plot,
-    export,
-    evaluate,
-    compare,
-    datasets,
-    reproduce,
-    study,
-)
-
-for command in _IN_ORDER:
+for command in (
+    fit, show, predict, explain, plot, export, evaluate, compare, datasets, reproduce, study
+):  # fmt: skip
     app.add_command(command)

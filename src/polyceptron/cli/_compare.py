@@ -31,12 +31,7 @@ from polyceptron.cli._tables import note, table
 @click.option("--cv", type=click.IntRange(2, 1000), default=5, show_default=True, metavar="N")
 @seed_option
 def compare(
-    learners: str | None,
-    k: int | None,
-    inside: str | None,
-    cv: int,
-    seed: int,
-    **what: Any,
+    learners: str | None, k: int | None, inside: str | None, cv: int, seed: int, **what: Any
 ) -> None:
     """Cross-validate every learner on the same folds of DATA, and print a table."""
     names = _chosen(learners)

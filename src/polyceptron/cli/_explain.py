@@ -10,10 +10,12 @@ import click
 
 from polyceptron.cli._data import header_option
 from polyceptron.cli._model import data_argument, model_argument
+from polyceptron.cli._scores import piece_of
 from polyceptron.cli._tables import section, shown, table
 
 if TYPE_CHECKING:
     from polyceptron.cli._model import Loaded
+    from polyceptron.rule import Rule
 
 _MOST = 12
 """Features in the table of contributions; the others are one line."""
@@ -62,21 +64,74 @@ def explain(
     answers the values shown so. Where the model knows the spreads of its columns, as one of
     `fit` does, changes are weighed by them, and columns that never varied are left alone.
     """
-    import numpy as np
-
     from polyceptron import explain as explanations
     from polyceptron.cli._model import Loaded
-    from polyceptron.data.columns import listed
 
     loaded = Loaded(model)
+    rule = loaded.rule
     place, x = find_row(loaded, data, header, row)
-    answer = loaded.estimator.classes_.tolist()[int(loaded.answer(x[None, :]).place[0])]
-    polyhedron, label = _polyhedron_of(loaded, answer, x)
-    names = polyhedron.feature_names or tuple(f"x{j}" for j in range(len(x)))
-    places = {name: j for j, name in enumerate(names)}
-    asked = listed(freeze, [*names, *_texts(loaded)])
     medians, spreads = typical(loaded, len(x))
-    held = {*_frozen(loaded), *_places(_numbers(loaded, asked), places, "--freeze")}
+    limits = _limits(loaded, freeze, bounds, integers, spreads)
+    decision = rule.decide(x[None, :])
+    answer = rule.labels[int(decision.place[0])]
+    judge: Any = rule
+    if rule.is_most_probable:  # its own polyhedron says why it is so probable
+        judge = rule.pieces[int(decision.piece[0])].polyhedron
+    # All before anything is said: it may fail.
+    refuse_huge(rule, x, medians, place)
+    try:
+        faces = explanations.rejected_by(judge, x)
+        why = explanations.contributions(judge, x, medians) if faces else None
+        change = None
+        if not rule.is_most_probable:
+            radius = explanations.robustness(rule, x, weights=limits.get("weights"))
+            change = radius, explanations.counterfactual(rule, x, **limits)
+        label, number = answer, 1
+        if not rule.is_most_probable:
+            label, number, *_ = explanations.membership(rule, x)
+            number += 1
+    except explanations.ExplainError as error:
+        raise click.ClickException(f"{place}: {error}") from error
+    click.echo(f"Row {row} ({place}): {shown(answer)}")
+    _say_faces(faces, shown(label) + piece_of(rule, number))
+    if why is not None:
+        _say_contributions(why, x)
+    _say_change(change, spreads is not None)
+
+
+def refuse_huge(rule: Rule, x: Any, medians: Any, place: str) -> None:
+    """Refuse a row whose margins are no numbers."""
+    import numpy as np
+
+    rows = x[None, :] if medians is None else np.stack([x, medians])
+    with np.errstate(over="ignore", invalid="ignore"):
+        terms = [abs(piece.polyhedron.W * (rows[0] - rows[-1])) for piece in rule.pieces]
+        values = [piece.polyhedron.margins(rows) for piece in rule.pieces]
+    if not all(np.isfinite(array).all() for array in (*terms, *values)):
+        raise click.ClickException(f"{place}: its numbers are too large to explain")
+
+
+def _limits(
+    loaded: Loaded,
+    freeze: Sequence[str],
+    bounds: Sequence[str],
+    integers: Sequence[str],
+    spreads: Any,
+) -> dict[str, Any]:
+    """What a change has to keep to, and what it costs."""
+    import numpy as np
+
+    from polyceptron.data.columns import listed
+
+    names = loaded.rule.names
+    places = {name: j for j, name in enumerate(names)}
+    columns = loaded.encoding.columns if loaded.encoding is not None else ()
+    texts = [column.name for column in columns if column.kind == "category"]
+    # Features of text columns never change: a red that is half blue says nothing.
+    kinds = [column.kind for column in columns for _ in column.feature_names]
+    held = {j for j, kind in enumerate(kinds) if kind == "category"}
+    asked = [name for name in listed(freeze, [*names, *texts]) if name not in texts]
+    held |= set(_places(asked, places, "--freeze"))
     limits: dict[str, Any] = {
         "bounds": _bounds(bounds, places),
         "integers": _places(listed(integers, names), places, "--integers"),
@@ -85,52 +140,10 @@ def explain(
         named = {*limits["bounds"], *limits["integers"]}
         held |= {j for j, spread in enumerate(spreads) if spread == 0 and j not in named}
         limits["weights"] = np.where(spreads > 0, spreads, 1.0) ** -2.0
-    limits["frozen"] = sorted(held)
-    # All before anything is said: it may fail.
-    try:
-        faces = explanations.rejected_by(polyhedron, x)
-        why = contributions_of(polyhedron, x, medians, place)
-        change = _change(loaded, polyhedron, names, x, limits)
-    except explanations.ExplainError as error:
-        raise click.ClickException(f"{place}: {error}") from error
-    click.echo(f"Row {row} ({place}): {shown(answer)}")
-    _say_faces(faces, label)
-    _say_contributions(why, names, x)
-    _say_change(loaded, change, label, spreads is not None)
+    return limits | {"frozen": sorted(held)}
 
 
-def contributions_of(polyhedron: Any, x: Any, medians: Any, place: str) -> Any:
-    """Return what each column adds, unless that is no number."""
-    from polyceptron.explain import contributions
-
-    why = contributions(polyhedron, x, medians)
-    if not all(map(math.isfinite, [why.slack, why.base, *why.values.values()])):
-        raise click.ClickException(f"{place}: its numbers are too large to explain")
-    return why
-
-
-def _change(
-    loaded: Loaded, polyhedron: Any, names: Sequence[str], x: Any, limits: dict[str, Any]
-) -> tuple[float, Any] | None:
-    """How far the row is from another answer, and the smallest change; None if not known."""
-    import numpy as np
-
-    from polyceptron.explain import counterfactual, robustness
-
-    subject: Any = loaded.estimator
-    if hasattr(subject, "estimators_"):
-        return None
-    if hasattr(subject, "polyhedron_"):
-        subject = polyhedron
-    else:  # a tree, which has its names from here
-        subject.feature_names_in_ = np.array(names, dtype=object)
-    radius = robustness(subject, x, weights=limits.get("weights"))
-    return radius, counterfactual(subject, x, **limits)
-
-
-def _say_change(
-    loaded: Loaded, change: tuple[float, Any] | None, label: Any, weighed: bool
-) -> None:
+def _say_change(change: tuple[float, Any] | None, weighed: bool) -> None:
     from polyceptron.utils.text import quoted
 
     if change is None:
@@ -146,16 +159,8 @@ def _say_change(
         click.echo(f"\nNo change leads to another answer: {found.reason}.")
         return
     changes = [[quoted(name), old, new] for name, (old, new) in found.shown.items()]
-    after = _other(loaded, found.after, label)
-    section(f"Smallest change to {after}", table(["column", "now", "changed"], changes))
-
-
-def _other(loaded: Loaded, after: Any, label: Any) -> str:
-    """The label that an answer of `explain` about a polyhedron stands for."""
-    if not hasattr(loaded.estimator, "polyhedron_"):
-        return shown(after)
-    labels = loaded.estimator.classes_.tolist()
-    return shown(label if after == "inside" else next(c for c in labels if c != label))
+    body = table(["column", "now", "changed"], changes)
+    section(f"Smallest change to {shown(found.after)}", body)
 
 
 def find_row(loaded: Loaded, data: str, header: bool | None, row: int) -> tuple[str, Any]:
@@ -187,24 +192,16 @@ def typical(loaded: Loaded, n: int) -> tuple[Any, Any]:
     return found[0], found[1]
 
 
-def _polyhedron_of(loaded: Loaded, answer: Any, x: Any) -> tuple[Any, Any]:
-    """The polyhedron that the row is judged by: the only one, its class's, or its leaf's."""
-    own = [(part, label) for label, part in loaded.polyhedra if label == answer]
-    if hasattr(loaded.estimator, "polyhedron_"):
-        return loaded.polyhedra[0][1], loaded.polyhedra[0][0]
-    return next((pair for pair in own if pair[0].contains(x[None, :])[0]), own[0])
-
-
-def _say_faces(faces: Sequence[Any], label: Any) -> None:
+def _say_faces(faces: Sequence[Any], name: str) -> None:
     rejecting = sum(face.rejects for face in faces)
     n = len(faces)
     if not rejecting:
-        title = f"Inside of {shown(label)}: {'its face holds' if n == 1 else f'all {n} faces hold'}"
+        title = f"Inside of {name}: {'its face holds' if n == 1 else f'all {n} faces hold'}"
     else:
-        title = f"Outside of {shown(label)}: {rejecting} of {n} faces fail"
+        title = f"Outside of {name}: {rejecting} of {n} faces fail"
     rows = [
         [
-            str(face.face),
+            face.face,
             "fails" if face.rejects else "holds",
             f"{face.slack:.4g}",
             f"{face.distance:.4g}",
@@ -216,47 +213,20 @@ def _say_faces(faces: Sequence[Any], label: Any) -> None:
     section(title, "\n".join(f"{a}  {b}" for a, b in zip(lines, texts, strict=True)))
 
 
-def _say_contributions(why: Any, names: Sequence[str], x: Any) -> None:
+def _say_contributions(why: Any, x: Any) -> None:
     from polyceptron.utils.text import quoted
 
+    value = dict(zip(why.values, x.tolist(), strict=True))
     order = sorted(why.values, key=lambda name: -abs(why.values[name]))
-    value = dict(zip(names, x.tolist(), strict=True))
     rows = [
-        [
-            quoted(name),
-            f"{value[name]:.6g}",
-            f"{why.reference[name]:.6g}",
-            f"{why.values[name]:+.4g}",
-        ]
-        for name in order[:_MOST]
+        [quoted(n), f"{value[n]:.6g}", f"{why.reference[n]:.6g}", f"{why.values[n]:+.4g}"]
+        for n in order[:_MOST]
     ]
     if len(order) > _MOST:
         rest = sum(why.values[name] for name in order[_MOST:])
         rows.append([f"{len(order) - _MOST} others", "", "", f"{rest:+.4g}"])
-    body = table(["column", "value", "against", "adds"], rows)
-    section(
-        f"Face {why.face} decides: {why.base:.4g} and what columns add are {why.slack:.4g}", body
-    )
-
-
-def _frozen(loaded: Loaded) -> list[int]:
-    """The features of text columns: a red that is half blue says nothing."""
-    if loaded.encoding is None:
-        return []
-    kinds = [c.kind for c in loaded.encoding.columns for _ in c.feature_names]
-    return [j for j, kind in enumerate(kinds) if kind == "category"]
-
-
-def _texts(loaded: Loaded) -> list[str]:
-    """The names of text columns."""
-    columns = loaded.encoding.columns if loaded.encoding is not None else ()
-    return [column.name for column in columns if column.kind == "category"]
-
-
-def _numbers(loaded: Loaded, names: Sequence[str]) -> list[str]:
-    """Names without those of text columns, which never change anyway."""
-    texts = _texts(loaded)
-    return [name for name in names if name not in texts]
+    title = f"Face {why.face} decides: {why.base:.4g} and what columns add are {why.slack:.4g}"
+    section(title, table(["column", "value", "against", "adds"], rows))
 
 
 def _places(names: Sequence[str], places: dict[str, int], option: str) -> list[int]:

@@ -14,7 +14,7 @@ from polyceptron.export import FORMATS
 from polyceptron.export import export as exported
 
 if TYPE_CHECKING:
-    from polyceptron.cli._model import Loaded
+    from polyceptron.rule import Rule
 
 _BINARY = ("onnx", "scipy")
 
@@ -47,7 +47,7 @@ _BINARY = ("onnx", "scipy")
     "--class",
     "label",
     metavar="LABEL",
-    help="Of a model of more than two classes: the one whose polyhedron is written.",
+    help="Of a tree or a model of more than two classes: the one that is written.",
 )
 @force_option
 def export(
@@ -63,18 +63,20 @@ def export(
     check_free(output, force, model)
 
     from polyceptron.cli._model import Loaded
-    from polyceptron.export import ExportOptionError
+    from polyceptron.export import ExportError, ExportOptionError
 
     loaded = Loaded(model)
-    polyhedron, inside, outside = _single(loaded, label)
+    rule = loaded.rule if label is None else _of_class(loaded.rule, label)
     chosen: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
     chosen |= dict(_option(text) for text in options)
     try:
-        content = exported(
-            polyhedron, to, inside=inside, outside=outside, encoding=loaded.encoding, **chosen
-        )
+        content = exported(rule, to, encoding=loaded.encoding, **chosen)
     except ExportOptionError as error:
         raise click.UsageError(str(error)) from error
+    except ExportError as error:
+        several = len(rule.polyhedra) > 1
+        hint = f" (--class says which: {', '.join(map(str, rule.polyhedra))})" if several else ""
+        raise click.ClickException(f"{error}{hint}") from error
     if to in _BINARY and output == "-" and sys.stdout.isatty():
         raise click.ClickException(f"{to} is not text: -o says which file to write")
     if isinstance(content, str) and not content.endswith("\n"):
@@ -94,22 +96,13 @@ def _option(text: str) -> tuple[str, Any]:
         return key, value
 
 
-def _single(loaded: Loaded, label: str | None) -> tuple[Any, Any, Any]:
-    """The polyhedron to write, and the answers inside and outside of it."""
-    labels = loaded.estimator.classes_.tolist()
-    if hasattr(loaded.estimator, "tree_"):
-        raise click.ClickException(
-            f"{loaded.path}: a tree has a polyhedron for each leaf, and is not exported"
-        )
-    if hasattr(loaded.estimator, "polyhedron_"):
-        if label is not None:
-            raise click.UsageError("--class is for models of more than two classes.")
-        inside, polyhedron = loaded.polyhedra[0]
-        return polyhedron, inside, next(other for other in labels if other != inside)
-    known = {str(one): part for one, part in loaded.polyhedra}
+def _of_class(rule: Rule, label: str) -> Rule:
+    """The rule of one class of several against all others."""
+    from polyceptron.rule import Rule
+
+    known = {str(one): union for one, union in rule.polyhedra.items()}
+    if len(known) == 1:
+        raise click.UsageError("--class is for models of more than two classes, and for trees.")
     if label not in known:
-        raise click.ClickException(
-            f"{loaded.path}: a model of {len(labels)} classes has a polyhedron for each; "
-            f"--class says which: {', '.join(known)}"
-        )
-    return known[label], label, f"not {label}"
+        raise click.BadParameter(f"{label!r} is not among {', '.join(known)}", param_hint="--class")
+    return Rule.inside([label, f"not {label}"], 0, *known[label])

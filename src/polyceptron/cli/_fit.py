@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from polyceptron.cli._data import Training
     from polyceptron.cli._scores import Score
     from polyceptron.data.source import Source
+    from polyceptron.rule import Rule
 
 _MOST_COLUMNS = 1000
 
@@ -39,11 +40,7 @@ inside_option = click.option("--inside", metavar="LABEL", help="The class to des
 @click.command(short_help="Learn a model from a file of rows.")
 @training_options
 @click.option(
-    "--learner",
-    "-l",
-    type=click.Choice(list(LEARNERS)),
-    default="polyceptron",
-    show_default=True,
+    "--learner", "-l", type=click.Choice(list(LEARNERS)), default="polyceptron", show_default=True
 )
 @click.option(
     "-k",
@@ -103,14 +100,14 @@ def fit(
     check_free(output, force, what["data"])
     if resume and learner == "oc1":
         raise click.UsageError("--learner oc1 writes no checkpoint; leave out --resume.")
-    wish = Wish(learner, k, inside, seed, _checkpoint(output, resume, force))
+    options = FitOptions(learner, k, inside, seed, _checkpoint(output, resume, force))
     work: Callable[[Path], None]
     if is_out_of_core(what["data"], out_of_core, memory_limit):
         refuse_options(learner, test_size, cv)
         source = open_source(**what, cache_dir=cache_dir)
-        work = partial(_fit_source, source, wish)
+        work = partial(_fit_source, source, options)
     else:
-        work = partial(_fit, load_training(**what), wish, test_size, cv)
+        work = partial(_fit, load_training(**what), options, test_size, cv)
     if output == "-":
         with TemporaryDirectory() as folder:
             path = Path(folder) / "model.json"
@@ -121,13 +118,13 @@ def fit(
     try:
         work(Path(output))
     except KeyboardInterrupt:
-        if wish.checkpoint is not None and wish.checkpoint.exists():
-            note(f"{wish.checkpoint} has what is known so far; --resume goes on from there")
+        if options.checkpoint is not None and options.checkpoint.exists():
+            note(f"{options.checkpoint} has what is known so far; --resume goes on from there")
         raise
     click.echo(f"\nModel: {output}")
 
 
-class Wish(NamedTuple):
+class FitOptions(NamedTuple):
     """What is to be learned, and where it is written down meanwhile."""
 
     learner: str
@@ -173,19 +170,18 @@ def _checkpoint(output: str, resume: bool, force: bool) -> Path | None:
     return path
 
 
-def _fit_source(source: Source, wish: Wish, path: Path) -> None:
+def _fit_source(source: Source, options: FitOptions, path: Path) -> None:
     """Fit rows that stay on disk."""
     from polyceptron.cli import _scores
-    from polyceptron.cli._model import polyhedra_of
     from polyceptron.cli._out_of_core import encoding_of, some_rows, tally
-    from polyceptron.cli._waiting import Waiting
+    from polyceptron.cli._progress import Waiting
 
     classes = source.classes
     if len(classes) > 2:
         raise click.ClickException(
             f"out of core there are two classes; here are {len(classes)}: --in-memory learns more"
         )
-    estimator = wish.with_checkpoint(wish.make(classes))
+    estimator = options.with_checkpoint(options.make(classes))
     with Waiting("Learning"):
         estimator.fit_blocks(source)
     found = tally(estimator, source)
@@ -194,58 +190,57 @@ def _fit_source(source: Source, wish: Wish, path: Path) -> None:
     accuracy = {"training": found.share}
     facts = _facts(source.target, classes, counts, accuracy, some_rows(source))
     _save(estimator, encoding, facts, path)
-    wish.end()
+    options.end()
     _say_data(classes, counts, source.n_features, source.n_left_out)
     _say_accuracy(None, found.share, source.n_samples, out_of_core=True)
     section("Answers (rows learned from)", _scores.confusion_table(found.answers, classes))
-    polyhedra = polyhedra_of(estimator)
-    _scores.show_faces(estimator, polyhedra, counts_of_faces=found.rejected.tolist())
+    _scores.show_faces(_named(estimator), counts_of_faces=found.rejected.tolist())
 
 
 def _fit(
-    training: Training, wish: Wish, test_size: float | None, cv: int | None, path: Path
+    training: Training, options: FitOptions, test_size: float | None, cv: int | None, path: Path
 ) -> None:
     import numpy as np
 
     from polyceptron.cli import _scores
-    from polyceptron.cli._model import polyhedra_of
-    from polyceptron.cli._waiting import Waiting
+    from polyceptron.cli._progress import Waiting
 
     X, y = training.X, training.y
     classes, counts = np.unique(y, return_counts=True)
-    estimator = wish.make(classes)
+    estimator = options.make(classes)
     with suppress(BrokenPipeError):  # who reads may have gone away; the model is written first
         _say_data(classes, counts, X.shape[1], training.n_left_out)
     score: Score | None = None
     if test_size is not None:
-        estimator = wish.with_checkpoint(estimator)
-        score, learned = _scores.held_out(estimator, X, y, test_size, wish.seed)
+        estimator = options.with_checkpoint(estimator)
+        score, learned = _scores.held_out(estimator, X, y, test_size, options.seed)
         X, y = X[learned], y[learned]
     else:
         if cv is not None:
-            score = _scores.cross_validated(estimator, X, y, cv, wish.seed)
+            score = _scores.cross_validated(estimator, X, y, cv, options.seed)
         with Waiting("Learning"):
-            wish.with_checkpoint(estimator).fit(X, y)
+            options.with_checkpoint(estimator).fit(X, y)
     answers = estimator.predict(X)
     share = float(np.mean(answers == y))
     if training.encoding is not None:
         # Names are not given to fit, as it takes them from data frames only.
         estimator.feature_names_in_ = np.array(training.encoding.feature_names, dtype=object)
     learned_counts = np.unique(y, return_counts=True)[1]
-    accuracy = {"training": share} | _as_dict(score)
+    accuracy = {"training": share} | ({} if score is None else {score.what: score.accuracy})
     facts = _facts(training.target, classes, learned_counts, accuracy, X)
     _save(estimator, training.encoding, facts, path)
-    wish.end()
+    options.end()
     _say_accuracy(score, share, len(y))
     section(
         f"Answers ({score.what if score else 'rows learned from'})",
         _scores.confusion(*((score.y, score.answers) if score else (y, answers)), classes),
     )
-    _scores.show_faces(estimator, polyhedra_of(estimator), X, y)
+    _scores.show_faces(_named(estimator), X, y)
 
 
-def _as_dict(score: Score | None) -> dict[str, float]:
-    return {} if score is None else {score.what: score.accuracy}
+def _named(estimator: Any) -> Rule:
+    rule: Rule = estimator.rule_
+    return rule.renamed(getattr(estimator, "feature_names_in_", None))
 
 
 def _facts(

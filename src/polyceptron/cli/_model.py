@@ -6,25 +6,17 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
     from polyceptron.data.encoding import Encoding
     from polyceptron.data.tables import Batch, Table
+    from polyceptron.rule import Decision, Rule
 
 model_argument = click.argument("model", type=click.Path(dir_okay=False))
 data_argument = click.argument("data", type=click.Path(dir_okay=False, allow_dash=True))
-
-
-class Answers(NamedTuple):
-    """For every row the place of its class, a score, and the face that decided."""
-
-    place: Any
-    score: Any
-    face: Any
-    slack: Any
 
 
 class Loaded:
@@ -44,15 +36,9 @@ class Loaded:
         self._unseen: Counter[str] = Counter()
         self._counting = Lock()
         self.estimator, self.encoding, self.summary = read_model(Path(path))
-        if hasattr(self.estimator, "n_jobs"):
-            self.estimator.n_jobs = 1  # rows come in pieces, in threads of their own
         names = getattr(self.estimator, "feature_names_in_", None)
         self.names: list[str] | None = None if names is None else list(names)
-        self.polyhedra = polyhedra_of(self.estimator)
-        """Pairs of a label and a polyhedron."""
-        if names is not None:
-            # We match columns by name ourselves; scikit-learn would warn of rows without names.
-            del self.estimator.feature_names_in_
+        self.rule: Rule = self.estimator.rule_.renamed(self.names)
 
     @property
     def target(self) -> str | None:
@@ -170,85 +156,15 @@ class Loaded:
             raise SourceError(f"{batch.where(row, target)}: {what} one of the classes {listed}")
         return place.tolist()  # type: ignore[no-any-return]
 
-    def answer(self, X: Any, *, explain: bool = False) -> Answers:
+    def answer(self, X: Any, *, explain: bool = False) -> Decision:
         """Return classes and scores, and with `explain` what decided."""
-        estimator = self.estimator
-        if hasattr(estimator, "polyhedron_"):
-            return self._answer_of_one(X, explain)
-        import numpy as np
-
-        if hasattr(estimator, "tree_"):
-            shares = estimator.predict_proba(X)
-        else:
-            shares = estimator.decision_function(X)
-        labels = estimator.predict(X)
-        place = np.searchsorted(estimator.classes_, labels)
-        score = shares[np.arange(len(place)), place]
-        face, slack = self._deciding(X, place) if explain else (None, None)
-        return Answers(place, score, face, slack)
-
-    def _answer_of_one(self, X: Any, explain: bool) -> Answers:
-        import numpy as np
-
-        from polyceptron.scoring import decide
-
-        inside, polyhedron = self.estimator._inside, self.polyhedra[0][1]
-        if explain:
-            margins = polyhedron.margins(X)
-            face, h = margins.argmin(axis=1), margins.min(axis=1)
-        else:  # what decision_function does, without looking once more whether all is finite
-            face, (h, finite) = None, decide(X, polyhedron.W, polyhedron.b, 1)
-            h = h if finite else polyhedron.decision(X)
-        place = np.where(h >= 0, inside, 1 - inside)
-        return Answers(place, h if inside == 1 else -h, face, h)
-
-    def _deciding(self, X: Any, place: Any) -> tuple[Any, Any]:
-        """The face of least slack of each row's own polyhedron: its class's, or its leaf's."""
-        import numpy as np
-
-        rows = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
-        estimator = self.estimator
-        if hasattr(estimator, "tree_"):
-            parts = estimator.tree_.faces()
-            own = estimator.tree_.apply(rows)
-        else:
-            of_class = estimator.polyhedra_.values()
-            parts = {j: (part.W, part.b) for j, part in enumerate(of_class)}
-            own = place
-        face, slack = np.full(len(rows), -1), np.full(len(rows), np.inf)
-        for part in np.unique(own).tolist():
-            W, b = parts[part]
-            mine = np.flatnonzero(own == part)
-            if len(b):
-                margins = rows[mine] @ np.asarray(W).T + b
-                face[mine], slack[mine] = margins.argmin(axis=1), margins.min(axis=1)
-        return face, slack
+        return self.rule.decide(X, faces=explain)
 
 
 def kinds(encoding: Encoding) -> tuple[list[str], list[str]]:
     """Return the names of an encoding's numbers, and of its categories."""
     numbers = [column.name for column in encoding.columns if column.kind == "number"]
     return numbers, [column.name for column in encoding.columns if column.kind != "number"]
-
-
-def polyhedra_of(estimator: Any) -> list[tuple[Any, Any]]:
-    """Return pairs of a label and a polyhedron with names, whatever the learner."""
-    from polyceptron.polyhedron import Polyhedron
-
-    if hasattr(estimator, "tree_"):
-        pairs = [
-            (label, part)
-            for label in estimator.classes_.tolist()
-            for part in estimator.polyhedra(label)
-        ]
-    elif hasattr(estimator, "estimators_"):
-        pairs = list(estimator.polyhedra_.items())
-    else:
-        pairs = [(estimator.classes_.tolist()[estimator._inside], estimator.polyhedron_)]
-    names = getattr(estimator, "feature_names_in_", None)
-    if names is None:
-        return pairs
-    return [(label, Polyhedron(part.W, part.b, names.tolist())) for label, part in pairs]
 
 
 def _refuse_gaps(batch: Batch, columns: dict[str, Any], encoding: Encoding) -> None:

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import os
 
-standalone = False
-"""Whether this process is the command line's own."""
-
 
 def cores() -> int:
     """Cores that this process may use."""

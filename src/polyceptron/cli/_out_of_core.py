@@ -59,7 +59,7 @@ def is_out_of_core(data: str, asked: bool | None, limit: int | None) -> bool:
 def open_source(data: str, *, target: str | None, cache_dir: str | None, **options: Any) -> Source:
     """Open the rows, and convert them if that has not been done."""
     from polyceptron.cli._data import asking, note_unnamed
-    from polyceptron.cli._waiting import Waiting
+    from polyceptron.cli._progress import Waiting
     from polyceptron.data.open import open_files
 
     with asking(**options) as request, Waiting("Converting") as waiting:
@@ -138,9 +138,10 @@ def tally(estimator: Any, source: Source) -> Tally:
     from polyceptron.data.source import View
     from polyceptron.optim.planes import Planes
 
-    data = source.blocks(View(identity(source.n_features), estimator._inside), cores())
+    inside = estimator.rule_.inside_place
+    data = source.blocks(View(identity(source.n_features), inside), cores())
     planes = Planes.of(estimator.coef_, estimator.intercept_)
-    return data.reduce(TallyOf(planes, estimator._inside))
+    return data.reduce(TallyOf(planes, inside))
 
 
 def some_rows(source: Source) -> Any:

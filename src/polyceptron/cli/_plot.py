@@ -14,7 +14,7 @@ from polyceptron.cli._tables import note
 if TYPE_CHECKING:
     from polyceptron.cli._model import Loaded
 
-_ENDS = (".png", ".svg", ".html")
+_ENDS = (".png", ".svg", ".pdf", ".html")
 _MOST = 20_000
 """Rows in a picture; more would be a blot."""
 
@@ -25,7 +25,7 @@ _MOST = 20_000
 @click.option(
     "--row", type=click.IntRange(1), metavar="N", help="Draw why this row is answered so."
 )
-@out_option("A picture: its name ends in .png, .svg or .html", required=True)
+@out_option("A picture: its name ends in .png, .svg, .pdf or .html", required=True)
 @force_option
 @header_option
 def plot(
@@ -33,55 +33,44 @@ def plot(
 ) -> None:
     """Draw a model: what decides where, and the weight of each column; with DATA also its rows."""
     if not output.lower().endswith(_ENDS):
-        raise click.BadParameter(f"{output!r} must end in .png, .svg or .html", param_hint="-o")
+        raise click.BadParameter(
+            f"{output!r} must end in .png, .svg, .pdf or .html", param_hint="-o"
+        )
     if row is not None and data is None:
         raise click.UsageError("--row needs DATA.")
     check_free(output, force, model, data)
 
     from polyceptron.cli._model import Loaded
-    from polyceptron.cli._waiting import Waiting
+    from polyceptron.cli._progress import Waiting
 
     loaded = Loaded(model)
-    X, y = _rows(loaded, data, header) if data is not None and row is None else (None, None)
-    with Waiting("Drawing"):
-        _draw(loaded, X, y, output, data, header, row)
-    click.echo(f"Picture: {output}")
-
-
-def _draw(
-    loaded: Loaded,
-    X: Any,
-    y: Any,
-    output: str,
-    data: str | None,
-    header: bool | None,
-    row: int | None,
-) -> None:
     try:
-        from polyceptron.plots import WaterfallDisplay, plot_model, save
+        from polyceptron.plots import plot_model, save
     except ImportError as error:
         raise click.ClickException(
             f"plot needs matplotlib: pip install 'polyceptron[plot]' ({error})"
         ) from error
+    if row is not None and data is not None:
+        save(_why(loaded, data, header, row), output)
+    else:
+        X, y = (None, None) if data is None else _rows(loaded, data, header)
+        with Waiting("Drawing"):
+            save(plot_model(loaded.rule, X, y), output)
+    click.echo(f"Picture: {output}")
+
+
+def _why(loaded: Loaded, data: str, header: bool | None, row: int) -> Any:
+    """The answer to one row, column by column."""
     import numpy as np
 
-    if row is None or data is None:
-        save(plot_model(loaded.estimator, X, y, feature_names=loaded.names), output)
-        return
-    from polyceptron.cli._explain import contributions_of, find_row, typical
+    from polyceptron.cli._explain import find_row, refuse_huge, typical
+    from polyceptron.plots import WaterfallDisplay
 
-    if not hasattr(loaded.estimator, "polyhedron_"):
-        raise click.ClickException("--row draws models of two classes with one polyhedron")
     place, x = find_row(loaded, data, header, row)
-    inside, polyhedron = loaded.polyhedra[0]
-    outside = next(c for c in loaded.estimator.classes_.tolist() if c != inside)
     medians, _ = typical(loaded, len(x))
-    contributions_of(polyhedron, x, medians, place)  # refuses what cannot be drawn
     reference = None if medians is None else np.array([medians])
-    save(
-        WaterfallDisplay.from_polyhedron(polyhedron, x, reference, answers=(inside, outside)),
-        output,
-    )
+    refuse_huge(loaded.rule, x, medians, place)
+    return WaterfallDisplay.from_estimator(loaded.rule, x, reference)
 
 
 def _rows(loaded: Loaded, data: str, header: bool | None) -> tuple[Any, Any]:
@@ -90,7 +79,7 @@ def _rows(loaded: Loaded, data: str, header: bool | None) -> tuple[Any, Any]:
 
     from polyceptron.data.source import SourceError
     from polyceptron.data.tables import open_table
-    from polyceptron.plots._arguments import FAR
+    from polyceptron.plots import LARGEST
 
     target = loaded.target
     if data == "-" or target is None:
@@ -102,7 +91,7 @@ def _rows(loaded: Loaded, data: str, header: bool | None) -> tuple[Any, Any]:
     labels: list[int] = []
     for table, X in loaded.pieces(data, header, more):
         parts.append(X.toarray() if hasattr(X, "toarray") else X)
-        far = np.flatnonzero(np.abs(parts[-1]).max(axis=1) > FAR)
+        far = np.flatnonzero(np.abs(parts[-1]).max(axis=1) > LARGEST)
         if far.size:
             raise SourceError(
                 f"{table.where(int(far[0]), None)}: a number that is too large to draw"
@@ -113,6 +102,4 @@ def _rows(loaded: Loaded, data: str, header: bool | None) -> tuple[Any, Any]:
             note(f"the first {_MOST} rows are drawn")
             break
     X = np.concatenate(parts)[:_MOST]
-    if not labels:
-        return X, None
-    return X, loaded.estimator.classes_[labels[:_MOST]]
+    return X, loaded.rule.classes[labels[:_MOST]] if labels else None

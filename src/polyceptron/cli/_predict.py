@@ -60,8 +60,8 @@ def _answers(loaded: Loaded, encoding: Encoding, explain: bool, job: Callable[[]
     import pyarrow as pa
 
     answers = loaded.answer(loaded.encode(job(), encoding), explain=explain)
-    columns = {"score": answers.score}
-    if explain:  # a row that nothing decides has no face
+    columns: dict[str, Any] = {"score": answers.score}
+    if answers.face is not None:  # a row that nothing decides has no face
         columns["face"] = pa.array(answers.face, mask=answers.face < 0)
         columns["slack"] = answers.slack
     return lines_of(loaded.estimator.classes_.tolist(), answers.place, columns)

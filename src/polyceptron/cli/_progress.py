@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
+import threading
 import time
+import warnings
+from contextlib import suppress
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Any, Self
 
-if TYPE_CHECKING:
-    from rich.console import Console
+import click
 
+_SECONDS_BEFORE_A_BAR = 1.0
 _SECONDS_BETWEEN_LINES = 30.0
+
+
+def _bar_on_a_terminal(*columns: Any) -> Any:
+    """A bar with a description before these columns, or None where nobody would see it."""
+    from rich.console import Console
+    from rich.progress import Progress as Bar
+    from rich.progress import TextColumn
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        return None
+    description = TextColumn("{task.description}", markup=False)
+    return Bar(description, *columns, console=console, transient=True)
 
 
 class Progress:
     """Call it with (done, total); it is a context manager that takes the bar away at the end."""
 
     def __init__(self, what: str) -> None:
-        from rich.console import Console
         from rich.progress import (
             BarColumn,
             MofNCompleteColumn,
@@ -24,23 +39,12 @@ class Progress:
             TimeElapsedColumn,
             TimeRemainingColumn,
         )
-        from rich.progress import Progress as Bar
 
         self.what = what
-        self.console: Console = Console(stderr=True)
         self.done = self.total = 0
-        self._bar: Bar | None = None
-        if self.console.is_terminal:
-            self._bar = Bar(
-                TextColumn("{task.description}"),
-                BarColumn(),
-                MofNCompleteColumn(),
-                TimeElapsedColumn(),
-                TextColumn("left"),
-                TimeRemainingColumn(),
-                console=self.console,
-                transient=True,
-            )
+        columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("left"))
+        self._bar = _bar_on_a_terminal(*columns, TimeRemainingColumn())
+        if self._bar is not None:
             self._task = self._bar.add_task(what, total=None)
         self._begun = self._said = time.monotonic()
         self._first: int | None = None
@@ -50,12 +54,7 @@ class Progress:
             self._bar.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._bar is not None:
             self._bar.stop()
 
@@ -71,8 +70,63 @@ class Progress:
             return
         self._said = now
         left = (now - self._begun) / (done - self._first) * (total - done)
-        self.console.print(f"{self.what}: {done} of {total}, about {_duration(left)} left")
+        duration = f"{left / 60:.0f} min" if left >= 90 else f"{left:.0f} s"
+        click.echo(f"{self.what}: {done} of {total}, about {duration} left", err=True)
 
 
-def _duration(seconds: float) -> str:
-    return f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"
+class Waiting:
+    """Shows what is going on, and for how long, once it has taken a second; a context manager.
+
+    It also turns Python's warnings into notes of one line.
+    """
+
+    def __init__(self, what: str) -> None:
+        self._now: dict[str, Any] = {"description": what, "total": None}
+        self._bar: Any = None
+        self._lock = threading.Lock()
+        self._over = False
+        self._timer = threading.Timer(_SECONDS_BEFORE_A_BAR, self._show)
+        self._timer.daemon = True
+        self._caught = warnings.catch_warnings(record=True)
+
+    def say(self, what: str, done: int = 0, total: int | None = None) -> None:
+        """Change what is shown, and how much of it is done where that is known."""
+        with self._lock:
+            self._now = {"description": what, "completed": done, "total": total}
+            if self._bar is not None:
+                self._bar.update(self._bar.task_ids[0], **self._now)
+
+    def _show(self) -> None:
+        from rich.progress import BarColumn, TimeElapsedColumn
+
+        # The bar swings where the total is not known.
+        bar = _bar_on_a_terminal(BarColumn(bar_width=20), TimeElapsedColumn())
+        with self._lock:
+            if bar is None or self._over:
+                return
+            self._bar = bar
+            bar.add_task(**self._now)
+            bar.start()
+
+    def __enter__(self) -> Self:
+        self._warnings = self._caught.__enter__()
+        warnings.simplefilter("always")
+        self._timer.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._timer.cancel()
+        with self._lock:
+            self._over = True
+            if self._bar is not None:
+                self._bar.stop()
+        self._caught.__exit__(kind, error, trace)
+        if error is None:
+            with suppress(BrokenPipeError):
+                for text in dict.fromkeys(str(item.message) for item in self._warnings or []):
+                    click.echo(f"Warning: {' '.join(text.split())}", err=True)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from polyceptron.cli._progress import Waiting
 from polyceptron.cli._tables import section, shown, table
-from polyceptron.cli._waiting import Waiting
+
+if TYPE_CHECKING:
+    from polyceptron.rule import Rule
 
 
 class Score(NamedTuple):
@@ -78,18 +80,13 @@ def confusion_table(counts: Any, classes: Any) -> str:
     return table(header, [[labels[j], *counts[j]] for j in range(len(labels))])
 
 
-def show_faces(
-    estimator: Any,
-    polyhedra: Sequence[tuple[Any, Any]],
-    X: Any = None,
-    y: Any = None,
-    counts_of_faces: Any = None,
-) -> None:
+def show_faces(rule: Rule, X: Any = None, y: Any = None, counts_of_faces: Any = None) -> None:
     """Print the inequalities of every polyhedron, and how many rows each face rejects.
 
     These are counted, or given for a single polyhedron: others, and rows of its own class.
     """
-    for label, polyhedron in polyhedra:
+    for number, (polyhedron, place, _) in enumerate(rule.pieces, 1):
+        label = rule.labels[place]
         lines = ["inequality", *polyhedron.to_text().splitlines()]
         n = polyhedron.n_faces
         counts = [["face"], *([str(k)] for k in range(n))]
@@ -103,21 +100,22 @@ def show_faces(
         width = max(map(len, aligned))
         body = [f"{a.ljust(width)}  {b}" for a, b in zip(aligned, lines, strict=True)]
         how = "this holds" if n == 1 else f"all {n} hold"
-        section(f"{shown(label)} if {how}", "\n".join(body))
-    click.echo(f"\n{_otherwise(estimator)}")
+        section(f"{shown(label)} if {how}{piece_of(rule, number)}", "\n".join(body))
+    if rule.is_partition:
+        otherwise = "One of them holds for every row: they are the leaves of a tree."
+    elif rule.otherwise is None:
+        otherwise = "Where none or several hold, the answer is the class that is most probable."
+    else:
+        otherwise = f"Otherwise {shown(rule.labels[rule.otherwise])}."
+    click.echo(f"\n{otherwise}")
 
 
-def _otherwise(estimator: Any) -> str:
-    if hasattr(estimator, "estimators_"):
-        return "Where none or several hold, the answer is the class that is most probable."
-    if hasattr(estimator, "tree_"):
-        return "One of them holds for every row: they are the leaves of a tree."
-    return f"Otherwise {shown(estimator.classes_.tolist()[1 - estimator._inside])}."
+def piece_of(rule: Rule, number: int) -> str:
+    """Which of a union of polyhedra this is, counted from 1."""
+    is_union = rule.otherwise is not None and len(rule.pieces) > 1
+    return f" (piece {number} of {len(rule.pieces)})" if is_union else ""
 
 
-def _rejections(polyhedron: Any, X: Any, is_own: Any) -> list[list[Any]]:
+def _rejections(polyhedron: Any, X: Any, is_own: Any) -> list[list[int]]:
     rejected = polyhedron.margins(X) < 0
-    return [
-        [int((rejected[:, k] & ~is_own).sum()), int((rejected[:, k] & is_own).sum())]
-        for k in range(polyhedron.n_faces)
-    ]
+    return [[int((out & ~is_own).sum()), int((out & is_own).sum())] for out in rejected.T]

@@ -18,7 +18,7 @@ def show(model: str) -> None:
 
     loaded = Loaded(model)
     summary = loaded.summary
-    labels = [shown(label) for label in loaded.estimator.classes_.tolist()]
+    labels = [shown(label) for label in loaded.rule.labels]
     click.echo(f"Learner: {type(loaded.estimator).__name__}")
     click.echo(f"Classes: {', '.join(labels)}")
     if loaded.target is not None:
@@ -29,7 +29,7 @@ def show(model: str) -> None:
     for name, share in shares.items() if isinstance(shares, dict) else ():
         if isinstance(share, float):
             click.echo(f"Accuracy, {shown(name)}: {percent(share)}")
-    show_faces(loaded.estimator, loaded.polyhedra)
+    show_faces(loaded.rule)
     if loaded.encoding is not None:
         rows = [
             [
@@ -61,7 +61,7 @@ def evaluate(model: str, data: str, target: str | None, header: bool | None) -> 
     if target is None:
         raise click.UsageError("--target is needed: the model does not say which column it was.")
     loaded.check_target(target)
-    classes = loaded.estimator.classes_
+    classes = loaded.rule.classes
     truth: list[int] = []
     answers = []
     for rows, X in loaded.pieces(data, header, [target]):
@@ -73,13 +73,8 @@ def evaluate(model: str, data: str, target: str | None, header: bool | None) -> 
     section("Answers", confusion(classes[right], classes[found], classes))
     rows_of_classes = []
     for j, label in enumerate(classes.tolist()):
+        n_found, n_right = int((found == j).sum()), int((right == j).sum())
         hit = int(((found == j) & (right == j)).sum())
-        rows_of_classes.append(
-            [
-                shown(label),
-                int((right == j).sum()),
-                percent(hit / max(1, int((found == j).sum()))),
-                percent(hit / max(1, int((right == j).sum()))),
-            ]
-        )
+        shares = [percent(hit / max(1, n)) for n in (n_found, n_right)]
+        rows_of_classes.append([shown(label), n_right, *shares])
     section("Classes", table(["class", "rows", "precision", "recall"], rows_of_classes))

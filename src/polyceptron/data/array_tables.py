@@ -21,7 +21,7 @@ from polyceptron.data.tables import TARGET, Batch, ByteStream, Table, one_line, 
 
 _DAMAGED = (
     zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError,
-    TypeError, SyntaxError, OverflowError, TokenError, KeyError, OSError,
+    TypeError, SyntaxError, OverflowError, TokenError, KeyError, OSError, MemoryError,
 )  # fmt: skip
 _LINE = re.compile(
     rb"[ \t]*[^ \t:#,;]+(?:[ \t]+qid:[0-9]+)?(?:[ \t]+[0-9]+:[^ \t:]+)+[ \t]*(?:#.*)?\r?"
@@ -88,18 +88,10 @@ class StoredArray:
 
 
 class ArraysTable(Table):
-    """Columns that are arrays, or columns of arrays.
+    """Columns that are arrays, or columns of arrays: anything of which rows can be taken.
 
-    Parameters
-    ----------
-    name : str
-    arrays : dict of str to array
-        Anything of which a slice of rows can be taken.
-    places : dict of str to (str, int or None)
-        The array of each column, and its column where that is a matrix.
-    target : str or None
-    first : dict of str to int
-        The row of an array that is the first of this table, if it is another than 0.
+    `places` has the array of each column, and its column where that is a matrix; `first` the row of
+    an array that is the first of this table, if it is another than 0.
     """
 
     def __init__(

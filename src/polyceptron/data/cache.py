@@ -20,13 +20,11 @@ import secrets
 import shutil
 import stat
 import sys
-import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -82,10 +80,10 @@ class Stamp(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ends: str
 
     @classmethod
-    def of(cls, path: Path, stop: threading.Event | None = None) -> Stamp:
+    def of(cls, path: Path) -> Stamp:
         """The stamp of a file as it is now."""
         size, mtime_ns = _size_and_time(path)
-        return cls(size, mtime_ns, _digest_of_all(path, stop), _digest_of_ends(path))
+        return cls(size, mtime_ns, _digest_of_all(path), _digest_of_ends(path))
 
     def fits(self, path: Path) -> Stamp | None:
         """Return the stamp of a file if its content is the same, else None.
@@ -112,12 +110,9 @@ def _size_and_time(path: Path) -> tuple[int, int]:
     return found.st_size, found.st_mtime_ns
 
 
-def _digest_of_all(path: Path, stop: threading.Event | None = None) -> str:
-    total = hashlib.blake2b()
+def _digest_of_all(path: Path) -> str:
     with path.open("rb", buffering=0) as file:
-        while (piece := file.read(_MB)) and not (stop and stop.is_set()):
-            total.update(piece)
-    return total.hexdigest()
+        return hashlib.file_digest(file, "blake2b").hexdigest()
 
 
 def _digest_of_ends(path: Path) -> str:
@@ -127,83 +122,33 @@ def _digest_of_ends(path: Path) -> str:
         return digest(first, file.read(_MB))
 
 
-class Stamping:
-    """Stamps files in a thread of its own, while they are read; a context manager.
-
-    Parameters
-    ----------
-    paths : sequence of Path
-    """
+class Unchanged:
+    """Files that must stay the same while they are read; says what they were in the end."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self._paths = paths
         self._before = [_size_and_time(path) for path in paths]
-        self._stamps: list[Stamp] = []
-        self._error: Exception | None = None
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._work, name="polyceptron-hash", daemon=True)
 
-    def _work(self) -> None:
-        try:
-            self._stamps += [Stamp.of(path, self._stop) for path in self._paths]
-        except (OSError, SourceError) as error:
-            self._error = error
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._stop.set()
-        self._thread.join()
-
-    def result(self) -> list[Stamp]:
-        """Return the stamps once all is read; a file that changed meanwhile is an error."""
-        self._thread.join()
-        for path, before in zip(self._paths, self._before, strict=True):
+    def stamps(self) -> list[Stamp]:
+        """Return the stamps of the files, or raise an error if one has changed."""
+        for path in self._paths:
             if not path.exists():
                 raise SourceError(f"{path}: it disappeared while it was read")
+        found = [Stamp.of(path) for path in self._paths]
+        for path, before in zip(self._paths, self._before, strict=True):
             if _size_and_time(path) != before:
                 raise SourceError(f"{path}: it changed while it was read; try again")
-        if self._error is not None:
-            raise SourceError(str(self._error))
-        return self._stamps
+        return found
 
 
 # --- entries ----------------------------------------------------------------------------------
 
 
 class Description(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is known of converted rows beside the arrays.
+    """What is known of converted rows beside the arrays: see `Converted`.
 
-    Parameters
-    ----------
-    version : int
-    request : str
-        The digest of what was asked for.
-    files : list of Stamp
-        The files that the rows came from.
-    folder : str
-        Where the arrays are, in the entry.
-    arrays : dict of str to Stamp
-    target : str
-        What the labels are called.
-    kind, labels
-        What labels are, and the sorted classes.
-    feature_names : list of str or None
-    encoding : list or None
-        As `Encoding.to_json` gives it.
-    firsts : list of int
-        The first row of each file.
-    n_left_out : int
-        Rows that were left out for missing values.
-    unnamed : list of str
-        Columns that were left out as they have no name.
+    `request` is the digest of what was asked for, `files` are those that the rows came from,
+    `folder` is where the arrays are, in the entry.
     """
 
     version: Literal[2]
@@ -227,19 +172,7 @@ class _Signed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Entry:
-    """A place for the rows of one request.
-
-    Parameters
-    ----------
-    root : Path
-        Of the cache.
-    key : str
-        16 hexadecimal digits.
-    request : str
-        The digest of what was asked for.
-    paths : sequence of Path
-        The files that the rows come from.
-    """
+    """A place for the rows of one request, called by a key of 16 digits, made of some files."""
 
     def __init__(self, root: Path, key: str, request: str, paths: Sequence[Path]) -> None:
         self.root, self.folder = root, root / key

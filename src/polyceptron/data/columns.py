@@ -59,18 +59,10 @@ class Request(NamedTuple):
 
 @dataclass
 class Tables:
-    """Tables that are one together.
+    """Tables that are one together: what errors call each, and their bytes, for progress.
 
-    Parameters
-    ----------
-    names : list of str
-        What errors call each.
-    sizes : list of int
-        Bytes of each, for progress.
-    opener : callable
-        Opens one: its number, the columns that will be asked for, the rows before it.
-    labels : array, optional
-        Those of all tables, which are elsewhere.
+    `opener` opens one, by its number, the columns that will be asked for and the rows before it.
+    `labels` are those of all tables, if they are elsewhere.
     """
 
     names: list[str]
@@ -94,22 +86,8 @@ class Tables:
 class Plan(NamedTuple):
     """How to read the tables.
 
-    Parameters
-    ----------
-    target : str
-    weight : str or None
-    features : tuple of str
-    texts : tuple of str
-        Those of the features that are categories.
-    codes : tuple of str
-        Those of the texts that are categories because it was asked for.
-    dtype : dtype
-        Of the rows.
-    label_kind : LabelKind
-    unnamed : tuple of str
-        Columns that are left out as they have no name.
-    is_named : bool
-        Whether columns have names.
+    Of the features `texts` are categories, and of those `codes` because it was asked for; `unnamed`
+    columns are left out as they have no name, unless no column has one.
     """
 
     target: str
@@ -333,14 +311,7 @@ def as_labels(texts: Sequence[str]) -> list[Any]:
 
 
 class Labels:
-    """The labels, gathered batch by batch and numbered as they come.
-
-    Parameters
-    ----------
-    kind : LabelKind
-    where : str
-        What errors call the column.
-    """
+    """The labels, gathered batch by batch and numbered as they come."""
 
     def __init__(self, kind: LabelKind, where: str) -> None:
         self._kind, self._where = kind, where

@@ -156,18 +156,9 @@ class Gaps:
 class Categories:
     """The values of a column of text, gathered batch by batch.
 
-    Parameters
-    ----------
-    name : str
-        Of the column.
-    source : str
-        What errors call all the tables.
-    hint : str
-        The argument that leaves columns out.
-    doubt : Exception or None
-        Why the column is no longer taken for one of numbers.
-    may_be_numbers : bool
-        Whether a column with more numbers than words is one of numbers with something wrong.
+    `hint` is the argument that leaves columns out, `doubt` says why the column is no longer taken
+    for one of numbers. A column that `may_be_numbers` and has more numbers than words is one of
+    numbers with something wrong.
     """
 
     def __init__(
@@ -224,16 +215,9 @@ class Categories:
 
 
 class Conversion:
-    """Makes rows, places of labels and weights of tables.
+    """Makes rows, places of labels and weights of tables, and puts them into a store.
 
-    Parameters
-    ----------
-    tables : Tables
-    request : Request
-    store : Store
-    in_place : bool
-        Whether the rows are those of a file .npy already, if none is left out.
-    progress : callable, optional
+    With `in_place` the rows are those of a file .npy already, if none is left out.
     """
 
     def __init__(

@@ -92,22 +92,10 @@ def not_a_number(text: str) -> str:
 
 @dataclass(frozen=True)
 class Dialect:
-    """How to read the records of a file of delimited text.
+    """How to read the records of a file of delimited text, which errors call `source`.
 
-    Attributes
-    ----------
-    source : str
-        What errors call the file.
-    delimiter : str
-    names : tuple of str
-        One for each column.
-    unnamed : frozenset of str
-        Those that we made up as the header has none.
-    start : int
-        The first byte after the header.
-    line : int
-        The line that it is on.
-    has_header : bool
+    `unnamed` are names that we made up as the header has none; after the header there is the byte
+    `start`, on this line.
     """
 
     source: str
@@ -137,14 +125,8 @@ def find_dialect(
 ) -> Dialect:
     """Find out how a file is laid out from its first bytes.
 
-    Parameters
-    ----------
-    stream : ByteStream
-    header : bool or None
-        Whether the first record has the names. None: it has if it holds no number, or all that
-        is expected.
-    expect : collection of str
-        Names that are looked for.
+    The first record has the names if `header` says so; where that is None, if it holds no number,
+    or all names that are expected.
     """
     source = stream.name
     head = stream.peek(HEAD)

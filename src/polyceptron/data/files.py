@@ -30,15 +30,7 @@ _AHEAD = 2
 
 
 class ArrayFile:
-    """A C-ordered array in a file, of which rows are read.
-
-    Parameters
-    ----------
-    path : Path
-    offset : int
-        Bytes of the file before the array.
-    shape, dtype
-    """
+    """A C-ordered array in a file, after `offset` bytes, of which rows are read."""
 
     def __init__(self, path: Path, offset: int, shape: tuple[int, ...], dtype: Any) -> None:
         self.path, self.offset, self.shape = path, offset, shape
@@ -106,15 +98,7 @@ class ArrayFile:
 
 
 class ArrayWriter:
-    """A file .npy that grows by rows.
-
-    Parameters
-    ----------
-    path : Path
-    dtype : dtype
-    width : tuple of int
-        The shape of a row.
-    """
+    """A file .npy that grows by rows of the shape `width`."""
 
     def __init__(self, path: Path, dtype: Any, width: tuple[int, ...] = ()) -> None:
         self.path, self.n_rows = path, 0

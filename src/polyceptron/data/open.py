@@ -18,7 +18,7 @@ from polyceptron.data.cache import (
     Description,
     Entry,
     Stamp,
-    Stamping,
+    Unchanged,
     cache_root,
     digest,
     entry_key,
@@ -212,7 +212,8 @@ def _convert(
     progress: Progress | None,
 ) -> Description:
     in_place = tables.labels is not None and len(paths) == 1 and _is_ready(paths[0], request)
-    with Stamping(entry.paths) as stamping, entry.new() as folder:
+    unchanged = Unchanged(entry.paths)
+    with entry.new() as folder:
         found = Conversion(
             tables, request, Folder(folder), in_place=in_place, progress=progress
         ).run()
@@ -224,7 +225,7 @@ def _convert(
         description = Description(
             version=VERSION,
             request=entry.request,
-            files=stamping.result(),
+            files=unchanged.stamps(),
             folder=folder.name,
             arrays={rows.path.name: Stamp.of(rows.path) for rows in written},
             target=found.target,

@@ -52,7 +52,7 @@ _REFUSED = {
     b"ORC": "a file of ORC: write it as Parquet",
     b"\x89HDF": "a file of HDF5: write it as Parquet or .npy",
 }
-_ERRORS = (pa.ArrowException, OSError, ValueError, KeyError, IndexError)
+_ERRORS = (pa.ArrowException, OSError, ValueError, KeyError, IndexError, MemoryError, OverflowError)
 
 
 class NoRowsError(SourceError):
@@ -293,14 +293,7 @@ class _Ahead:
 
 
 class ByteStream:
-    """The bytes of a file; `-` is standard input, and compression is seen through.
-
-    Parameters
-    ----------
-    path : str or Path
-    name : str, optional
-        What errors call it.
-    """
+    """The bytes of a file; `-` is standard input, and compression is seen through."""
 
     def __init__(self, path: str | Path, name: str | None = None) -> None:
         standard = str(path) == "-"
@@ -361,19 +354,7 @@ class ByteStream:
 
 
 class TextTable(Table):
-    """CSV, TSV and their kin.
-
-    Parameters
-    ----------
-    stream : ByteStream
-        What to read first.
-    again : callable
-        Opens it once more.
-    header : bool or None
-        Whether the first record has the names of the columns; None finds out.
-    expect : collection of str
-        Names that are looked for, which tell a header.
-    """
+    """CSV, TSV and their kin, from a stream that `again` opens once more."""
 
     is_text = True
 
@@ -438,32 +419,30 @@ class TextTable(Table):
 
 
 class ArrowTable(Table):
-    """Columns with types of Arrow.
+    """Columns with types of Arrow."""
 
-    Parameters
-    ----------
-    name : str
-    """
-
-    format = "Arrow"
+    format, part = "Arrow", "record batch"
     _schema: Any
 
-    def __init__(self, name: str, *opened: Any) -> None:
+    def __init__(self, name: str, opened: Any) -> None:
         self.name = name
         try:
-            self._schema = self._begin(*opened)
+            self._schema = self._begin(opened)
             self.names = tuple(self._schema.names)
         except _ERRORS as error:
             raise self._damaged(error) from None
         self.refuse_twice()
 
     @abstractmethod
-    def _begin(self, *opened: Any) -> Any:
+    def _begin(self, opened: Any) -> Any:
         """Keep what is open, and return its schema."""
 
     @abstractmethod
-    def _groups(self, names: list[str], size: int) -> Iterator[tuple[str, Iterator[Any], float]]:
-        """Parts of the table: what each is called, its batches, and the share up to its end."""
+    def _parts(self, names: list[str], size: int) -> Iterator[Iterable[Any]]:
+        """The parts of the table, each as its batches."""
+
+    def _share(self, n_rows: int) -> float:
+        return n_rows / max(1, self.n_rows or 0)
 
     def _damaged(self, error: BaseException, place: str = "") -> SourceError:
         text = f"{self.name}{place}: the file of {self.format} is damaged ({one_line(error)})"
@@ -473,16 +452,24 @@ class ArrowTable(Table):
         return {name: self._schema.field(name).type for name in names}
 
     def jobs(self, numbers: Sequence[str], texts: Sequence[str]) -> Iterator[Callable[[], Batch]]:
-        first, place = 0, ""
+        first, number, place = 0, 0, ""
         names = list(dict.fromkeys((*numbers, *texts)))
+        size = rows_of_batch(len(names))
         try:
-            for part, batches, share in self._groups(names, rows_of_batch(len(names))):
-                place = f", {part} (from row {first})"
-                for batch in batches:
-                    if len(batch):
-                        made = Batch(batch, self.place(first), share)
-                        yield partial(self._checked, made, place)
-                    first += len(batch)
+            parts = self._parts(names, size)
+            while True:
+                place = f", {self.part} {number} (from row {first})"
+                part = next(parts, None)
+                if part is None:
+                    break
+                for whole in part:
+                    for start in range(0, len(whole), size):
+                        rows = whole.slice(start, size)
+                        share = self._share(first + len(rows))
+                        batch = Batch(rows, self.place(first), share)
+                        yield partial(self._checked, batch, place)
+                        first += len(rows)
+                number += 1
         except SourceError:
             raise
         except _ERRORS as error:
@@ -503,24 +490,17 @@ class ArrowTable(Table):
 class ParquetTable(ArrowTable):
     """Parquet, by row group."""
 
-    format = "Parquet"
+    format, part = "Parquet", "row group"
 
-    def _begin(self, *opened: Any) -> Any:
+    def _begin(self, opened: Any) -> Any:
         self._file = pa.parquet.ParquetFile(
-            opened[0], buffer_size=_BUFFER, pre_buffer=False, page_checksum_verification=True
+            opened, buffer_size=_BUFFER, pre_buffer=False, page_checksum_verification=True
         )
         self.n_rows = self._file.metadata.num_rows
         return self._file.schema_arrow
 
-    def _groups(self, names: list[str], size: int) -> Iterator[tuple[str, Iterator[Any], float]]:
-        meta, done = self._file.metadata, 0
-        for group in range(meta.num_row_groups):
-            done += meta.row_group(group).num_rows
-            yield (
-                f"row group {group}",
-                self._rows(group, names, size),
-                done / max(1, meta.num_rows),
-            )
+    def _parts(self, names: list[str], size: int) -> Iterator[Iterable[Any]]:
+        return (self._rows(j, names, size) for j in range(self._file.metadata.num_row_groups))
 
     def _rows(self, group: int, names: list[str], size: int) -> Iterator[Any]:
         n_read, n_rows = 0, self._file.metadata.row_group(group).num_rows
@@ -536,8 +516,8 @@ class ParquetTable(ArrowTable):
 class IpcTable(ArrowTable):
     """Arrow IPC, the format of files (Feather) or of streams."""
 
-    def _begin(self, *opened: Any) -> Any:
-        self._handle = pa.PythonFile(opened[0], mode="r")
+    def _begin(self, opened: Any) -> Any:
+        self._handle = pa.PythonFile(opened, mode="r")
         self._is_file = self._handle.read(6) == b"ARROW1"
         return self._reader(None).schema
 
@@ -547,50 +527,28 @@ class IpcTable(ArrowTable):
         open_ = pa.ipc.open_file if self._is_file else pa.ipc.open_stream
         return open_(self._handle, options=options)
 
-    def _groups(self, names: list[str], size: int) -> Iterator[tuple[str, Iterator[Any], float]]:
+    def _parts(self, names: list[str], size: int) -> Iterator[Iterable[Any]]:
+        del size
         reader = self._reader([self._schema.names.index(name) for name in names])
-        number = 0
-        while not self._is_file or number < reader.num_record_batches:
-            # What cannot be read is named by its number.
-            batches = self._rows(reader, number, size)
-            first = next(batches, None)
-            if first is None:
-                return
-            yield f"record batch {number}", self._with(first, batches), self._share(reader, number)
-            number += 1
-
-    @staticmethod
-    def _with(first: Any, others: Iterator[Any]) -> Iterator[Any]:
-        yield first
-        yield from others
-
-    def _rows(self, reader: Any, number: int, size: int) -> Iterator[Any]:
         if self._is_file:
-            batch = reader.get_batch(number)
-        else:
-            try:
-                batch = reader.read_next_batch()
-            except StopIteration:
-                return
-        for start in range(0, max(1, len(batch)), size):
-            yield batch.slice(start, size)
+            return ([reader.get_batch(j)] for j in range(reader.num_record_batches))
+        return ([batch] for batch in reader)
 
-    def _share(self, reader: Any, number: int) -> float:
-        if self._is_file:
-            return float((number + 1) / reader.num_record_batches)
+    def _share(self, n_rows: int) -> float:
+        del n_rows
         return float(self._handle.tell() / max(1, self._handle.size()))
 
 
 class FrameTable(ArrowTable):
     """A table in memory: pyarrow's, or what gives a stream of Arrow, or a data frame."""
 
-    def _begin(self, *opened: Any) -> Any:
-        self._table = opened[0]
-        self.n_rows = len(self._table)
-        return self._table.schema
+    def _begin(self, opened: Any) -> Any:
+        self._table = opened
+        self.n_rows = len(opened)
+        return opened.schema
 
-    def _groups(self, names: list[str], size: int) -> Iterator[tuple[str, Iterator[Any], float]]:
-        yield "table", iter(self._table.select(names).to_batches(size)), 1.0
+    def _parts(self, names: list[str], size: int) -> Iterator[Iterable[Any]]:
+        return iter([self._table.select(names).to_batches(size)])
 
 
 def is_frame(value: Any) -> bool:

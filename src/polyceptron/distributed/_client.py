@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from itertools import pairwise
@@ -27,14 +28,8 @@ class ClusterError(RuntimeError):
 class TaskClient:
     """A Dask client that gives up where Dask would wait for ever: when no worker is left.
 
-    What a lost worker had is computed again by Dask, from the tasks that made it.
-
-    Parameters
-    ----------
-    client : Client or None
-        None is the current one, or that of a cluster on this machine which `close` ends.
-    timeout : float
-        Seconds to wait for a worker when none is left.
+    What a lost worker had is computed again by Dask, from the tasks that made it. Without a
+    client it is the current one, or that of a cluster on this machine, which `close` ends.
     """
 
     def __init__(self, client: Client | None, timeout: float) -> None:
@@ -50,28 +45,27 @@ class TaskClient:
         Left to itself, Dask deals them out in turns, and a worker that has every other block
         has no run of blocks to add up.
         """
-        threads = self._client.nthreads() if spread else {}
-        if not threads:
-            return list(self._client.compute(parts))
+        threads = (self._client.nthreads() if spread else {}) or {None: 1}
         ends = np.rint(len(parts) * np.cumsum([0, *threads.values()]) / sum(threads.values()))
         futures: list[Any] = []
         for address, (begin, end) in zip(threads, pairwise(ends.astype(int)), strict=True):
-            futures += self._client.compute(parts[begin:end], **_at(address))
+            # Others are allowed, or tasks of a worker that dies meanwhile would wait for ever.
+            at = {"workers": address, "allow_other_workers": address is not None}
+            futures += self._client.compute(parts[begin:end], **at)
         return futures
 
-    def by_worker(self, futures: list[Any]) -> dict[str, list[int]]:
-        """For each worker, the places of the futures that it has."""
-        who_has = self._client.who_has(futures)
-        found: dict[str, list[int]] = {}
+    def by_worker(self, futures: list[Any]) -> list[list[int]]:
+        """The places of the futures that each worker has."""
+        who_has, found = self._client.who_has(futures), defaultdict(list)
         for place, future in enumerate(futures):
-            found.setdefault(next(iter(who_has.get(future.key, ())), ""), []).append(place)
-        return found
+            found[next(iter(who_has.get(future.key, ())), "")].append(place)
+        return list(found.values())
 
-    def submit(self, function: Callable[..., Any], *arguments: Any, address: str = "") -> Any:
-        """The future of a call, at a worker if one is named and is there."""
+    def submit(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """The future of a call, which Dask makes where the futures among its arguments are."""
         if self._client.status != "running":
             raise ClusterError("the Dask client is closed")
-        return self._client.submit(function, *arguments, pure=False, **_at(address))
+        return self._client.submit(function, *arguments, pure=False)
 
     def gather(self, futures: Iterable[Any]) -> list[Any]:
         """The results of futures, in their order."""
@@ -87,26 +81,20 @@ class TaskClient:
         end = time.monotonic() + self._timeout
         try:
             while not (await asyncio.wait([task], timeout=_LOOK))[0]:
-                if await self._count_workers():
+                if await self._has_workers():
                     end = time.monotonic() + self._timeout
                 elif time.monotonic() > end:
-                    raise ClusterError(
-                        f"no worker is left, and none came within {self._timeout:g} seconds"
-                    )
+                    seconds = f"{self._timeout:g} seconds"
+                    raise ClusterError(f"no worker is left, and none came within {seconds}")
             return task.result()
         finally:
             task.cancel()
 
-    async def _count_workers(self) -> int:
+    async def _has_workers(self) -> bool:
         try:
-            return len(await asyncio.wait_for(self._client.scheduler.ncores(), _ANSWER))
+            return bool(await asyncio.wait_for(self._client.scheduler.ncores(), _ANSWER))
         except (OSError, TimeoutError, RuntimeError) as error:
             raise ClusterError(f"the scheduler does not answer: {error!r}") from error
-
-
-def _at(address: str) -> dict[str, Any]:
-    # Other workers are allowed, or tasks of one that dies meanwhile would wait for ever.
-    return {"workers": [address], "allow_other_workers": True} if address else {}
 
 
 def _current(stack: ExitStack) -> Client:

@@ -65,5 +65,4 @@ def _of_chunk(chunk: Any, model: Any, method: str, none: NDArray[Any]) -> Any:
 
     if found.ndim == 1:
         return Series(found, index=chunk.index)
-    labels = (model.classes_ if hasattr(model, "classes_") else model.classes).tolist()
-    return DataFrame(found, index=chunk.index, columns=labels)
+    return DataFrame(found, index=chunk.index, columns=getattr(model, "rule_", model).labels)

@@ -1,30 +1,37 @@
-"""Partitions of Dask collections as rows with labels and weights."""
+"""Partitions of Dask collections: checked, cut into blocks, and summed over."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+import psutil
 from dask import config, delayed, is_dask_collection
 from dask.utils import is_dataframe_like, is_series_like
 from numpy.typing import NDArray
+from pandas import isna
 from scipy import sparse
 
-from polyceptron.data.blocks import Block
-from polyceptron.data.source import SourceError
+from distributed import get_worker
+from polyceptron.data.blocks import RUN, Adds, Block, map_in_order, rows_of_blocks
+from polyceptron.data.source import LabelledRows, SourceError, View
 from polyceptron.optim.checkpoint import DigestOf
 from polyceptron.utils.checks import as_floats
 from polyceptron.utils.types import Floats
 
 _MOST_LABELS = 100
 """A column with more different values is taken for something else than classes."""
+_SHARE = 0.6
+"""Of a worker's memory: as much may be in use when rows are kept in the coordinates of learning."""
+
+NumberedRows = dict[int, LabelledRows]
+"""Blocks of rows by their numbers among all, in rising order."""
 
 
 class PartitionFacts(NamedTuple):
-    """What the client knows of a partition: which it is, its size, and its labels, sorted.
-
-    ``is_whole`` says whether no row was left out because it weighs 0.
-    """
+    """What the client knows of a partition; whole is one without rows that weigh 0."""
 
     number: int
     n_rows: int
@@ -35,10 +42,7 @@ class PartitionFacts(NamedTuple):
 
 
 class Partition(NamedTuple):
-    """The rows of a partition: C-ordered, codes as places in ``facts.labels``.
-
-    ``weight`` is empty where every row weighs 1.
-    """
+    """The rows of a partition, their places in ``facts.labels``, and weights or none."""
 
     X: NDArray[Any]
     codes: NDArray[np.int8]
@@ -46,17 +50,9 @@ class Partition(NamedTuple):
     facts: PartitionFacts
 
 
-# --- at the client -----------------------------------------------------------------------
-
-
 def is_array(collection: Any) -> bool:
     """Whether this is a Dask array."""
     return bool(is_dask_collection(collection) and hasattr(collection, "chunks"))
-
-
-def _described(collection: Any) -> str:
-    shape = f" of shape {collection.shape}" if is_array(collection) else ""
-    return f"{type(collection).__name__}{shape}"
 
 
 def checked_rows(X: Any) -> Any:
@@ -64,7 +60,8 @@ def checked_rows(X: Any) -> Any:
     if is_array(X) and X.ndim == 2:
         return X if len(X.chunks[1]) == 1 else X.rechunk({1: -1})
     if not (is_dask_collection(X) and is_dataframe_like(X)):
-        raise ValueError(f"X must be a 2-D Dask array or a Dask DataFrame; got {_described(X)}")
+        found = f"{type(X).__name__} of shape {getattr(X, 'shape', None)}"
+        raise ValueError(f"X must be a 2-D Dask array or a Dask DataFrame; got {found}")
     for column, dtype in zip(X.columns, X.dtypes, strict=True):
         if getattr(dtype, "kind", "O") not in "biuf":
             raise ValueError(
@@ -74,7 +71,7 @@ def checked_rows(X: Any) -> Any:
     return X
 
 
-def aligned(column: Any, name: str, X: Any) -> Any:
+def _aligned(column: Any, name: str, X: Any) -> Any:
     """Return labels or weights in the partitions of X, as far as these can be known."""
     if is_array(column) and column.ndim == 1:
         if is_array(X) and not np.isnan(sum(column.shape) + X.shape[0]):
@@ -82,9 +79,8 @@ def aligned(column: Any, name: str, X: Any) -> Any:
                 raise ValueError(f"X has {X.shape[0]} rows, but {name} has {column.shape[0]}")
             return column.rechunk((X.chunks[0],))
     elif not (is_dask_collection(column) and is_series_like(column)):
-        raise ValueError(
-            f"{name} must be a 1-D Dask array or a Dask Series; got {_described(column)}"
-        )
+        found = f"{type(column).__name__} of shape {getattr(column, 'shape', None)}"
+        raise ValueError(f"{name} must be a 1-D Dask array or a Dask Series; got {found}")
     if column.npartitions != X.npartitions:
         raise ValueError(
             f"X has {X.npartitions} partitions, but {name} has {column.npartitions}: take both "
@@ -95,20 +91,20 @@ def aligned(column: Any, name: str, X: Any) -> Any:
 
 def feature_names(X: Any) -> tuple[str, ...] | None:
     """Return the columns of a DataFrame if they have names, as scikit-learn does it."""
-    columns = [] if is_array(X) else list(X.columns)
-    are_text = [isinstance(column, str) for column in columns]
-    if any(are_text) and not all(are_text):
+    columns = () if is_array(X) else tuple(X.columns)
+    are_text = {isinstance(column, str) for column in columns}
+    if len(are_text) > 1:
         raise ValueError("the columns of X must all be text, or none of them")
-    return tuple(columns) if any(are_text) else None
+    return columns if are_text == {True} else None
 
 
-def prepared(X: Any, y: Any, weight: Any, classes: NDArray[Any] | None) -> list[Any]:
+def prepared(X: Any, y: Any, weight: Any) -> list[Any]:
     """One delayed `Partition` for each of the collection."""
-    rows, labels = _delayed(X), _delayed(y)
-    weights = [None] * len(rows) if weight is None else _delayed(weight)
-    task = delayed(prepare, pure=False)
-    parts = enumerate(zip(rows, labels, weights, strict=True))
-    return [task(number, *columns, classes) for number, columns in parts]
+    X = checked_rows(X)
+    columns = [X, _aligned(y, "y", X)]
+    columns += [] if weight is None else [_aligned(weight, "sample_weight", X)]
+    parts = enumerate(zip(*map(_delayed, columns), strict=True))
+    return [delayed(prepare, pure=False)(number, *part) for number, part in parts]
 
 
 def _delayed(collection: Any) -> list[Any]:
@@ -121,9 +117,7 @@ def _delayed(collection: Any) -> list[Any]:
 # --- on a worker -------------------------------------------------------------------------
 
 
-def prepare(
-    number: int, X: Any, y: Any, weight: Any = None, classes: NDArray[Any] | None = None
-) -> Partition:
+def prepare(number: int, X: Any, y: Any, weight: Any = None) -> Partition:
     """Check a partition and bring it into the form of the kernels."""
     where = f"partition {number}"
     rows, labels = _rows(X, where), np.asarray(y)
@@ -133,13 +127,9 @@ def prepare(
             raise SourceError(
                 f"{where}: X has {len(rows)} rows, but {name} is of shape {column.shape}"
             )
-    codes, found = _coded(labels, where, classes)
+    codes, found = _coded(labels, where)
     wrong = ~(np.isfinite(given) & (given >= 0))
-    if wrong.any():
-        row = int(wrong.argmax())
-        raise SourceError(
-            f"{where}, row {row}: a weight must be a finite number, at least 0; got {given[row]}"
-        )
+    _refuse(wrong, given, where, "a weight must be a finite number, at least 0")
     is_whole = bool(given.all())
     if not is_whole:
         rows, codes, given = rows[given > 0], codes[given > 0], given[given > 0]
@@ -165,29 +155,91 @@ def _rows(X: Any, where: str) -> NDArray[Any]:
     return rows
 
 
-def _coded(
-    labels: NDArray[Any], where: str, classes: NDArray[Any] | None
-) -> tuple[NDArray[np.int8], NDArray[Any]]:
+def _coded(labels: NDArray[Any], where: str) -> tuple[NDArray[np.int8], NDArray[Any]]:
     """For each label its place among those of this partition, and these, sorted."""
-    from pandas import isna
-
-    missing = isna(labels)
-    if missing.any():
-        raise SourceError(f"{where}, row {int(missing.argmax())}: the label is missing")
+    _refuse(np.asarray(isna(labels)), labels, where, "the label is missing")
     try:
         found, codes = np.unique(labels, return_inverse=True)
     except TypeError as error:
         raise SourceError(f"{where}: labels of one kind are needed ({error})") from None
     if len(found) > _MOST_LABELS:
-        raise SourceError(
-            f"{where}: y has {len(found)} different values, which are no classes; "
-            f"the first is {found[0]!r}"
-        )
-    unknown = np.zeros(len(labels), bool) if classes is None else ~np.isin(labels, classes)
-    if unknown.any():
-        row = int(unknown.argmax())
-        raise SourceError(
-            f"{where}, row {row}: the label {labels[row]!r} is not among the classes "
-            f"{np.asarray(classes).tolist()!r}"
-        )
+        many = f"y has {len(found)} different values, which are no classes"
+        raise SourceError(f"{where}: {many}; the first is {found[0]!r}")
     return codes.astype(np.int8), found
+
+
+def _refuse(wrong: NDArray[np.bool_], values: NDArray[Any], where: str, why: str) -> None:
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise SourceError(f"{where}, row {row}: {why}; got {values[row]!r}")
+
+
+def cut(
+    parts: list[Partition], facts: list[PartitionFacts], firsts: list[int], classes: NDArray[Any]
+) -> NumberedRows:
+    """Blocks of partitions, numbered from a first one of each; ``facts`` as they once were."""
+    found: NumberedRows = {}
+    for part, once, first in zip(parts, facts, firsts, strict=True):
+        if (part.facts.digest, *part.facts.labels) != (once.digest, *once.labels):
+            raise SourceError(
+                f"partition {once.number} came out different when it was computed again: "
+                "fix the seed of random rows, or persist or store them"
+            )
+        code = np.searchsorted(classes, once.labels).astype(np.int8)
+        codes = code[part.codes] if part.codes.size else part.codes
+        edges = [*range(0, len(codes), rows_of_blocks(part.X.shape[1])), len(codes)]
+        for number, (a, b) in enumerate(pairwise(edges), first):
+            found[number] = LabelledRows(part.X[a:b], codes[a:b], part.weight[a:b])
+    return found
+
+
+def seen(rows: NumberedRows, view: View) -> dict[int, Block]:
+    """Blocks as a view shows them, as far as memory goes: anew they cost 15 to 50% of a step."""
+    room, numbers = _room(), []
+    for number, (X, *_) in rows.items():
+        needed = 0 if view.coordinates.is_identity else np.asarray(X).nbytes
+        if needed <= room:
+            numbers.append(number)
+            room -= needed
+    blocks = map_in_order(lambda n: view.block(n, *rows[n]), numbers, get_worker().state.nthreads)
+    return dict(zip(numbers, blocks, strict=True))
+
+
+def reduced(
+    rows: NumberedRows, kept: dict[int, Block], view: View, statistic: Callable[[Block], Adds]
+) -> list[tuple[int, Adds]]:
+    """Sums of a statistic, under the number of the first block that they are over.
+
+    What can be added here are blocks that follow each other from the start of a run. The rest
+    waits for blocks that are elsewhere, since sums run in block order.
+    """
+
+    def of_block(number: int) -> Adds:
+        return statistic(kept.get(number) or view.block(number, *rows[number]))
+
+    sums: list[tuple[int, Adds]] = []
+    numbers, last = list(rows), -1
+    parts = map_in_order(of_block, numbers, get_worker().state.nthreads)
+    for number, part in zip(numbers, parts, strict=True):
+        if sums and number % RUN and number == last + 1 and sums[-1][0] % RUN == 0:
+            sums[-1] = sums[-1][0], sums[-1][1] + part
+        else:
+            sums.append((number, part))
+        last = number
+    return sums
+
+
+def taken(rows: NumberedRows, numbers: NDArray[Any], within: NDArray[Any]) -> LabelledRows:
+    """Some rows, by the numbers of their blocks, which rise, and their places in these."""
+    parts: list[Any] = []
+    for number in np.unique(numbers).tolist():
+        X, codes, weight = rows[number]
+        at = within[numbers == number]
+        parts.append((np.asarray(X)[at], codes[at], weight[at] if weight.size else weight))
+    return LabelledRows(*map(np.concatenate, zip(*parts, strict=True)))
+
+
+def _room() -> float:
+    limit = get_worker().memory_manager.memory_limit or psutil.virtual_memory().total
+    used = psutil.Process().memory_info().rss
+    return float(min(_SHARE * limit - used, psutil.virtual_memory().available / 2))

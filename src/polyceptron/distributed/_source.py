@@ -13,15 +13,8 @@ from numpy.typing import NDArray
 from distributed import Client, futures_of
 from polyceptron.data.blocks import Adds, Block, OrderedSum, rows_of_blocks
 from polyceptron.data.source import LabelledRows, Source, SourceError, View
-from polyceptron.distributed import _worker
+from polyceptron.distributed import _partitions
 from polyceptron.distributed._client import ClusterError, TaskClient
-from polyceptron.distributed._partitions import (
-    PartitionFacts,
-    aligned,
-    checked_rows,
-    feature_names,
-    prepared,
-)
 from polyceptron.utils.checks import as_names
 
 S = TypeVar("S", bound=Adds)
@@ -41,14 +34,11 @@ def source_of(
     `fit` of a Dask collection makes such a source and closes it. To fit several models to the
     same rows, load them once: ``with source_of(X, y) as rows: model.fit_blocks(rows)``.
 
-    Partitions are computed once, and each worker keeps its own. A partition is cut into
-    blocks of `rows_of_blocks` rows (65,536 up to 64 columns, fewer of more), which are
-    numbered in the order of the partitions. Where the lengths of all partitions but the last
-    are multiples of that, the blocks are those of the same rows in memory, and so is the model,
-    to the last bit. The number of workers and their threads never show in the result.
-
-    Partitions of a lost worker are computed again on the others, so their tasks must give the
-    same rows every time; other rows are noticed and refused.
+    A partition is computed once, and cut into blocks of `rows_of_blocks` rows (65,536 up to 64
+    columns, fewer of more). Where the lengths of all partitions but the last are multiples of
+    that, the blocks are those of the same rows in memory, and so is the model, to the last bit.
+    The number of workers and their threads never show in the result. Partitions of a lost
+    worker are computed again, and refused if they come out different.
 
     Parameters
     ----------
@@ -58,9 +48,8 @@ def source_of(
     sample_weight : Dask array of shape (n_samples,), or Dask Series, optional
         Weights of the rows, not negative. A row of weight 0 is no row.
     client : distributed.Client, optional
-        The current one by default. Where there is none, a `distributed.LocalCluster` of
-        processes is started, and closed with the source: a script then needs
-        ``if __name__ == "__main__":``.
+        The current one by default. Where there is none, a `LocalCluster` of processes is started,
+        and closed with the source: a script then needs ``if __name__ == "__main__":``.
     classes : array-like, optional
         The labels. By default they are found.
     timeout : float, default=30.0
@@ -87,17 +76,15 @@ def source_of(
     >>> model.score(X, y) > 0.97
     True
     """
-    X = checked_rows(X)
-    y = aligned(y, "y", X)
-    weight = None if sample_weight is None else aligned(sample_weight, "sample_weight", X)
-    names = as_names(feature_names(X), X.shape[1])
     known = None if classes is None else np.unique(np.asarray(classes))
-    parts = prepared(X, y, weight, known)
+    parts, names = _partitions.prepared(X, y, sample_weight), _partitions.feature_names(X)
     tasks = TaskClient(client, timeout)
     try:
         futures = tasks.compute(parts, spread=not futures_of(X))
         facts = tasks.gather(tasks.submit(attrgetter("facts"), future) for future in futures)
-        return DaskSource(tasks, futures, facts, names, known)
+        source = DaskSource(tasks, futures, facts, known)
+        source.feature_names = as_names(names, source.n_features)
+        return source
     except BaseException:
         tasks.close()
         raise
@@ -106,24 +93,22 @@ def source_of(
 class DaskSource(Source):
     """Rows on the workers of a cluster; `source_of` makes it of Dask collections."""
 
-    def __init__(
-        self,
-        tasks: TaskClient,
-        futures: list[Any],
-        facts: list[PartitionFacts],
-        names: tuple[str, ...] | None,
-        known: NDArray[Any] | None,
-    ) -> None:
+    def __init__(self, tasks: TaskClient, futures: list[Any], facts: list[Any], known: Any) -> None:
         widths = {fact.n_features for fact in facts}
         if len(widths) != 1:
             raise SourceError(f"partitions have different numbers of columns: {sorted(widths)}")
-        self.n_features, self.feature_names = widths.pop(), names
+        self.n_features = widths.pop()
         lengths = np.array([fact.n_rows for fact in facts])
         self.n_samples = int(lengths.sum())
         if not self.n_samples:
             raise SourceError("X has no rows")
         labels = [fact.labels for fact in facts if fact.n_rows]
         self.classes = np.unique(np.concatenate(labels)) if known is None else known
+        for fact in facts:
+            if not np.isin(fact.labels, self.classes).all():
+                all_classes = f"not all among the classes {self.classes.tolist()!r}"
+                found = f"the labels {fact.labels.tolist()!r} are {all_classes}"
+                raise SourceError(f"partition {fact.number}: {found}")
         size = rows_of_blocks(self.n_features)
         edges = np.concatenate([[0], np.cumsum(lengths)])
         starts = [np.arange(a, b, size, dtype=np.int64) for a, b in pairwise(edges)]
@@ -133,18 +118,16 @@ class DaskSource(Source):
         self._tasks = tasks
         self._hold(futures, facts)
 
-    def _hold(self, futures: list[Any], facts: list[PartitionFacts]) -> None:
+    def _hold(self, futures: list[Any], facts: list[Any]) -> None:
         """Have each worker cut its partitions into blocks, and keep these."""
         self._held: list[Any] = []
-        self._holder = np.empty(len(facts), np.intp)
-        for address, numbers in self._tasks.by_worker(futures).items():
-            parts = [futures[number] for number in numbers]
-            once = [facts[number] for number in numbers]
-            firsts = self._firsts[numbers].tolist()
-            self._holder[numbers] = len(self._held)
-            self._held.append(
-                self._tasks.submit(_worker.cut, parts, once, firsts, self.classes, address=address)
-            )
+        holder = np.empty(len(facts), np.intp)
+        for numbers in self._tasks.by_worker(futures):
+            holder[numbers] = len(self._held)
+            parts, once = zip(*((futures[n], facts[n]) for n in numbers), strict=True)
+            arguments = list(parts), once, self._firsts[numbers].tolist(), self.classes
+            self._held.append(self._tasks.submit(_partitions.cut, *arguments))
+        self._holder = np.repeat(holder, np.diff(self._firsts))
 
     def blocks(self, view: View, n_threads: int = 1) -> DaskBlocks:
         """The rows as a learner sees them; workers use as many threads as they have."""
@@ -152,12 +135,21 @@ class DaskSource(Source):
         return DaskBlocks(self, view)
 
     def take(self, rows: NDArray[np.int64]) -> LabelledRows:
+        self._check_open()
         numbers = np.searchsorted(self.starts, rows, side="right") - 1
-        within = rows - self.starts[numbers]
-        return self._taken({int(n): within[numbers == n] for n in np.unique(numbers)})
+        within, holder = rows - self.starts[numbers], self._holder[numbers]
+        places = [np.flatnonzero(holder == held) for held in range(len(self._held))]
+        answers = self._tasks.gather(
+            self._tasks.submit(_partitions.taken, held, numbers[at], within[at])
+            for held, at in zip(self._held, places, strict=True)
+            if len(at)
+        )
+        order = np.argsort(np.concatenate(places))
+        columns = [np.concatenate(column) for column in zip(*answers, strict=True)]
+        return LabelledRows(*(column[order] if len(column) else column for column in columns))
 
     def where(self, number: int, row: int) -> str:
-        partition = self._partition(number)
+        partition = int(np.searchsorted(self._firsts, number, side="right")) - 1
         row += int(self.starts[number] - self.starts[self._firsts[partition]])
         counted = "" if self._is_whole[partition] else " (rows of weight 0 not counted)"
         return f"partition {partition}, row {row}{counted}"
@@ -166,23 +158,6 @@ class DaskSource(Source):
         """Let the workers forget the rows."""
         self._held = []
         self._tasks.close()
-
-    def _partition(self, number: int) -> int:
-        return int(np.searchsorted(self._firsts, number, side="right")) - 1
-
-    def _taken(self, wanted: dict[int, Any]) -> LabelledRows:
-        """Rows of some blocks, one after the other."""
-        self._check_open()
-        by_holder: dict[int, dict[int, Any]] = {}
-        for number, at in wanted.items():
-            by_holder.setdefault(int(self._holder[self._partition(number)]), {})[number] = at
-        answers = self._tasks.gather(
-            self._tasks.submit(_worker.taken, self._held[holder], part)
-            for holder, part in by_holder.items()
-        )
-        found = dict(chain.from_iterable(map(dict.items, answers)))
-        columns = zip(*(found[number] for number in sorted(wanted)), strict=True)
-        return LabelledRows(*(np.concatenate(column) for column in columns))
 
     def _check_open(self) -> None:
         if not self._held:
@@ -207,16 +182,20 @@ class DaskBlocks:
 
     def in_order(self, numbers: Iterable[int]) -> Iterator[Block]:
         """The blocks of these numbers, which come here one by one."""
+        edges = [*self._source.starts.tolist(), self.n_samples]
         for number in numbers:
-            yield self._view.block(number, *self._source._taken({number: slice(None)}), own=True)
+            rows = self._source.take(np.arange(edges[number], edges[number + 1]))
+            yield self._view.block(number, *rows, own=True)
 
     def reduce(self, statistic: Callable[[Block], S]) -> S:
         """Sum of the statistic over the blocks, added in block order."""
         self._source._check_open()
         tasks, held = self._source._tasks, self._source._held
-        self._kept = self._kept or [tasks.submit(_worker.seen, rows, self._view) for rows in held]
+        self._kept = self._kept or [
+            tasks.submit(_partitions.seen, rows, self._view) for rows in held
+        ]
         answers = tasks.gather(
-            tasks.submit(_worker.reduced, rows, kept, self._view, statistic)
+            tasks.submit(_partitions.reduced, rows, kept, self._view, statistic)
             for rows, kept in zip(held, self._kept, strict=True)
         )
         total: OrderedSum[S] = OrderedSum()

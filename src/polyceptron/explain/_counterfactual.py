@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import decimal
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,7 +19,7 @@ from polyceptron.explain._arguments import (
     places_of,
     rule_of,
 )
-from polyceptron.explain._search import Conditions, Search
+from polyceptron.explain._search import Conditions, CounterfactualSearch
 from polyceptron.geometry.faces import as_roots
 from polyceptron.geometry.projection import length
 from polyceptron.rule import Rule
@@ -138,7 +138,7 @@ def counterfactual(
     row = as_row(x, rule)
     roots = as_roots(columns_of(weights, rule, "weights", 1.0), rule.n_features)
     given = _conditions(row, rule, frozen, bounds, integers)
-    search = Search(rule, row, roots, given, as_count(max_nodes, "max_nodes"))
+    search = CounterfactualSearch(rule, row, roots, given, as_count(max_nodes, "max_nodes"))
     before = rule.labels[search.before]
     with answerable():
         new = search.run() if given.clash is None else None
@@ -194,7 +194,11 @@ def _exact(value: float) -> str:
 def _conditions(row: Floats, rule: Rule, frozen: Any, bounds: Any, integers: Any) -> Conditions:
     d = rule.n_features
     lower, upper = np.full(d, -np.inf), np.full(d, np.inf)
-    for key, pair in _pairs(bounds):
+    if not isinstance(bounds, Mapping | None):
+        raise ExplainError(
+            f"bounds must be a mapping of feature to (lower, upper); got {bounds!r:.200}"
+        )
+    for key, pair in (bounds or {}).items():
         j = place_of(key, rule, "bounds")
         lower[j], upper[j] = _limits(key, pair)
     held, whole = np.zeros(d, bool), np.zeros(d, bool)
@@ -204,16 +208,6 @@ def _conditions(row: Floats, rule: Rule, frozen: Any, bounds: Any, integers: Any
     lower, upper = np.where(held, row, lower), np.where(held, row, upper)
     lower, upper = np.where(whole, np.ceil(lower), lower), np.where(whole, np.floor(upper), upper)
     return Conditions(lower, upper, held, whole, clash)
-
-
-def _pairs(bounds: Any) -> Iterable[tuple[Any, Any]]:
-    if bounds is None:
-        return []
-    if not isinstance(bounds, Mapping):
-        raise ExplainError(
-            f"bounds must be a mapping of feature to (lower, upper); got {bounds!r:.200}"
-        )
-    return bounds.items()
 
 
 def _limits(key: Any, pair: Any) -> tuple[float, float]:

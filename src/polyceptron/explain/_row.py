@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from polyceptron.explain._arguments import ExplainError, answerable, as_row, columns_of, rule_of
-from polyceptron.explain._search import Search
+from polyceptron.explain._search import CounterfactualSearch
 from polyceptron.geometry import distance
 from polyceptron.geometry.faces import as_roots
 from polyceptron.geometry.projection import Goal, anywhere, length, too_large
+from polyceptron.polyhedron import scaled_faces
 from polyceptron.rule import Rule
 from polyceptron.utils.text import inequality
 from polyceptron.utils.types import Floats
@@ -223,10 +224,9 @@ def _face(n_faces: int, face: Any, deciding: int) -> int:
 
 def _foot(w: Floats, b: float) -> Floats:
     """The point of a face that is nearest to the origin, also for tiny and huge normals."""
-    _, exponent = np.frexp(np.abs(w).max())
-    unit = np.ldexp(w, -exponent)
+    (unit,), (offset,), _ = scaled_faces(w[None, :], np.array([b]))
     with np.errstate(over="ignore", under="ignore"):
-        foot = -np.ldexp(b, -exponent) * (unit / (unit @ unit))
+        foot = -offset * (unit / (unit @ unit))
     far = np.finfo(float).max
     # Adding zero turns -0.0 into 0.0.
     clipped: Floats = np.clip(foot, -far, far) + 0.0
@@ -276,7 +276,7 @@ def robustness(model: Any, x: Any, *, weights: Any = None) -> float:
         if not np.isfinite(radius):
             raise ExplainError(str(too_large()))
         return radius
-    search = Search(rule, row, roots)
+    search = CounterfactualSearch(rule, row, roots)
     with answerable():
         if inside:  # what is beyond a face may be in another piece: the search verifies
             new = search.run()

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyceptron.explain._arguments import ExplainError
-from polyceptron.geometry.faces import listed
+from polyceptron.geometry.faces import faces_in_words
 from polyceptron.geometry.projection import Goal, Nearest, anywhere, first, length
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.rule import Rule
@@ -42,7 +42,7 @@ class Target(NamedTuple):
         return "crossed" if len(self.crossed) else "met"
 
 
-class Node(NamedTuple):
+class SearchNode(NamedTuple):
     """A part of the search: a target, with limits; and the nearest point of it."""
 
     target: Target
@@ -51,7 +51,7 @@ class Node(NamedTuple):
     point: Floats
 
 
-class Search:
+class CounterfactualSearch:
     """Best-first branch and bound over targets, whole numbers and ways out of several pieces.
 
     What is popped first has the least distance of all that is left, so the first point that is
@@ -79,7 +79,7 @@ class Search:
         ]
         if rule.otherwise not in (None, self.before):
             self.targets += self._ways_out(piece)
-        self.heap: list[tuple[float, int, Node]] = []
+        self.heap: list[tuple[float, int, SearchNode]] = []
         self.counter = itertools.count()
         self.conflicts: list[str] = []
 
@@ -141,13 +141,13 @@ class Search:
         nearest = target.goal.nearest(self.row, lower, upper)
         if nearest.x is not None:
             far = length(nearest.x - self.row, self.roots)
-            heapq.heappush(self.heap, (far, number, Node(target, lower, upper, nearest.x)))
+            heapq.heappush(self.heap, (far, number, SearchNode(target, lower, upper, nearest.x)))
         elif first:
             self._tell(target, nearest)
 
     def _tell(self, target: Target, nearest: Nearest, *, touching: bool = False) -> None:
         own = [target.faces[k] for k in nearest.faces]
-        faces = listed(k for _, k in own)
+        faces = faces_in_words(k for _, k in own)
         if len(self.rule.pieces) > 1:
             faces += f" of piece {own[0][0] + 1}"
         if touching and target.task == "met":
@@ -158,7 +158,7 @@ class Search:
         nowhere = "" if touching else " by any row"
         self.conflicts.append(words + (f" while {held}" if held else nowhere))
 
-    def _settled(self, node: Node) -> Floats | None:
+    def _settled(self, node: SearchNode) -> Floats | None:
         """The nearest point of a node with another answer; or None, and its parts are pushed."""
         whole = self.given.whole
         rounded = np.rint(node.point)
@@ -196,7 +196,7 @@ class Search:
                 return int(p)
         return None
 
-    def _branch(self, node: Node) -> None:
+    def _branch(self, node: SearchNode) -> None:
         """Split a feature's whole numbers at the point: those below, between, above."""
         open_ = np.flatnonzero(self.given.whole & (node.lower < node.upper))
         if open_.size == 0:

@@ -120,13 +120,13 @@ def export(
     """
     from inspect import signature
 
-    from polyceptron.export._shared import ExportOptionError, answers, features
+    from polyceptron.export._shared import ExportOptionError, features, labelled
     from polyceptron.polyhedron import Polyhedron
     from polyceptron.rule import as_rule
 
     if to not in FORMATS:
         raise ExportOptionError(f"to must be one of {', '.join(FORMATS)}; got {to!r}")
-    rule = answers(polyhedron, inside, outside, most_probable=True).rule
+    rule = labelled(polyhedron, inside, outside, most_probable=True).rule
     if encoding is not None:
         rule = rule.renamed(features(rule, encoding))
         if isinstance(polyhedron, Polyhedron):

@@ -12,6 +12,7 @@ import numpy as np
 
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.rule import Rule, as_rule
+from polyceptron.utils.text import inequality
 from polyceptron.utils.types import Floats
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ class ExportOptionError(ExportError):
     """An option that a format does not have, or a value that it does not take."""
 
 
-class Answers(NamedTuple):
+class Labelled(NamedTuple):
     """A rule, and the label that stands for each of its classes.
 
     Where one class is inside of polyhedra, and another outside, they are 1 and 0 in this order.
@@ -66,7 +67,7 @@ class Answers(NamedTuple):
         return lines
 
 
-def answers(model: Any, inside: Any, outside: Any, *, most_probable: bool = False) -> Answers:
+def labelled(model: Any, inside: Any, outside: Any, *, most_probable: bool = False) -> Labelled:
     """Return the rule of a model with its labels: those given, or its own."""
     rule = as_rule(model, "polyhedron", ExportError)
     if rule.is_most_probable and not most_probable:
@@ -79,15 +80,15 @@ def answers(model: Any, inside: Any, outside: Any, *, most_probable: bool = Fals
         if inside is not None or outside is not None:
             raise ExportOptionError(
                 "inside and outside are the labels of one class of polyhedra and of all else; here "
-                f"the labels are those of the model, {brief(rule.labels)}"
+                f"the labels are those of the model, {rule.labels!r:.60}"
             )
-        return Answers(rule, tuple(_label(label, "a label") for label in rule.labels))
+        return Labelled(rule, tuple(_label(label, "a label") for label in rule.labels))
     own, other = rule.labels[place], rule.labels[1 - place]
     if isinstance(model, Polyhedron):
         own, other = "1", "0"
     labels = check_labels(own if inside is None else inside, other if outside is None else outside)
     union = [piece.polyhedron for piece in rule.pieces]
-    return Answers(Rule.inside([0, 1], 1, *union), labels[::-1])
+    return Labelled(Rule.inside([0, 1], 1, *union), labels[::-1])
 
 
 class Field(NamedTuple):
@@ -124,7 +125,7 @@ def features(rule: Rule, encoding: Encoding | None) -> tuple[str, ...]:
     if rule.feature_names not in (None, names):
         raise ExportError(
             "encoding must give the features of the polyhedron; it gives "
-            f"{brief(list(names))}, expected {brief(list(rule.names))}"
+            f"{list(names)!r:.60}, expected {list(rule.names)!r:.60}"
         )
     if len(names) != rule.n_features:
         raise ExportError(
@@ -152,10 +153,10 @@ def check_labels(inside: Any, outside: Any) -> tuple[Label, Label]:
     if isinstance(one, str) != isinstance(other, str):
         raise ExportError(
             "inside and outside must both be text or both be numbers; "
-            f"got {brief(one)} and {brief(other)}"
+            f"got {one!r:.60} and {other!r:.60}"
         )
     if one == other:
-        raise ExportError(f"inside and outside must be different; both are {brief(one)}")
+        raise ExportError(f"inside and outside must be different; both are {one!r:.60}")
     return one, other
 
 
@@ -164,7 +165,7 @@ def _label(value: Any, name: str) -> Label:
     if isinstance(plain, str):
         return str(plain)
     if not isinstance(plain, bool | int | float):
-        raise ExportError(f"{name} must be text, a number or a bool; got {brief(value)}")
+        raise ExportError(f"{name} must be text, a number or a bool; got {value!r:.60}")
     if isinstance(plain, float) and not math.isfinite(plain):
         raise ExportError(f"{name} must be finite; got {plain}")
     return plain
@@ -175,7 +176,7 @@ def check_name(name: Any, what: str = "name") -> str:
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,39}", name):
         raise ExportOptionError(
             f"{what} must be a letter and at most 39 letters, digits and underscores; "
-            f"got {brief(name)}"
+            f"got {name!r:.60}"
         )
     return name
 
@@ -183,9 +184,9 @@ def check_name(name: Any, what: str = "name") -> str:
 def refuse_unwritable(text: str, what: str) -> None:
     """Refuse what no file of UTF-8 text can hold, and the character that ends text in C."""
     if "\0" in text:
-        raise ExportError(f"{what} must not hold the character NUL; got {brief(text)}")
+        raise ExportError(f"{what} must not hold the character NUL; got {text!r:.60}")
     if any("\ud800" <= character <= "\udfff" for character in text):
-        raise ExportError(f"{what} must be whole characters, not surrogates; got {brief(text)}")
+        raise ExportError(f"{what} must be whole characters, not surrogates; got {text!r:.60}")
 
 
 def safe(name: str, most: int = 200) -> str:
@@ -215,23 +216,12 @@ def _escaped(character: str) -> str:
 
 def inequalities(polyhedron: Polyhedron, names: Sequence[str]) -> list[str]:
     """Return the inequalities to three digits, to be read in a comment."""
-    lines = []
-    for w, b in zip(polyhedron.W, polyhedron.b, strict=True):
-        terms = [(float(c), safe(name, 40)) for c, name in zip(w, names, strict=True) if c != 0]
-        first, *rest = [f"{abs(c):.3g}*{name}" for c, name in terms]
-        signs = ["-" if c < 0 else "+" for c, _ in terms]
-        left = signs[0].strip("+") + first
-        left += "".join(f" {sign} {term}" for sign, term in zip(signs[1:], rest, strict=True))
-        line = f"{left} >= {-float(b) + 0.0:.3g}"
-        # A dot at the end: a backslash there would join the next line in C.
-        lines.append(line if len(line) <= 400 else line[:400].rstrip("\\") + " ...")
-    return lines
-
-
-def brief(value: Any, most: int = 60) -> str:
-    """Return a value for a message."""
-    text = repr(value)
-    return text if len(text) <= most else text[:most] + "..."
+    lines = [
+        inequality(w, float(b), names, 3, lambda name: safe(name, 40))
+        for w, b in zip(polyhedron.W, polyhedron.b, strict=True)
+    ]
+    # A dot at the end: a backslash there would join the next line in C.
+    return [one if len(one) <= 400 else one[:400].rstrip("\\") + " ..." for one in lines]
 
 
 def template(name: str) -> str:

@@ -9,9 +9,8 @@ import numpy as np
 from polyceptron.export._shared import (
     ExportError,
     Label,
-    answers,
-    brief,
     check_name,
+    labelled,
     refuse_unwritable,
     safe,
     template,
@@ -62,12 +61,12 @@ def to_c(
      *   x[0]: age
      *   x[1]: "\x2a/ dose"
      * A row is inside where all of this holds, here to three digits:
-     *   1*age - 2*"\x2a/ dose" >= -0.5
+     *   age - 2*"\x2a/ dose" >= -0.5
      * Labels: inside "1", outside "0".
      */
     #include <math.h>
     """
-    found = answers(polyhedron, inside, outside)
+    found = labelled(polyhedron, inside, outside)
     prefix, rule = check_name(name), found.rule
     W, b = found.faces()
     made, *comment = found.comment(rule.names)
@@ -116,7 +115,7 @@ def _text(label: Label) -> str:
     data = text.encode("utf-8")
     if len(data) > _LONGEST:
         raise ExportError(
-            f"a label must have at most {_LONGEST} bytes in C; {brief(text)} has {len(data)}"
+            f"a label must have at most {_LONGEST} bytes in C; {text!r:.60} has {len(data)}"
         )
     plain = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _.-"
     return '"' + "".join(chr(c) if c in plain else f"\\{c:03o}" for c in data) + '"'

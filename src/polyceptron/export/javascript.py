@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from polyceptron.export._shared import (
     ExportError,
     ExportOptionError,
-    answers,
     check_name,
     features,
     fields,
+    labelled,
     template,
 )
 
@@ -72,7 +72,7 @@ def to_javascript(
     >>> "</script>" in script, r"\u003c/script\u003e" in script
     (False, True)
     """
-    found = answers(polyhedron, inside, outside)
+    found = labelled(polyhedron, inside, outside)
     if module not in MODULES:
         raise ExportOptionError(f"module must be one of {', '.join(MODULES)}; got {module!r}")
     for label in found.labels:

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from polyceptron.calibration import Calibration, Side
 from polyceptron.export._shared import (
-    Answers,
     ExportError,
-    answers,
-    brief,
+    Labelled,
+    labelled,
     made_by,
     need,
     refuse_unwritable,
@@ -73,7 +72,7 @@ def to_onnx(
     >>> label.tolist(), score.tolist()
     (['in', 'out'], [1.5, -2.0])
     """
-    found = answers(polyhedron, inside, outside, most_probable=True)
+    found = labelled(polyhedron, inside, outside, most_probable=True)
     refuse_unwritable(name, "name")
     onnx = need("onnx", "to_onnx", "onnx")
     graph, labels = Graph(), label_array(found.labels)
@@ -83,7 +82,7 @@ def to_onnx(
     return _model(onnx, graph, labels, found, name)
 
 
-def _model(onnx: Any, graph: Graph, labels: NDArray[Any], found: Answers, name: str) -> bytes:
+def _model(onnx: Any, graph: Graph, labels: NDArray[Any], found: Labelled, name: str) -> bytes:
     helper, types = onnx.helper, onnx.TensorProto
     label_type = types.STRING if labels.dtype == object else types.INT64
     made = helper.make_graph(
@@ -124,12 +123,12 @@ def label_array(labels: Sequence[Any]) -> NDArray[Any]:
     whole = [int(label) for label in labels if label == int(label)]
     if len(whole) < len(labels) or max(map(abs, whole)) >= 2**63:
         raise ExportError(
-            f"labels must be text or whole numbers of 64 bits in ONNX; got {brief(labels)}"
+            f"labels must be text or whole numbers of 64 bits in ONNX; got {labels!r:.60}"
         )
     return np.array(whole, dtype=np.int64)
 
 
-class Node(NamedTuple):
+class Operation(NamedTuple):
     """One operation of a graph."""
 
     op: str
@@ -152,7 +151,7 @@ class Graph:
     def __init__(self, prefix: str = "", opset: int = OPSET) -> None:
         self.prefix = prefix
         self.opset = opset
-        self.nodes: list[Node] = []
+        self.nodes: list[Operation] = []
         self.constants: dict[str, NDArray[Any]] = {}
 
     def constant(self, value: Any) -> str:
@@ -164,7 +163,7 @@ class Graph:
     def add(self, op: str, inputs: list[str], outputs: list[str] | None = None, **kw: Any) -> str:
         """Add an operation and return the name of its first output."""
         outputs = outputs or [f"{self.prefix}{op}{len(self.nodes)}"]
-        self.nodes.append(Node(op, inputs, outputs, kw))
+        self.nodes.append(Operation(op, inputs, outputs, kw))
         return outputs[0]
 
     def reduced(self, op: str, values: str, keepdims: int = 0) -> str:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from polyceptron.export._shared import ExportError, brief, need
+from polyceptron.export._shared import ExportError, need
 from polyceptron.rule import Rule, as_rule
 from polyceptron.utils.types import Floats
 
@@ -56,7 +56,7 @@ def region_of(model: Any, bounds: Any = None) -> Region:
     if endless.size:
         name = rule.names[endless[0]]
         raise ExportError(
-            f"{len(scaled)} polyhedra need bounds of their features, and {brief(name)} has none: "
+            f"{len(scaled)} polyhedra need bounds of their features, and {name!r:.60} has none: "
             "give bounds, a mapping of names to (low, high), for example the least and the "
             "greatest values of the training rows"
         )
@@ -154,7 +154,7 @@ def to_cvxpy(
     if shape != (region.rule.n_features,):
         raise ExportError(
             f"variable must be of shape ({region.rule.n_features},), one number a feature; "
-            f"got {shape if shape is not None else brief(variable)}"
+            f"got {variable if shape is None else shape!r:.60}"
         )
     limited = [
         variable[j] >= region.lower[j] for j in np.flatnonzero(np.isfinite(region.lower))
@@ -244,8 +244,8 @@ def _by_name(rule: Rule, variables: Any) -> list[Any]:
     missing = [key for key in wanted if key not in keys]
     if missing:
         raise ExportError(
-            f"variables must have every feature; {brief(missing[0])} is missing, "
-            f"there are {brief(keys)}"
+            f"variables must have every feature; {missing[0]!r:.60} is missing, "
+            f"there are {keys!r:.60}"
         )
     return [variables[key] for key in wanted]
 
@@ -268,5 +268,5 @@ def _scaled(W: Floats, b: Floats) -> tuple[Floats, Floats]:
 def place_of_feature(feature: str, names: Sequence[str], what: str) -> int:
     """Return the place of a feature that an argument names."""
     if feature not in names:
-        raise ExportError(f"{what} names {brief(feature)}, which is not one of the features")
+        raise ExportError(f"{what} names {feature!r:.60}, which is not one of the features")
     return list(names).index(feature)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from polyceptron.export._shared import answers, features, fields, template
+from polyceptron.export._shared import features, fields, labelled, template
 
 if TYPE_CHECKING:
     from polyceptron.data.encoding import Encoding
@@ -53,7 +53,7 @@ def to_python(
     >>> module["predict"]({"age": 3, "dose": 1}), module["decision"]([1.5, 2])
     ('in', -2.0)
     """
-    found = answers(polyhedron, inside, outside)
+    found = labelled(polyhedron, inside, outside)
     W, b = found.faces()
     lines = [
         *(f"# {line}" for line in found.comment(features(found.rule, encoding))),

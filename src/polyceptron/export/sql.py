@@ -12,9 +12,8 @@ from polyceptron.export._shared import (
     ExportOptionError,
     Field,
     Label,
-    answers,
-    brief,
     fields,
+    labelled,
     need,
     refuse_unwritable,
 )
@@ -96,7 +95,7 @@ def to_sql(
       THEN 'in' ELSE 'it''s out' END END AS "polyceptron"
     FROM "data"
     """
-    found = answers(polyhedron, inside, outside)
+    found = labelled(polyhedron, inside, outside)
     if kind not in KINDS:
         raise ExportOptionError(f"kind must be one of {', '.join(KINDS)}; got {kind!r}")
     if table is None and kind == "select":
@@ -137,7 +136,7 @@ class _Writer:
         known = sorted(set(self.sqlglot.Dialect.classes) - set(_NO_SQL))
         if dialect not in known:
             raise ExportOptionError(
-                f"dialect must be one of {', '.join(known)}; got {brief(dialect)}"
+                f"dialect must be one of {', '.join(known)}; got {dialect!r:.60}"
             )
         self.dialect = dialect
         self.rules = self.sqlglot.Dialect.get_or_raise(dialect)
@@ -147,7 +146,7 @@ class _Writer:
         if table is not None:
             parts = [table] if isinstance(table, str) else table
             if not isinstance(parts, list | tuple) or not parts:
-                raise ExportError(f"table must be a name or a list of names; got {brief(table)}")
+                raise ExportError(f"table must be a name or a list of names; got {table!r:.60}")
             quoted = [self.identifier(part, "table") for part in parts]
             self.source, self.table = ".".join(quoted), quoted[-1]
 
@@ -167,12 +166,12 @@ class _Writer:
 
     def _check_text(self, text: Any, what: str) -> None:
         if not isinstance(text, str):
-            raise ExportError(f"{what} must be text; got {brief(text)}")
+            raise ExportError(f"{what} must be text; got {text!r:.60}")
         refuse_unwritable(text, what)
         # Whether a backslash escapes in identifiers is not the same everywhere.
         if "\\" in text and self.rules.tokenizer_class.STRING_ESCAPES != ["'"]:
             raise ExportError(
-                f"{what} must not hold a backslash in the dialect {self.dialect}; got {brief(text)}"
+                f"{what} must not hold a backslash in the dialect {self.dialect}; got {text!r:.60}"
             )
 
     def number(self, value: float) -> str:
@@ -253,7 +252,7 @@ class _Writer:
             other = seen.setdefault(name.lower(), name)
             if other != name:
                 raise ExportError(
-                    f"the columns {brief(other)} and {brief(name)} differ in capitals only, and "
+                    f"the columns {other!r:.60} and {name!r:.60} differ in capitals only, and "
                     f"the dialect {self.dialect} cannot tell them apart"
                 )
 

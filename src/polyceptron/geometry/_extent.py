@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyceptron.geometry._nearest import EPS, Shortest, shortest, unlimited
-from polyceptron.geometry.faces import FAR, Faces, GeometryError, empty, question, unit_faces
+from polyceptron.geometry.faces import FAR, GeometryError, UnitFaces, empty, question, unit_faces
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.utils.types import Floats
 
@@ -24,17 +24,17 @@ class Ball(NamedTuple):
     radius: float
 
 
-class Frame(NamedTuple):
+class BalancedFaces(NamedTuple):
     """Unit faces in coordinates y = x / columns, in which no feature has a scale of its own.
 
     For questions about the set whose answer does not depend on units.
     """
 
-    faces: Faces
+    faces: UnitFaces
     columns: Floats
 
 
-def balanced(polyhedron: Polyhedron) -> Frame:
+def balanced(polyhedron: Polyhedron) -> BalancedFaces:
     """Divide features by their scale, which the faces show.
 
     Coefficients have a geometric mean of one in every row and column (Curtis and Reid, 1972):
@@ -51,7 +51,7 @@ def balanced(polyhedron: Polyhedron) -> Frame:
     # By powers of two, which change no digit.
     exponents = np.rint(columns).astype(int)
     scaled = np.ldexp(A, -exponents)
-    return Frame(unit_faces(scaled, b), np.ldexp(1.0, -exponents))
+    return BalancedFaces(unit_faces(scaled, b), np.ldexp(1.0, -exponents))
 
 
 @question
@@ -71,12 +71,12 @@ def is_empty(polyhedron: Polyhedron) -> bool:
     return nearest_origin(balanced(polyhedron).faces).z is None
 
 
-def nearest_origin(faces: Faces) -> Shortest:
+def nearest_origin(faces: UnitFaces) -> Shortest:
     """The point of a set that is nearest to the origin, or the faces in conflict."""
     return shortest(unlimited(faces.A, -faces.b))
 
 
-def some_point(faces: Faces, n_faces: int) -> Floats:
+def some_point(faces: UnitFaces, n_faces: int) -> Floats:
     """The point of a set that is nearest to the origin, or an error that says what excludes it."""
     start = nearest_origin(faces)
     if start.z is None:
@@ -150,7 +150,7 @@ def chebyshev_ball(polyhedron: Polyhedron) -> Ball:
     return _widest(faces, some_point(faces, polyhedron.n_faces), outward.support)
 
 
-def _widest(faces: Faces, start: Floats, opposed: NDArray[np.intp]) -> Ball:
+def _widest(faces: UnitFaces, start: Floats, opposed: NDArray[np.intp]) -> Ball:
     """Solve the linear program around ever better centres, at the scale of the ball."""
     best = Ball(start, max(0.0, float((faces.A @ start + faces.b).min())))
     # The ball lies between these faces, and is no wider than their distances to any point.

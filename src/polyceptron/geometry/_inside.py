@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyceptron.geometry._extent import balanced, bounding_box, chebyshev_ball, some_point
-from polyceptron.geometry.faces import Faces, GeometryError, question, unit_faces, with_box
+from polyceptron.geometry.faces import GeometryError, UnitFaces, question, unit_faces, with_box
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.utils.checks import as_count
 from polyceptron.utils.types import Floats
@@ -22,7 +22,7 @@ _FLAT = 1e-9
 class Boxed(NamedTuple):
     """A bounded set in coordinates in which its bounding box goes from -1 to 1."""
 
-    faces: Faces
+    faces: UnitFaces
     middle: Floats
     half: Floats
     centre: Floats
@@ -159,7 +159,7 @@ def _distinct(points: Floats) -> Floats:
     return points[kept]
 
 
-def _polished(faces: Faces, corner: Floats) -> Floats:
+def _polished(faces: UnitFaces, corner: Floats) -> Floats:
     """The corner solved again from the faces that meet there."""
     slack = faces.A @ corner + faces.b
     tight = np.abs(slack) < 1e-8
@@ -224,7 +224,7 @@ def sample(polyhedron: Polyhedron, n: int, random_state: Any = None, box: Any = 
     return _inside(whole, inner, _walk(Y, inner.faces, shape, 30 + 10 * d, rng)[:n])
 
 
-def _grown(Y: Floats, faces: Faces, rng: Any) -> tuple[Floats, Floats]:
+def _grown(Y: Floats, faces: UnitFaces, rng: Any) -> tuple[Floats, Floats]:
     """Walk until the cloud of walks grows no more; return it, and its shape for directions.
 
     Where a set is thin in a direction that is no feature's own, steps of a round shape are as
@@ -243,7 +243,7 @@ def _grown(Y: Floats, faces: Faces, rng: Any) -> tuple[Floats, Floats]:
     return Y, shape
 
 
-def _walk(Y: Floats, faces: Faces, shape: Floats, n_steps: int, rng: Any) -> Floats:
+def _walk(Y: Floats, faces: UnitFaces, shape: Floats, n_steps: int, rng: Any) -> Floats:
     for _ in range(n_steps):
         way = rng.standard_normal(Y.shape) @ shape.T
         slack = np.maximum(Y @ faces.A.T + faces.b, 0.0)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from polyceptron.geometry._extent import balanced, chebyshev_ball, nearest_origin
 from polyceptron.geometry._nearest import shortest, unlimited
-from polyceptron.geometry.faces import Faces, question, with_box
+from polyceptron.geometry.faces import UnitFaces, question, with_box
 from polyceptron.polyhedron import Polyhedron
 
 _CUT = 1e-8
@@ -59,7 +59,7 @@ def redundant_faces(polyhedron: Polyhedron, box: Any = None) -> NDArray[np.intp]
     keep = np.ones(len(slack), bool)
     for k in range(K - 1, -1, -1):
         keep[k] = False
-        keep[k] = _cuts(Faces(frame.faces.A, slack), k, keep, scale)
+        keep[k] = _cuts(UnitFaces(frame.faces.A, slack), k, keep, scale)
     return np.flatnonzero(~keep)
 
 
@@ -92,7 +92,7 @@ def _scale(slack: NDArray[np.float64]) -> float:
     return float(near.min()) if near.size else 1.0
 
 
-def _cuts(faces: Faces, k: int, others: NDArray[np.bool_], scale: float) -> bool:
+def _cuts(faces: UnitFaces, k: int, others: NDArray[np.bool_], scale: float) -> bool:
     """Whether the others leave points beyond face k."""
     A, slack = faces
     beyond = slack[k] + _CUT * max(slack[k], scale)

@@ -46,18 +46,18 @@ def question(function: Callable[P, R]) -> Callable[P, R]:
     return asked
 
 
-class Faces(NamedTuple):
+class UnitFaces(NamedTuple):
     """Faces ``A x + b >= 0`` with normals of length one."""
 
     A: Floats
     b: Floats
 
 
-def unit_faces(W: Floats, b: Floats) -> Faces:
+def unit_faces(W: Floats, b: Floats) -> UnitFaces:
     """Normals of length one, whatever the scale of each face."""
     scaled, offsets, norms = scaled_faces(W, b)
     with np.errstate(over="ignore", under="ignore"):
-        return Faces(scaled / norms[:, None], np.clip(offsets / norms, -FAR, FAR))
+        return UnitFaces(scaled / norms[:, None], np.clip(offsets / norms, -FAR, FAR))
 
 
 def with_box(polyhedron: Polyhedron, box: Any) -> Polyhedron:
@@ -120,7 +120,7 @@ def dense_rows(polyhedron: Polyhedron, X: Any) -> tuple[Floats, bool]:
     return rows, single
 
 
-def listed(items: Iterable[int]) -> str:
+def faces_in_words(items: Iterable[int]) -> str:
     """Return "face 2", "faces 0 and 3" or "faces 0, 3 and 5"."""
     words = [str(item) for item in sorted(items)]
     if len(words) == 1:
@@ -133,7 +133,7 @@ def empty(conflict: Iterable[int], n_faces: int) -> GeometryError:
     own = [k for k in conflict if k < n_faces]
     if not own:
         return GeometryError("the box is empty")
-    words = listed(own) + (" and the box" if len(own) < len(list(conflict)) else "")
-    if words == listed(own[:1]):
+    words = faces_in_words(own) + (" and the box" if len(own) < len(list(conflict)) else "")
+    if words == faces_in_words(own[:1]):
         return GeometryError(f"the polyhedron is empty: {words} cannot hold")
     return GeometryError(f"the polyhedron is empty: {words} exclude each other")

@@ -57,7 +57,9 @@ class FoldResult(msgspec.Struct, frozen=True):
         return FoldTask(self.dataset, self.method, self.repetition, self.fold)
 
 
-def plan(protocol: Protocol, datasets: list[str], methods: list[str], n: int) -> list[FoldTask]:
+def plan_folds(
+    protocol: Protocol, datasets: list[str], methods: list[str], n: int
+) -> list[FoldTask]:
     """All tasks of n repetitions: whole repetitions first, and all methods on one fold."""
     return [
         FoldTask(dataset, method, repetition, fold)
@@ -87,7 +89,7 @@ def repetition_of(seed: int, dataset: str, repetition: int) -> tuple[Any, list[A
 _warm: set[tuple[str, str]] = set()
 
 
-def measure(task: FoldTask, seed: int) -> FoldResult:
+def measure_fold(task: FoldTask, seed: int) -> FoldResult:
     """Tune on the training rows where there is a grid, fit on them, and count on the test rows."""
     protocol = load_protocol()
     method, dataset = protocol.methods[task.method], protocol.datasets[task.dataset]

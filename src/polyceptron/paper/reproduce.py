@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from polyceptron.paper.folds import FoldResult, measure, plan
+from polyceptron.paper.folds import FoldResult, measure_fold, plan_folds
 from polyceptron.paper.processes import in_processes
 from polyceptron.paper.protocol import Protocol, load_protocol, source_digest
 from polyceptron.paper.results_log import (
@@ -81,7 +81,7 @@ def measure_table(
     n = protocol.repetitions if repetitions is None else repetitions
     if not 1 <= n <= _MOST_REPETITIONS:
         raise ValueError(f"repetitions must be 1 to {_MOST_REPETITIONS}; got {n}")
-    tasks = plan(protocol, sets, chosen, n)
+    tasks = plan_folds(protocol, sets, chosen, n)
     say = progress or (lambda _done, _total: None)
     header = folds_header(protocol, seed)
     with ResultsLog(
@@ -91,7 +91,7 @@ def measure_table(
         left = [task for task in tasks if task not in known]
         say(len(tasks) - len(left), len(tasks))
         arguments = [(task, seed) for task in left]
-        for done, result in enumerate(in_processes(measure, arguments, jobs), 1):
+        for done, result in enumerate(in_processes(measure_fold, arguments, jobs), 1):
             log.append(result)
             say(len(tasks) - len(left) + done, len(tasks))
         results = log.results

@@ -17,6 +17,7 @@ Examples
 """
 
 from polyceptron.plots._animation import AnimationDisplay, animate
+from polyceptron.plots._arguments import LARGEST
 from polyceptron.plots._heatmap import FaceHeatmapDisplay
 from polyceptron.plots._history import HistoryDisplay
 from polyceptron.plots._model import plot_model
@@ -26,6 +27,7 @@ from polyceptron.plots._save import save
 from polyceptron.plots._waterfall import WaterfallDisplay
 
 __all__ = [
+    "LARGEST",
     "AnimationDisplay",
     "FaceHeatmapDisplay",
     "HistoryDisplay",

@@ -32,16 +32,7 @@ class AnimationDisplay:
     give the same frames.
 
     Make one by `from_learner` (which `from_estimator` is another name of) or `from_predictions`,
-    or write a file at once by `animate`.
-
-    Parameters
-    ----------
-    frames : list of Frame
-        ``(polyhedron, when)``, in order.
-    X : ndarray of shape (n_samples, n_features)
-    y : ndarray of shape (n_samples,)
-    plane : Plane
-    inside : label
+    or write a file at once by `animate`. ``frames`` are the pairs ``(polyhedron, when)`` in order.
 
     Examples
     --------

@@ -17,8 +17,8 @@ from polyceptron.utils.types import Floats
 Wanted = str | Sequence[int | str] | None
 """A plane as the caller names it: "pca", "faces", two columns, or None to choose."""
 
-FAR = 1e150
-"""Squares of larger numbers overflow."""
+LARGEST = 1e150
+"""The largest number that is drawn: squares of larger ones overflow."""
 _ENOUGH = 0.9
 """A PCA plane as truthful as this is taken, though another may be more so."""
 
@@ -30,7 +30,7 @@ def as_array(X: Any, polyhedron: Polyhedron) -> Floats:
     if len(rows) == 0:
         raise ValueError("X has no rows to draw")
     far = np.abs(rows).max(axis=1)
-    if far.max() > FAR:
+    if far.max() > LARGEST:
         i = int(far.argmax())
         raise ValueError(f"X has {far[i]:.3g} in row {i}, which is too far away to draw")
     return rows.astype(float, copy=False)

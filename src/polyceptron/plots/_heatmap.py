@@ -44,8 +44,7 @@ class FaceHeatmapDisplay:
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
+    ax_, figure_ : matplotlib Axes and Figure
     image_ : matplotlib AxesImage
         Columns of X downwards, faces to the right.
     columns_ : ndarray of int
@@ -142,10 +141,7 @@ class FaceHeatmapDisplay:
 
     @classmethod
     def from_polyhedra(
-        cls,
-        polyhedra: Mapping[Any, Polyhedron | Sequence[Polyhedron]],
-        X: Any = None,
-        **how: Any,
+        cls, polyhedra: Mapping[Any, Polyhedron | Sequence[Polyhedron]], X: Any = None, **how: Any
     ) -> Self:
         """Draw the faces of the polyhedra of several classes, or of a union, side by side.
 

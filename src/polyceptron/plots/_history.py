@@ -50,11 +50,7 @@ class HistoryDisplay:
     """
 
     def __init__(
-        self,
-        history: Mapping[str, Floats],
-        *,
-        unit: str = "iteration",
-        name: str | None = None,
+        self, history: Mapping[str, Floats], *, unit: str = "iteration", name: str | None = None
     ) -> None:
         self.history, self.unit, self.name = history, unit, name
 

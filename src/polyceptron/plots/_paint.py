@@ -204,12 +204,8 @@ def sample_of_face(k: int) -> Any:
 
 def patch(ax: Any, corners: Floats, k: int) -> Any:
     """Shade a polygon in the look of class `k`."""
-    colour, _, _, _ = style.look(k)
-    (filled,) = ax.fill(
-        *corners.T, facecolor=(*_rgb(colour), 0.32), edgecolor=style.INK, linewidth=1.0, zorder=0
-    )
-    filled.set_hatch(_hatch(k))
-    filled.set_hatch_linewidth(0.4)
+    (filled,) = ax.fill(*corners.T, linewidth=1.0, zorder=0)
+    filled.set(**_look_of_class(k))
     return filled
 
 
@@ -217,16 +213,20 @@ def swatch(k: int) -> Any:
     """Return a patch for the legend, in the look of class `k`."""
     from matplotlib.patches import Patch
 
-    sample = Patch(facecolor=(*_rgb(style.look(k).colour), 0.32), edgecolor=style.INK)
-    sample.set_hatch(_hatch(k))
-    sample.set_hatch_linewidth(0.4)
+    sample = Patch()
+    sample.set(**_look_of_class(k))
     return sample
 
 
-def _hatch(k: int) -> str:
-    """Another one beside each colour when these begin anew, so that 49 classes differ."""
+def _look_of_class(k: int) -> dict[str, Any]:
+    # Another hatch beside each colour when these begin anew, so that 49 classes differ.
     n = len(_CLASS_HATCHES)
-    return _CLASS_HATCHES[(k + k // n) % n]
+    return {
+        "facecolor": (*_rgb(style.look(k).colour), 0.32),
+        "edgecolor": style.INK,
+        "hatch": _CLASS_HATCHES[(k + k // n) % n],
+        "hatch_linewidth": 0.4,
+    }
 
 
 def _rgb(colour: str) -> tuple[float, float, float]:

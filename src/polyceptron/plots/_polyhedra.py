@@ -30,26 +30,12 @@ class PolyhedraDisplay(PlaneDisplay):
     places to none. Each polyhedron has its outline; but for trees, where there are few faces they
     have numbers such as 1.0: the first polyhedron, its face 0.
 
-    Make one by `from_estimator`, `from_polyhedra` or `from_predictions`.
-
-    Parameters
-    ----------
-    polyhedra : mapping of label to a Polyhedron or a sequence of them
-    X : ndarray of shape (n_samples, n_features) or None
-    y : ndarray of shape (n_samples,) or None
-    plane : Plane
-        What is shown.
-    predicted : ndarray of shape (n_samples,) or None
-        What the learner answers; rows with another label are ringed.
-    otherwise : label or None
-        The answer where no polyhedron is.
-    numbered : bool
-        Whether faces have numbers, if there are at most 12.
+    Make one by `from_estimator`, `from_polyhedra` or `from_predictions`; its parameters are
+    theirs, as arrays.
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
+    ax_, figure_ : matplotlib Axes and Figure
     regions_ : dict of label to list of matplotlib Polygon
         The parts that the window shows.
     points_ : dict of label to matplotlib PathCollection

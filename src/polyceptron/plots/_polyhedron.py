@@ -35,38 +35,21 @@ class PolyhedronDisplay(PlaneDisplay):
     the plane shows them, however far they are from it. Mistakes, by all columns, are ringed.
     A single column is drawn along x, and the classes above each other.
 
-    Make one by `from_estimator`, `from_polyhedron` or `from_predictions`.
-
-    Parameters
-    ----------
-    polyhedron : Polyhedron
-    X : ndarray of shape (n_samples, n_features) or None
-    y : ndarray of shape (n_samples,) or None
-        Labels; None draws all rows alike.
-    plane : Plane
-        What is shown.
-    inside : label or None
-        The label of the rows that should be inside.
-    regions : {"inside", "faces"}
-        What is shaded.
-    predicted : ndarray of shape (n_samples,) or None
-        Predictions: rows with another label are ringed. None rings those on the wrong side.
+    Make one by `from_estimator`, `from_polyhedron` or `from_predictions`; its parameters are
+    theirs, as arrays.
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
+    ax_, figure_ : matplotlib Axes and Figure
     region_ : matplotlib Polygon or None
         The inside; None where the slice has none of it, or all regions are coloured by face.
     cells_ : dict of int to matplotlib Polygon
         With ``regions="faces"``, the part of the window that each face decides about.
-    faces_ : dict of int to matplotlib Line2D
-        The line of each face that the window shows.
+    faces_, numbers_ : dict of int to matplotlib Line2D and Annotation
+        The line and the number of each face that the window shows.
     points_ : dict of label to matplotlib PathCollection
     mistakes_ : matplotlib PathCollection or None
         The rings around the rows on the wrong side, or predicted otherwise.
-    numbers_ : dict of int to matplotlib Annotation
-        The number of each face that is seen.
     text_ : dict of int to str
         Each face in words: its inequality in the two columns, or the columns it depends on most.
     at : ndarray of shape (n_features,)

@@ -1,28 +1,27 @@
 """Inequalities as text that is unambiguous, whatever the columns are called."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from polyceptron.utils.types import Floats
 
 
-def inequality(w: Floats, b: float, names: Sequence[str], digits: int) -> str:
-    """Return ``w . x + b >= 0`` as ``0.83*age - 1.2*bmi >= 12.4``."""
-    terms = [
-        (coefficient < 0, _term(abs(float(coefficient)), name, digits))
-        for coefficient, name in zip(w, names, strict=True)
-        if coefficient != 0
-    ]
-    left = "".join((" - " if minus else " + ") + term for minus, term in terms)
-    left = left.removeprefix(" + ")
-    if left.startswith(" - "):
-        left = "-" + left[3:]
+def inequality(
+    w: Floats,
+    b: float,
+    names: Sequence[str],
+    digits: int,
+    quote: Callable[[str], str] | None = None,
+) -> str:
+    """Return ``w . x + b >= 0`` as ``0.83*age - 1.2*bmi >= 12.4``; `quoted` is the usual quote."""
+    left = ""
+    for coefficient, name in zip(w, names, strict=True):
+        if coefficient != 0:
+            number = _number(abs(float(coefficient)), digits)
+            left += " - " if coefficient < 0 else " + "
+            left += ("" if number == "1" else f"{number}*") + (quote or quoted)(name)
+    left = f"-{left[3:]}" if left.startswith(" - ") else left.removeprefix(" + ")
     # Adding zero turns -0.0 into 0.0.
     return f"{left} >= {_number(-b + 0.0, digits)}"
-
-
-def _term(size: float, name: str, digits: int) -> str:
-    number = _number(size, digits)
-    return quoted(name) if number == "1" else f"{number}*{quoted(name)}"
 
 
 def _number(value: float, digits: int) -> str:

@@ -38,16 +38,16 @@ class TestExact:
         X, y = rng.integers(-2, 3, (n, d)), rng.choice([-1, 1], n)
         W, b = rng.integers(-2, 3, (K, d)), rng.integers(-2, 3, K)
         rows = list(zip(map(tuple, X.tolist()), y.tolist(), strict=True))
-        got = exact.take(tuple(map(tuple, np.column_stack([W, b]).tolist())), rows)
+        got = exact.take_rows(tuple(map(tuple, np.column_stack([W, b]).tolist())), rows)
         W, b, _, updates = naive.online_pass(X, y, np.ones(n), range(n), W, b, 1, 1, 0)
         np.testing.assert_array_equal(got.weights, np.column_stack([W, b]))
         assert len(got.updated) == updates
 
     def test_ties(self):
-        assert exact.take(((0, 0),), [((1,), 1)]).ties  # score 0
-        assert exact.take(((0, -1), (0, -1)), [((1,), 1)]).ties  # which hyperplane?
-        assert not exact.take(((0, 1), (0, 1)), [((1,), 1)]).ties  # none is updated
-        assert not exact.take(((0, -1), (0, 1)), [((1,), 1)]).ties
+        assert exact.take_rows(((0, 0),), [((1,), 1)]).ties  # score 0
+        assert exact.take_rows(((0, -1), (0, -1)), [((1,), 1)]).ties  # which hyperplane?
+        assert not exact.take_rows(((0, 1), (0, 1)), [((1,), 1)]).ties  # none is updated
+        assert not exact.take_rows(((0, -1), (0, 1)), [((1,), 1)]).ties
 
     def test_linearly_separable_rows_converge(self):
         """Any number of hyperplanes: the sum of all weights obeys the perceptron's bound."""

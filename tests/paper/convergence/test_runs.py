@@ -18,7 +18,7 @@ from polyceptron.paper.convergence.runs import (
     RunKey,
     draw_instance,
     find_trap,
-    go,
+    follow_run,
 )
 
 VARIANTS = {"smallest": {}, "no ties": {"ties": False}, "trap": {"trap": True}}
@@ -55,7 +55,7 @@ class TestRuns:
     @pytest.mark.parametrize("run", range(5))
     def test_run_is_the_naive_one(self, run, order):
         instance = draw_instance(SMALL, run, seed=0)
-        got = go(instance, RunKey(SMALL, run, order), limit=40)
+        got = follow_run(instance, RunKey(SMALL, run, order), limit=40)
         n = len(instance.y)
         W, b = instance.start.arrays()
         total = passes = 0
@@ -74,19 +74,19 @@ class TestRuns:
 
     def test_too_long_for_exact_arithmetic(self):
         instance = draw_instance(Cell(d=2, K=2, margin=0.1, N=30, digits=20), 0, 0)
-        go(instance, FIXED, 2000)
+        follow_run(instance, FIXED, 2000)
         with pytest.raises(ValueError, match="53 bits"):
-            go(instance, FIXED, 10**9)
+            follow_run(instance, FIXED, 10**9)
 
     @pytest.mark.parametrize("variant", VARIANTS)
     def test_planted_cycle_is_found(self, variant):
         bunch = load_cycle(**VARIANTS[variant])
-        got = go(instance_of(bunch.data, bunch.target, bunch.start), FIXED, 100)
+        got = follow_run(instance_of(bunch.data, bunch.target, bunch.start), FIXED, 100)
         assert (got.converged, got.cycle, got.reached, got.moving) == (False, 2, 0, 1)
 
     def test_planted_trap_is_found(self):
         bunch = load_cycle(trap=True)
-        got = go(instance_of(bunch.data, bunch.target, bunch.start), SHUFFLED, 100)
+        got = follow_run(instance_of(bunch.data, bunch.target, bunch.start), SHUFFLED, 100)
         assert (got.converged, got.cycle, got.trap, got.moving) == (False, None, 7, 1)
 
     def test_trap_is_one_where_no_sequence_of_rows_gets_out(self):
@@ -110,7 +110,7 @@ class TestRuns:
         chain = exact.any_sequence(weights, rows)
         assert chain.trapped == chain.free == chain.states
         others = [dataclasses.replace(instance, seed=seed) for seed in range(20)]
-        assert 0 < sum(go(other, SHUFFLED, 1000).converged for other in others) < 20
+        assert 0 < sum(follow_run(other, SHUFFLED, 1000).converged for other in others) < 20
 
     def test_every_small_run_ends_as_the_exact_one(self):
         """All whole starts up to 1 in all orders: the same verdict, pass by pass."""
@@ -119,7 +119,7 @@ class TestRuns:
             for rows in itertools.permutations(LINE):
                 fate = exact.follow(weights, rows)
                 X, y = zip(*rows, strict=True)
-                got = go(instance_of(X, y, weights), FIXED, 100)
+                got = follow_run(instance_of(X, y, weights), FIXED, 100)
                 assert got.converged == (fate.length == 0)
                 if fate.length:
                     assert (got.cycle, got.reached) == (fate.length, fate.reached)
@@ -129,7 +129,7 @@ class TestRuns:
 
     def test_cycle_of_one_pass(self):
         X, y = [[-1, -1], [-1, 0], [0, 0], [0, -1]], [-1, 1, -1, 1]
-        got = go(instance_of(X, y, np.zeros((2, 3))), FIXED, 100)
+        got = follow_run(instance_of(X, y, np.zeros((2, 3))), FIXED, 100)
         assert (got.cycle, got.reached, got.moving) == (1, 0, 1)
 
     def test_long_cycle_and_what_is_none(self):
@@ -137,8 +137,8 @@ class TestRuns:
         limit, cycles = 3000, 0
         for run in range(40):
             instance = draw_instance(SMALL, run, seed=0)
-            got = go(instance, FIXED, limit)
-            shuffled = go(instance, SHUFFLED, limit)
+            got = follow_run(instance, FIXED, limit)
+            shuffled = follow_run(instance, SHUFFLED, limit)
             assert shuffled.cycle is None
             if got.converged:
                 assert got.cycle is None

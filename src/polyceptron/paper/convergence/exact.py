@@ -35,7 +35,7 @@ class Pass(NamedTuple):
     ties: bool
 
 
-def take(weights: Weights, rows: Iterable[LabelledPoint]) -> Pass:
+def take_rows(weights: Weights, rows: Iterable[LabelledPoint]) -> Pass:
     """Take these rows in this order."""
     W = [list(w) for w in weights]
     updated, ties = [], False
@@ -74,7 +74,7 @@ def follow(weights: Weights, rows: Sequence[LabelledPoint]) -> Fate:
     history: list[Pass] = []
     while weights not in seen:
         seen[weights] = len(history)
-        step = take(weights, rows)
+        step = take_rows(weights, rows)
         if not step.updated:
             return Fate(reached=len(history), length=0)
         history.append(step)
@@ -118,7 +118,7 @@ def _explore(start: Weights, moves: Sequence[Sequence[LabelledPoint]], most: int
     after: list[list[int]] = []
     tied, ended = [], []
     for weights in found:  # grows
-        steps = [take(weights, rows) for rows in moves]
+        steps = [take_rows(weights, rows) for rows in moves]
         for step in steps:
             if step.weights not in place:
                 place[step.weights] = len(found)

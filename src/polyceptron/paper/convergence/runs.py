@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from polyceptron import kernels
 from polyceptron.datasets import make_polyhedron
 from polyceptron.optim.planes import Planes
-from polyceptron.paper.convergence.exact import take
+from polyceptron.paper.convergence.exact import take_rows
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.utils.types import Floats
 
@@ -193,7 +193,7 @@ def _changed(a: Planes, b: Planes) -> NDArray[np.bool_]:
     return changed
 
 
-def go(instance: Instance, key: RunKey, limit: int) -> RunResult:
+def follow_run(instance: Instance, key: RunKey, limit: int) -> RunResult:
     """Take passes until one has no update, weights come back or `limit` is reached.
 
     In the fixed order cycles are looked for by Brent's algorithm: the weights after each pass
@@ -238,7 +238,7 @@ def _cycle(instance: Instance, length: int) -> tuple[int, int]:
     weights = np.column_stack(slow.planes.arrays()).tolist()
     rows = zip(instance.X.tolist(), instance.y.tolist(), strict=True)
     moved = np.zeros(slow.planes.K, bool)
-    moved[list(take(weights, rows).updated)] = True
+    moved[list(take_rows(weights, rows).updated)] = True
     for _ in range(length):
         fast.step()
         moved |= _changed(slow.planes, fast.planes)
@@ -274,4 +274,4 @@ def find_trap(instance: Instance, planes: Planes, most: int = _MOST_WEIGHTS) -> 
 
 def measure_run(key: RunKey, seed: int, limit: int) -> RunResult:
     """Draw the set of a run, and go through it."""
-    return go(draw_instance(key.cell, key.run, seed), key, limit)
+    return follow_run(draw_instance(key.cell, key.run, seed), key, limit)

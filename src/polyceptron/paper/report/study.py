@@ -15,7 +15,7 @@ from polyceptron.paper.convergence import (
     findings,
     summarise,
 )
-from polyceptron.paper.convergence.exact import take
+from polyceptron.paper.convergence.exact import take_rows
 from polyceptron.paper.convergence.searches import shipped_cycle
 from polyceptron.paper.report.svg import (
     BLUE,
@@ -75,7 +75,7 @@ def written_out(variant: str) -> dict[str, Any]:
     for number in range(1, length + 1):
         for x, y in rows:
             scores = [sum(a * b for a, b in zip(w, (*x, 1.0), strict=True)) for w in weights]
-            step = take(weights, [(x, y)])
+            step = take_rows(weights, [(x, y)])
             weights = step.weights
             moves.append(
                 {

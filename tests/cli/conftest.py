@@ -1,0 +1,55 @@
+"""Models that the tests of the command line share, fitted once."""
+
+from pathlib import Path
+from shutil import copy
+
+import numpy as np
+import pytest
+
+from cli_files import QUICK, done, people, text_of
+from polyceptron import Polyhedron
+from polyceptron.model_file import read_model
+from polyceptron.rule import Rule
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory):
+    """people.csv with one.json, m.json (two inequalities), tree.json; three.csv, three.json."""
+    folder = tmp_path_factory.mktemp("use")
+    (folder / "people.csv").write_text(text_of(people()))
+    learn = ("fit", folder / "people.csv", "-t", "class")
+    done(*learn, "-l", "batch", "-k", 2, "-o", folder / "m.json")
+    done(*learn, *QUICK, "-o", folder / "one.json")
+    done(*learn, "-l", "oc1", "-o", folder / "tree.json")
+    rows = [[*row[:2], "old" if row[0] > 70 else row[3]] for row in people()]
+    (folder / "three.csv").write_text(text_of(rows, ("age", "dose", "class")))
+    done("fit", folder / "three.csv", "-t", "class", "-k", 1, "-o", folder / "three.json")
+    return folder
+
+
+@pytest.fixture
+def data(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_text(text_of(people()))
+    return path
+
+
+@pytest.fixture
+def model(folder, data):
+    """The model of `data`, beside it."""
+    return Path(copy(folder / "one.json", data.parent / "model.json"))
+
+
+@pytest.fixture
+def union(monkeypatch):
+    """As if model files had a union: of the young, and of those with little of the dose."""
+    W = np.zeros((2, 2, 5))
+    W[0, :, 0], W[1, :, 1] = (1, -1), (1, -1)
+    young, little = Polyhedron(W[0], [-18, 30]), Polyhedron(W[1], [-1, 5])
+
+    def read(path):
+        found = read_model(path)
+        found.estimator.rule_ = Rule.inside(["sick", "well"], 1, young, little)
+        return found
+
+    monkeypatch.setattr("polyceptron.model_file.read_model", read)

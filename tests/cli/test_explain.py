@@ -1,0 +1,110 @@
+"""`explain`: why a row is answered as it is, and what would change that."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from cli_files import done, failed, people, text_of
+
+
+def changed(text):
+    """The columns and new values of the smallest change."""
+    body = text.partition("Smallest change to ")[2].splitlines()[2:]
+    return {line.split()[0]: line.split()[-1] for line in body}
+
+
+class TestExplain:
+    @pytest.mark.parametrize("model", ["m", "tree"])
+    def test_the_values_shown_flip_the_answer(self, folder, model):
+        path, wanted, rows = folder / f"{model}.json", [], []
+        for row in range(1, 16):
+            text = done("explain", path, folder / "people.csv", "--row", row)
+            before = re.match(rf"Row {row} \(.*, line {row + 1}\): (\w+)", text)[1]
+            wanted.append(re.search(r"Smallest change to (\w+)", text)[1])
+            assert {before, wanted[-1]} == {"sick", "well"}
+            values = people()[row - 1][:3]
+            rows.append(dict(zip(("age", "dose", "colour"), values, strict=True)) | changed(text))
+            assert max(len(cell) for cell in changed(text).values()) <= 12
+        text = text_of([row.values() for row in rows], rows[0])
+        answers = done("predict", path, "-", stdin=text).splitlines()[1:]
+        assert [line.partition(",")[0] for line in answers] == wanted
+
+    def test_huge_numbers_are_refused_before_anything_is_said(self, folder, tmp_path):
+        (tmp_path / "d.csv").write_text("age,dose,colour\n1,2,red\n1e308,-1e308,red\n")
+        ask = (folder / "m.json", tmp_path / "d.csv", "--row", 2)
+        error = failed("explain", *ask)
+        assert (
+            error == f"Error: {tmp_path / 'd.csv'}, line 3: its numbers are too large to explain\n"
+        )
+        assert "too large to explain" in failed("plot", *ask, "-o", tmp_path / "a.png")
+        error = failed("plot", *ask[:2], "-o", tmp_path / "a.png")
+        assert "d.csv, line 3: a number that is too large to draw" in error
+
+    def test_columns_that_never_varied_stay(self, tmp_path):
+        rows = [[row[0], row[1], 5, row[3]] for row in people()]
+        (tmp_path / "d.csv").write_text(text_of(rows, ("age", "dose", "site", "class")))
+        done("fit", tmp_path / "d.csv", "-t", "class", "-l", "batch", "-k", 1, "-o", tmp_path / "m")
+        document = json.loads((tmp_path / "m").read_text())
+        document["learner"]["W"][0][2] = 100.0
+        (tmp_path / "n").write_text(json.dumps(document))
+        ask = ("explain", tmp_path / "n", tmp_path / "d.csv", "--row", 2)
+        assert "site" not in changed(done(*ask))
+        assert "site" in changed(done(*ask, "--bounds", "site=0:"))
+
+    def test_conditions(self, folder):
+        ask = ("explain", folder / "m.json", folder / "people.csv", "--row", 1)
+        assert set(changed(done(*ask, "--freeze", "age"))) == {"dose"}
+        assert changed(done(*ask, "--integers", "age", "--freeze", "dose"))["age"].isdecimal()
+        text = done(*ask, "--freeze", "dose", "--bounds", "age=:1", "--bounds", "age=0:2")
+        assert "No change leads to another answer" in text or "Smallest change" in text
+        assert "column 'Age' is missing (is it 'age'?)" in failed(*ask, "--freeze", "Age")
+        assert "is not COLUMN=LOW:HIGH" in failed(*ask, "--bounds", "age", code=2)
+        assert "is not COLUMN=LOW:HIGH" in failed(*ask, "--bounds", "age=a:b", code=2)
+        assert "is not COLUMN=LOW:HIGH" in failed(*ask, "--bounds", "age=nan:1", code=2)
+
+    def test_a_tree_and_three_classes(self, folder):
+        text = done("explain", folder / "tree.json", folder / "people.csv", "--row", 7)
+        assert set(changed(text)) <= {"age", "dose"}
+        text = done("explain", folder / "three.json", folder / "three.csv", "--row", 7)
+        assert "makes most probable" in text
+        assert "decides" in text
+
+    @pytest.mark.usefixtures("union")
+    def test_a_union(self, folder):
+        ask = ("explain", folder / "m.json", folder / "people.csv", "--row")
+        inside, outside = done(*ask, 1), done(*ask, 3)
+        assert "Inside of well (piece 2 of 2): all 2 faces hold" in inside
+        assert "Outside of well (piece 2 of 2): 1 of 2 faces fail" in outside
+        assert set(changed(outside)) == {"dose"}
+
+    def test_no_such_row(self, folder):
+        error = failed("explain", folder / "m.json", folder / "people.csv", "--row", 201)
+        assert "there is no row 201; it has 200" in error
+
+
+def test_options_of_explain_are_read_before_anything_is_said(folder):
+    ask = ("explain", folder / "m.json", folder / "people.csv")
+    assert "'nope' is missing" in failed(*ask, "--freeze", "nope")
+    assert "above the upper" in failed(*ask, "--bounds", "age=5:1", code=2)
+
+
+def test_a_text_column_may_be_frozen_by_its_own_name(folder):
+    plain = done("explain", folder / "m.json", folder / "people.csv", "--row", 3)
+    named = ("explain", folder / "m.json", folder / "people.csv", "--row", 3, "--freeze", "colour")
+    assert done(*named) == plain
+
+
+def test_the_page_shows_how_to_answer_a_frame(folder, monkeypatch):
+    pytest.importorskip("pandas")
+    page = Path(__file__).parents[2] / "docs" / "command-line.md"
+    if not page.exists():
+        pytest.skip("not in a source tree")
+    (block,) = re.findall(r"^```python\n(.*?)^```", page.read_text("utf-8"), re.M | re.S)
+    monkeypatch.chdir(folder)
+    names = {}
+    exec(block.replace("model.json", "m.json").replace("new.csv", "people.csv"), names)
+    answers = done("predict", "m.json", "people.csv").splitlines()[1:]
+    assert names["answers"].tolist() == [line.partition(",")[0] for line in answers]
+    assert names["X"].shape == (200, 5)

@@ -1,0 +1,35 @@
+"""What is printed of a rule."""
+
+import numpy as np
+
+from polyceptron import Polyhedron
+from polyceptron.cli._scores import confusion, show_faces
+from polyceptron.rule import Piece, Rule
+
+
+def test_every_piece_of_a_union_is_shown_with_what_its_faces_reject(capsys):
+    low = Polyhedron([[-1.0]], [1.0], ["dose"])
+    high = Polyhedron([[1.0], [-1.0]], [-5.0, 9.0], ["dose"])
+    rule = Rule(["fine", "harm"], [Piece(low, 1), Piece(high, 1)], otherwise=0)
+    X, y = np.array([[0.0], [3.0], [7.0], [10.0]]), np.array(["harm", "fine", "harm", "fine"])
+    show_faces(rule, X, y)
+    assert (
+        capsys.readouterr().out
+        == """
+harm if this holds (piece 1 of 2)
+  face  rejects others  rejects harm  inequality
+  0                  2             1  -dose >= -1
+
+harm if all 2 hold (piece 2 of 2)
+  face  rejects others  rejects harm  inequality
+  0                  1             1  dose >= 5
+  1                  1             0  -dose >= -9
+
+Otherwise fine.
+"""
+    )
+
+
+def test_confusion():
+    text = confusion(np.array([0, 1, 1]), np.array([0, 0, 1]), np.array([0, 1]))
+    assert text.splitlines()[2].split() == ["1", "1", "1"]
