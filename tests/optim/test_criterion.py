@@ -58,7 +58,7 @@ class TestGradient:
     def test_zero_is_neutral(self):
         X, y = make_rows("noisy", n=65)
         some = gradient(blocks(X, y), Planes.of(*start(3, 5)), 0.0)
-        total = Gradient.zero(3, 5) + some
+        total = Gradient.zero(3, 5, 4) + some
         np.testing.assert_array_equal(total.G, some.G)
         np.testing.assert_array_equal(total.g, some.g)
         np.testing.assert_array_equal(total.totals, some.totals)
