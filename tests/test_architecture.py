@@ -1,0 +1,80 @@
+"""What holds for the whole tree, and no linter checks."""
+
+import ast
+from collections import defaultdict
+from pathlib import Path
+
+import polyceptron
+
+ROOT = Path(polyceptron.__file__).parent
+TREES = {path.relative_to(ROOT): ast.parse(path.read_text("utf-8")) for path in ROOT.rglob("*.py")}
+
+
+def room(path):
+    """The package of a module, or the module itself at the top."""
+    return path.parts[0].removesuffix(".py")
+
+
+def homes(kind, private):
+    """Name -> modules that define it at their top level; commands are named after what they call."""
+    found = defaultdict(set)
+    for path, tree in TREES.items():
+        for node in tree.body:
+            if isinstance(node, kind) and (private or not node.name.startswith("_")):
+                is_command = any("command" in ast.dump(one) for one in node.decorator_list)
+                if not is_command:
+                    found[node.name.lstrip("_")].add(str(path))
+    return found
+
+
+def test_a_class_name_has_one_meaning():
+    shared = {name: where for name, where in homes(ast.ClassDef, True).items() if len(where) > 1}
+    assert shared == {}
+
+
+def test_a_function_name_has_one_meaning():
+    shared = {n: where for n, where in homes(ast.FunctionDef, False).items() if len(where) > 1}
+    assert shared == {}
+
+
+def test_no_private_name_crosses_packages():
+    crossing = []
+    for path, tree in TREES.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("polyceptron."):
+                parts = node.module.split(".")[1:]
+                names = [*parts, *(alias.name for alias in node.names)]
+                private = any(n.startswith("_") and not n.startswith("__") for n in names)
+                if parts[0] != room(path) and private:
+                    crossing.append(f"{path}:{node.lineno} {node.module}")
+    assert crossing == []
+
+
+FITTED = {"tree_", "estimators_", "polyhedron_", "polyhedra_", "coef_", "n_hyperplanes_", "_inside"}
+
+
+def test_only_learners_know_their_kinds():
+    """Everything else reads a Rule."""
+    looks = []
+    for path, tree in TREES.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") in {
+                "hasattr",
+                "getattr",
+            }:
+                names = {arg.value for arg in node.args if isinstance(arg, ast.Constant)}
+                if room(path) != "learners" and names & FITTED:
+                    looks.append(f"{path}:{node.lineno}")
+    assert looks == []
+
+
+def test_functions_fit_a_screen():
+    long = []
+    for path, tree in TREES.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef):
+                documented = len((ast.get_docstring(node, clean=False) or "").splitlines())
+                n_lines = node.end_lineno - node.lineno + 1 - documented
+                if n_lines > 50 and node.name != "__init__":
+                    long.append(f"{path}:{node.lineno} {node.name}: {n_lines} lines")
+    assert long == []
