@@ -11,7 +11,7 @@ from benchmarks.data import Case, polyhedral
 from benchmarks.registry import Bar, Measurement, Sizes, benchmark
 from benchmarks.timing import check_yardstick, in_turns, read_in_streams, read_once
 from polyceptron.optim.criterion import gradient
-from polyceptron.scoring import decide
+from polyceptron.scoring import least_margins
 
 
 def numpy_step(X, y, W, b):
@@ -55,7 +55,7 @@ def batch(sizes: Sizes) -> Iterator[Measurement]:
         "read in four streams": read_in_streams(case.X),
         "step": _step(case),
         "step, two threads": _step(case, 2),
-        "predict": lambda: decide(case.X, case.W, case.b, n_jobs=1),
+        "predict": lambda: least_margins(case.X, case.W, case.b, n_jobs=1),
         "numpy step": lambda: numpy_step(case.X, y, case.W, case.b),
     }
     if _cores() < 2:

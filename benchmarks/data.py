@@ -12,7 +12,7 @@ from polyceptron.data.blocks import ArrayBlocks, kernel_rows
 from polyceptron.datasets import make_polyhedron
 from polyceptron.optim.criterion import gradient
 from polyceptron.optim.planes import Planes
-from polyceptron.scoring import decide
+from polyceptron.scoring import least_margins
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def polyhedral(n: int, d: int, K: int, off: float = 0.1) -> Case:
     rng = np.random.default_rng(0)
     _, _, truth = make_polyhedron(10, d, K, random_state=0)
     X = rng.uniform(-1.0, 1.0, (n, d))
-    y = np.where(decide(X, truth.W, truth.b)[0] >= 0, 1, -1).astype(np.int8)
+    y = np.where(least_margins(X, truth.W, truth.b)[0] >= 0, 1, -1).astype(np.int8)
     W = truth.W + off * rng.standard_normal((K, d)) / np.sqrt(d)
     return Case(X, y, W, truth.b)
 

@@ -16,7 +16,7 @@ def room(path):
 
 
 def homes(kind, private):
-    """Name -> modules that define it at their top level; commands are named after what they call."""
+    """Name -> modules that define it at the top; commands are named after what they call."""
     found = defaultdict(set)
     for path, tree in TREES.items():
         for node in tree.body:

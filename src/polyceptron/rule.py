@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from polyceptron.calibration import Link
 from polyceptron.polyhedron import Polyhedron
-from polyceptron.scoring import as_rows, decide, is_kernel_ready, scores
+from polyceptron.scoring import as_rows, is_kernel_ready, least_margins, scores
 from polyceptron.utils.text import quoted
 from polyceptron.utils.types import Floats
 
@@ -569,7 +569,7 @@ def show_label(label: Any) -> str:
 
 def _least(rows: Any, polyhedron: Polyhedron, n_jobs: int | None) -> Floats:
     """h(x) of every row by one polyhedron."""
-    h, finite = decide(rows, polyhedron.W, polyhedron.b, n_jobs)
+    h, finite = least_margins(rows, polyhedron.W, polyhedron.b, n_jobs)
     return h if finite else polyhedron.decision(rows)  # which mends overflow
 
 

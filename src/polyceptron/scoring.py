@@ -8,7 +8,7 @@ import numpy as np
 from polyceptron.utils.checks import as_floats
 from polyceptron.utils.types import Floats
 
-_ROWS_TO_DECIDE = 65_536
+_ROWS_AT_ONCE = 65_536
 
 
 def as_rows(X: Any, n_features: int, feature_names: Sequence[str] | None = None) -> Any:
@@ -135,7 +135,7 @@ def _score_at_scale(x: Floats, w: Floats, b: float) -> float:
         return float(np.ldexp(total, shift))
 
 
-def decide(X: Any, W: Floats, b: Floats, n_jobs: int | None = None) -> tuple[Floats, bool]:
+def least_margins(X: Any, W: Floats, b: Floats, n_jobs: int | None = None) -> tuple[Floats, bool]:
     """h(x) of every row of a C-ordered array or CSR matrix, and whether no score overflowed."""
     from polyceptron import kernels  # here, since it loads Numba
     from polyceptron.data.blocks import count_threads, kernel_rows, map_in_order, part
@@ -145,9 +145,9 @@ def decide(X: Any, W: Floats, b: Floats, n_jobs: int | None = None) -> tuple[Flo
     h = np.empty(X.shape[0])
 
     def fill(start: int) -> bool:
-        stop = min(start + _ROWS_TO_DECIDE, len(h))
+        stop = min(start + _ROWS_AT_ONCE, len(h))
         return bool(kernels.decide(part(rows, start, stop), panel, bias, h[start:stop]))
 
-    starts = range(0, len(h), _ROWS_TO_DECIDE)
+    starts = range(0, len(h), _ROWS_AT_ONCE)
     finite = map_in_order(fill, starts, count_threads(n_jobs, len(h)))
     return h, all(finite)

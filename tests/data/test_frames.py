@@ -73,7 +73,7 @@ class TestNames:
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_matrix])
 def test_one_or_two_threads_give_the_same_bits(learner, kind, monkeypatch):
     monkeypatch.setattr("polyceptron.data.blocks.ROWS_WORTH_THREADS", 100)
-    monkeypatch.setattr("polyceptron.scoring._ROWS_TO_DECIDE", 64)
+    monkeypatch.setattr("polyceptron.scoring._ROWS_AT_ONCE", 64)
     small_blocks(monkeypatch, 37)
     X, y = square(1000 if learner in (BatchPolyceptron, OnlinePolyceptron) else 300)
     y = np.where(np.random.default_rng(0).random(len(y)) < 0.05, 1 - y, y)

@@ -409,10 +409,10 @@ def test_rows_that_come_out_different_are_refused():
     X, y, _ = noisy(100)
     once = _partitions.prepare(3, X, y)
     rest = [once.facts], [9], np.unique(y)
-    assert list(_partitions.cut([once], *rest)) == [9]
+    assert list(_partitions.cut_into_blocks([once], *rest)) == [9]
     for other in (_partitions.prepare(3, X + 1, y), _partitions.prepare(3, X, y + 1)):
         with pytest.raises(SourceError, match="partition 3 came out different"):
-            _partitions.cut([other], *rest)
+            _partitions.cut_into_blocks([other], *rest)
 
 
 # --- misuse --------------------------------------------------------------------------------

@@ -107,5 +107,5 @@ class TestText:
 
     @given(values=st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1))
     def test_numbers_to_the_last_bit(self, values):
-        read = _json.parse(_json.layout(values).encode())
+        read = _json.parse_json(_json.layout(values).encode())
         assert np.array(read).tobytes() == np.array(values).tobytes()

@@ -9,7 +9,7 @@ from polyceptron.data.blocks import ArrayBlocks, kernel_rows
 from polyceptron.optim.criterion import Sets, gradient, gradient_in_sets
 from polyceptron.optim.planes import Gradient, Planes
 from polyceptron.optim.pruning import Pruning
-from polyceptron.scoring import decide
+from polyceptron.scoring import least_margins
 
 
 def blocks(X, y, weight=None, **options):
@@ -97,18 +97,20 @@ class TestDecide:
         X, _ = make_rows(kind, n=65)
         W, b = start(3, 5)
         rows = X.toarray() if kind == "csr" else X
-        np.testing.assert_allclose(decide(X, W, b)[0], naive.decide(rows, W, b), rtol=1e-12)
+        np.testing.assert_allclose(least_margins(X, W, b)[0], naive.decide(rows, W, b), rtol=1e-12)
 
     def test_many_rows_on_threads(self, monkeypatch):
         """The same bits however many rows are decided at once, and by whom."""
         X, _ = make_rows("noisy", n=1000)
         W, b = start(3, 5)
-        expected = decide(X, W, b)[0]
-        monkeypatch.setattr("polyceptron.scoring._ROWS_TO_DECIDE", 13)
+        expected = least_margins(X, W, b)[0]
+        monkeypatch.setattr("polyceptron.scoring._ROWS_AT_ONCE", 13)
         monkeypatch.setattr("polyceptron.data.blocks.ROWS_WORTH_THREADS", 1)
         for n_jobs in (1, 2):
-            np.testing.assert_array_equal(decide(X, W, b, n_jobs)[0], expected)
-            np.testing.assert_array_equal(decide(sp.csr_matrix(X), W, b, n_jobs)[0], expected)
+            np.testing.assert_array_equal(least_margins(X, W, b, n_jobs)[0], expected)
+            np.testing.assert_array_equal(
+                least_margins(sp.csr_matrix(X), W, b, n_jobs)[0], expected
+            )
 
 
 def descend(data, W, b, *, step, margin, mode, n_iter=60):

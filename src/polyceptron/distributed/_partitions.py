@@ -167,7 +167,7 @@ def _refuse(wrong: NDArray[np.bool_], values: NDArray[Any], where: str, why: str
         raise SourceError(f"{where}, row {row}: {why}; got {values[row]!r}")
 
 
-def cut(
+def cut_into_blocks(
     parts: list[Partition], facts: list[PartitionFacts], firsts: list[int], classes: NDArray[Any]
 ) -> NumberedRows:
     """Blocks of partitions, numbered from a first one of each; ``facts`` as they once were."""

@@ -212,7 +212,7 @@ class DaskSource(Source):
             holder[numbers] = len(self._held)
             parts, once = zip(*((futures[n], facts[n]) for n in numbers), strict=True)
             arguments = list(parts), once, self._firsts[numbers].tolist(), self.classes
-            self._held.append(self._tasks.submit(_partitions.cut, *arguments))
+            self._held.append(self._tasks.submit(_partitions.cut_into_blocks, *arguments))
         self._holder = np.repeat(holder, np.diff(self._firsts))
 
     def blocks(self, view: View, n_threads: int = 1) -> DaskBlocks:

@@ -53,7 +53,7 @@ def map_columns(X, scale, shift, out):
 
 
 @compiled
-def digest(words, state):
+def digest_words(words, state):
     """Mix 64-bit words into a state (multiplications as in MurmurHash2, Appleby 2008)."""
     m = np.uint64(0xC6A4A7935BD1E995)
     for word in words:

@@ -285,7 +285,7 @@ def encode(
 def decode(data: bytes, file: str = "") -> Model:
     """Return what the content of a model file stands for; errors name the file."""
     try:
-        return _read(_json.parse(data))
+        return _read(_json.parse_json(data))
     except ModelFileError as error:
         raise ModelFileError(error.problem, error.field, file) from None
     except MemoryError:
@@ -296,9 +296,9 @@ def _read(raw: Any) -> Model:
     _check_version(raw)
     name, learner = _find_learner(raw)
     document = _json.convert(raw, document_type((name, learner)))
-    _json.check_free(document.summary, "summary")
-    _json.check_free(document.encoding, "encoding")
-    _json.check_free(raw["learner"]["parameters"], "learner.parameters")
+    _json.check_plain(document.summary, "summary")
+    _json.check_plain(document.encoding, "encoding")
+    _json.check_plain(raw["learner"]["parameters"], "learner.parameters")
     names = document.features
     if names is not None and len(set(names)) < len(names):
         twice = next(name for name, n in Counter(names).items() if n > 1)

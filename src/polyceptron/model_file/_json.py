@@ -42,7 +42,7 @@ class NotJSON:
 # --- from bytes to values ---------------------------------------------------------------
 
 
-def parse(data: bytes) -> Any:
+def parse_json(data: bytes) -> Any:
     """Return the value of a JSON text, with `NotJSON` where it has none."""
     ascii_only = data.isascii()
     for what, found, most in (
@@ -85,7 +85,7 @@ def _whole(digits: str) -> Any:
     return int(digits)
 
 
-def check_free(value: Any, field: str, depth: int = MAX_DEPTH) -> None:
+def check_plain(value: Any, field: str, depth: int = MAX_DEPTH) -> None:
     """Refuse what is no JSON, numbers beyond 64 bits, and what is nested too deeply."""
     kind, must = type(value), ""
     if kind is dict or kind is list:
@@ -95,7 +95,7 @@ def check_free(value: Any, field: str, depth: int = MAX_DEPTH) -> None:
             if kind is dict and type(key) is not str:
                 raise ModelFileError(f"must have names that are text; got {key!r:.60}", field)
             try:
-                check_free(item, "", depth - 1)
+                check_plain(item, "", depth - 1)
             except ModelFileError as error:  # the path is made only where it is needed
                 path = f"{field}{step(key)}{error.field}"
                 raise ModelFileError(error.problem, path) from None
@@ -186,7 +186,7 @@ def plain(value: Any, field: str, *, measured: bool = False) -> Any:
         value = _plain(value, measured)
     except RecursionError:
         raise ModelFileError(f"is nested more than {MAX_DEPTH} levels deep", field) from None
-    check_free(value, field)
+    check_plain(value, field)
     return value
 
 

@@ -179,7 +179,7 @@ class FaceHeatmapDisplay:
         shown = self.weights[:, self.columns_].T
         m, K = shown.shape
         if ax is None:
-            ax = style.new_axes(figsize=size_of(K, m))[0]
+            ax = style.new_axes(figsize=heatmap_size(K, m))[0]
         self.ax_, self.figure_ = ax, style.whole_figure(ax)
         self._most = float(np.abs(shown).max())  # full colour, however many share a length of one
         self.image_ = ax.imshow(
@@ -248,7 +248,7 @@ class FaceHeatmapDisplay:
         )
 
 
-def size_of(n_faces: int, n_columns: int) -> tuple[float, float]:
+def heatmap_size(n_faces: int, n_columns: int) -> tuple[float, float]:
     """Return how large a figure must be for so many cells."""
     width, height = 3.9 + 0.55 * n_faces, 1.5 + 0.27 * n_columns
     return float(np.clip(width, 5.2, 12.0)), float(np.clip(height, 3.4, 16.0))

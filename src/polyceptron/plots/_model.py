@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from polyceptron.plots import style
 from polyceptron.plots._arguments import as_array, clearest_plane, labels_of
-from polyceptron.plots._heatmap import FaceHeatmapDisplay, size_of
+from polyceptron.plots._heatmap import FaceHeatmapDisplay, heatmap_size
 from polyceptron.plots._plane import all_faces
 from polyceptron.plots._polyhedra import PolyhedraDisplay
 from polyceptron.plots._polyhedron import PolyhedronDisplay
@@ -64,11 +64,11 @@ def plot_model(
         figure = style.new_figure((8.6, 4.8))
         _draw_plane(figure.add_subplot(), model, rule, rows, labels)
     elif rows is None:
-        figure = style.new_figure(size_of(n_faces, min(every.n_features, 30)))
+        figure = style.new_figure(heatmap_size(n_faces, min(every.n_features, 30)))
         FaceHeatmapDisplay.from_estimator(rule, ax=figure.add_subplot())
     else:
         shown = min(every.n_features, 20)
-        width, height = size_of(n_faces, shown)
+        width, height = heatmap_size(n_faces, shown)
         width = min(width, 8.0)
         figure = style.new_figure((8.0 + width, max(5.0, height)))
         left, right = figure.subfigures(1, 2, width_ratios=[8.0, width])

@@ -38,7 +38,7 @@ def problem(scores, slopes, y, weights, n_classes):
     """Rows of a node, and the arrays of a search that stands at these scores."""
     y, weights = np.array(y, np.int64), np.array(weights, float)
     totals = np.bincount(y, weights, n_classes).astype(float)
-    rows = oc1_kernels.Rows(np.ones((1, len(y))), y, weights, totals)
+    rows = oc1_kernels.NodeRows(np.ones((1, len(y))), y, weights, totals)
     work = oc1_kernels.workspace(len(y), n_classes)
     work.scores[:], work.slopes[:] = scores, slopes
     return rows, work
@@ -129,7 +129,7 @@ class TestKernels:
         rng = np.random.default_rng(0)
         X, y = rng.normal(size=(80, 3)), rng.integers(0, 3, 80)
         columns = np.vstack([X.T, np.ones(80)])
-        rows = oc1_kernels.Rows(columns, y, np.ones(80), np.bincount(y).astype(float))
+        rows = oc1_kernels.NodeRows(columns, y, np.ones(80), np.bincount(y).astype(float))
         work = oc1_kernels.workspace(80, 3)
         how = oc1_kernels.Climb(CRITERIA[criterion], order, 3, 2)
         for _ in range(5):

@@ -11,7 +11,7 @@ from common import small_blocks, square
 from polyceptron.data.blocks import ArrayBlocks, frozen, kernel_rows
 from polyceptron.datasets import make_dataset1
 from polyceptron.learners.polyceptron.centre import centre, matched_mean, online_run
-from polyceptron.scoring import decide
+from polyceptron.scoring import least_margins
 
 KINDS = {
     "float64": lambda X: X,
@@ -66,7 +66,7 @@ class TestCentre:
         theta, n_passes, converged = online_run(blocks(X, y), 3, 0.0, 5, 2000)
         assert n_passes < 2000
         assert converged
-        h = decide(X, theta[:, :-1].copy(), theta[:, -1].copy())[0]
+        h = least_margins(X, theta[:, :-1].copy(), theta[:, -1].copy())[0]
         np.testing.assert_array_equal(h >= 0, y > 0)
 
     def test_a_run_against_plain_loops(self):

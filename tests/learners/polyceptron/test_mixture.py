@@ -14,7 +14,7 @@ from polyceptron.learners.polyceptron import mixture
 from polyceptron.learners.polyceptron.hyperplanes import FIT, centre_of, refined
 from polyceptron.learners.polyceptron.selection import Setting
 from polyceptron.optim.planes import Planes
-from polyceptron.scoring import decide
+from polyceptron.scoring import least_margins
 
 KINDS = {
     "float64": lambda X: X,
@@ -133,7 +133,7 @@ class TestMaximise:
         far = np.column_stack([np.full(10, 1e3), np.linspace(-1, 1, 10)])
         X, y = np.concatenate([X, far]), np.append(y, np.arange(10) < 3)
         theta, _ = maximised(blocks(X, y), START, 1e-4, 410.0, 200)
-        h = decide(X, theta[:, :-1].copy(), theta[:, -1].copy())[0]
+        h = least_margins(X, theta[:, :-1].copy(), theta[:, -1].copy())[0]
         assert ((h >= 0) == y).mean() > 0.95
 
     def test_threads_and_a_constant_factor_of_the_weights_do_not_show(self):
@@ -250,7 +250,7 @@ class TestPosteriorMean:
         """A likelihood that grows without end along some directions."""
         X, y = square(200)
         found = sampled(blocks(X, y), 200.0, penalty=0.0)
-        h = decide(X, found[:, :-1].copy(), found[:, -1].copy())[0]
+        h = least_margins(X, found[:, :-1].copy(), found[:, -1].copy())[0]
         assert ((h >= 0) == y).mean() > 0.95
 
 
@@ -268,7 +268,9 @@ def test_the_mean_is_no_worse_than_the_maximum_under_noise():
         both = [
             refined(rows, start, setting._replace(sampled=one), seed, FIT) for one in (False, True)
         ]
-        found = [decide(X[1000:], theta[:, :-1].copy(), theta[:, -1].copy())[0] for theta in both]
+        found = [
+            least_margins(X[1000:], theta[:, :-1].copy(), theta[:, -1].copy())[0] for theta in both
+        ]
         scores.append([((h >= 0) == (y[1000:] > 0)).mean() for h in found])
     likeliest, mean = np.mean(scores, axis=0)
     assert mean >= likeliest

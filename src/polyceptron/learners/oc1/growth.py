@@ -143,7 +143,7 @@ def _split(
     oblique = n >= how.min_samples_oblique and d - np.count_nonzero(fixed) > 1
     climb = how.climb if oblique else how.climb._replace(n_restarts=0)
     first, best = oc1_kernels.best_split(
-        oc1_kernels.Rows(columns, here.y, here.weight, totals),
+        oc1_kernels.NodeRows(columns, here.y, here.weight, totals),
         oc1_kernels.workspace(n, how.n_classes),
         climb, axis, plane, rng,
     )  # fmt: skip

@@ -40,7 +40,7 @@ CROWDED = 24
 Ints = NDArray[np.int64]
 
 
-class Rows(NamedTuple):
+class NodeRows(NamedTuple):
     """The rows of a node."""
 
     columns: Floats
@@ -142,7 +142,7 @@ def _entropy(above: Floats, totals: Floats, A: float, T: float) -> float:
 
 
 @compiled
-def plane_quality(rows: Rows, work: Work, criterion: int) -> float:
+def plane_quality(rows: NodeRows, work: Work, criterion: int) -> float:
     """Quality of the split by the signs of the scores."""
     for c in range(work.above.shape[0]):
         work.above[c] = 0.0
@@ -156,7 +156,7 @@ def plane_quality(rows: Rows, work: Work, criterion: int) -> float:
 
 
 @compiled
-def line_search(rows: Rows, work: Work, criterion: int) -> tuple[float, float]:
+def line_search(rows: NodeRows, work: Work, criterion: int) -> tuple[float, float]:
     """The best alpha along the line, and the quality there; -1 where no gap can be chosen.
 
     Points between two crossings split alike, so the middle of every gap is looked at. Of equally
@@ -178,7 +178,7 @@ def line_search(rows: Rows, work: Work, criterion: int) -> tuple[float, float]:
 
 
 @compiled
-def sort_crossings(rows: Rows, work: Work) -> int:
+def sort_crossings(rows: NodeRows, work: Work) -> int:
     """List in order where rows change side; `above` is left as at alpha = -infinity.
 
     Crossings are ratios, with long tails: t / (spread + |t|) deals them out evenly enough that,
@@ -209,7 +209,7 @@ def sort_crossings(rows: Rows, work: Work) -> int:
 
 
 @compiled
-def _list_crossings(rows: Rows, work: Work) -> tuple[int, float]:
+def _list_crossings(rows: NodeRows, work: Work) -> tuple[int, float]:
     """Where rows change side, how many do, and a usual distance."""
     m, size, speed = 0, 0.0, 0.0
     for c in range(work.above.shape[0]):
@@ -286,7 +286,7 @@ class Climb(NamedTuple):
 
 
 @compiled
-def set_scores(rows: Rows, plane: Floats, out: Floats) -> None:
+def set_scores(rows: NodeRows, plane: Floats, out: Floats) -> None:
     """Scores of all rows."""
     for i in range(out.shape[0]):
         out[i] = plane[-1]
@@ -296,7 +296,7 @@ def set_scores(rows: Rows, plane: Floats, out: Floats) -> None:
 
 
 @compiled
-def _probe(rows: Rows, work: Work, how: Climb, j: int) -> tuple[float, float]:
+def _probe(rows: NodeRows, work: Work, how: Climb, j: int) -> tuple[float, float]:
     """The best change of coefficient j, and the quality it promises."""
     for i in range(work.slopes.shape[0]):
         work.slopes[i] = rows.columns[j, i]
@@ -304,7 +304,7 @@ def _probe(rows: Rows, work: Work, how: Climb, j: int) -> tuple[float, float]:
 
 
 @compiled
-def _move(rows: Rows, work: Work, how: Climb, alpha: float, least: float) -> float:
+def _move(rows: NodeRows, work: Work, how: Climb, alpha: float, least: float) -> float:
     """Go to alpha if the quality there is really above `least`; -1 if not.
 
     Where crossings are within rounding of each other, what a scan promises need not be so.
@@ -321,7 +321,7 @@ def _move(rows: Rows, work: Work, how: Climb, alpha: float, least: float) -> flo
 
 
 @compiled
-def _perturb(rows: Rows, work: Work, how: Climb, plane: Floats, j: int, rng: Generator) -> None:
+def _perturb(rows: NodeRows, work: Work, how: Climb, plane: Floats, j: int, rng: Generator) -> None:
     """Change coefficient j for the better, or with probability work.state[1] for an equal.
 
     This is the paper's Perturb: that probability falls by a tenth with every move that is no
@@ -340,7 +340,7 @@ def _perturb(rows: Rows, work: Work, how: Climb, plane: Floats, j: int, rng: Gen
 
 
 @compiled
-def _best_coefficient(rows: Rows, work: Work, how: Climb) -> int:
+def _best_coefficient(rows: NodeRows, work: Work, how: Climb) -> int:
     best, at = -1.0, 0
     for j in range(rows.columns.shape[0]):
         _, q = _probe(rows, work, how, j)
@@ -350,7 +350,7 @@ def _best_coefficient(rows: Rows, work: Work, how: Climb) -> int:
 
 
 @compiled
-def _round(rows: Rows, work: Work, how: Climb, plane: Floats, rng: Generator) -> None:
+def _round(rows: NodeRows, work: Work, how: Climb, plane: Floats, rng: Generator) -> None:
     """Visit coefficients once, in the order asked for."""
     p = plane.shape[0]
     if how.order == BEST:
@@ -365,7 +365,7 @@ def _round(rows: Rows, work: Work, how: Climb, plane: Floats, rng: Generator) ->
 
 
 @compiled
-def _refresh(rows: Rows, work: Work, how: Climb, plane: Floats) -> None:
+def _refresh(rows: NodeRows, work: Work, how: Climb, plane: Floats) -> None:
     """Scale the plane to a largest coefficient of 1, and leave rounding behind."""
     largest = 0.0
     for j in range(plane.shape[0]):
@@ -377,7 +377,7 @@ def _refresh(rows: Rows, work: Work, how: Climb, plane: Floats) -> None:
 
 
 @compiled
-def _jump(rows: Rows, work: Work, how: Climb, plane: Floats, rng: Generator) -> bool:
+def _jump(rows: NodeRows, work: Work, how: Climb, plane: Floats, rng: Generator) -> bool:
     """Go along random directions until one is better; at most `n_jumps`."""
     direction, state = np.empty(plane.shape[0]), work.state
     for _ in range(how.n_jumps):
@@ -396,7 +396,7 @@ def _jump(rows: Rows, work: Work, how: Climb, plane: Floats, rng: Generator) -> 
 
 
 @compiled
-def climb(rows: Rows, work: Work, how: Climb, plane: Floats, rng: Generator) -> float:
+def climb(rows: NodeRows, work: Work, how: Climb, plane: Floats, rng: Generator) -> float:
     """Improve the plane in place until neither coefficients nor jumps help."""
     state = work.state
     state[1] = 1.0
@@ -415,7 +415,7 @@ def climb(rows: Rows, work: Work, how: Climb, plane: Floats, rng: Generator) -> 
 
 
 @compiled
-def best_axis_split(rows: Rows, work: Work, how: Climb, plane: Floats) -> float:
+def best_axis_split(rows: NodeRows, work: Work, how: Climb, plane: Floats) -> float:
     """The best threshold of a single column; ties go to the first column."""
     p = plane.shape[0]
     best = -1.0
@@ -433,7 +433,7 @@ def best_axis_split(rows: Rows, work: Work, how: Climb, plane: Floats) -> float:
 
 @compiled
 def best_split(
-    rows: Rows, work: Work, how: Climb, axis: Floats, plane: Floats, rng: Generator
+    rows: NodeRows, work: Work, how: Climb, axis: Floats, plane: Floats, rng: Generator
 ) -> tuple[float, float]:
     """Fill in the best axis-parallel plane and the best plane, and return their qualities.
 

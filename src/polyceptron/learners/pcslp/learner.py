@@ -21,7 +21,7 @@ from polyceptron.learners.pcslp.programs import LPError, SeparationLP, load_high
 from polyceptron.optim import criterion, solver
 from polyceptron.optim.checkpoint import StateArrays
 from polyceptron.optim.planes import Planes
-from polyceptron.scoring import decide
+from polyceptron.scoring import least_margins
 from polyceptron.utils.checks import as_count, as_real
 from polyceptron.utils.types import Floats
 
@@ -375,7 +375,7 @@ def _evaluated(
 
 def _scores(rows: Any, W: Floats, b: Floats) -> Floats:
     """w_k . x + b_k of every row and hyperplane, to the bit as in prediction."""
-    each = [decide(rows, W[k : k + 1], b[k : k + 1], 1)[0] for k in range(len(b))]
+    each = [least_margins(rows, W[k : k + 1], b[k : k + 1], 1)[0] for k in range(len(b))]
     return np.column_stack(each)
 
 

@@ -63,7 +63,7 @@ def varied(data: ArrayBlocks) -> tuple[ArrayBlocks, NDArray[np.intp]]:
 def min_scores(data: ArrayBlocks, theta: Floats) -> Floats:
     """h(x) of every row by hyperplanes [w_k, b_k]."""
     W, b = theta[:, :-1].copy(), theta[:, -1].copy()
-    return scoring.decide(data.matrix, W, b, data.n_threads)[0]
+    return scoring.least_margins(data.matrix, W, b, data.n_threads)[0]
 
 
 def learn_hyperplanes(
