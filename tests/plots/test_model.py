@@ -97,7 +97,7 @@ def test_trees_several_classes_and_unions(cancer):
         figure = drawn(plot_model(model, X, y))
         legends = [ax.get_legend() for ax in figure.axes if ax.get_legend()]
         assert " of " in legends[0].get_texts()[0].get_text()
-        drawn(plot_model(model))
+        plot_model(model)
 
 
 def test_one_column():

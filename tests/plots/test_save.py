@@ -57,15 +57,15 @@ def hostile():
 def test_hostile_names_are_only_text(hostile, tmp_path):
     for picture in pictures(*hostile):
         options = {"title": "</title><script>$x$\x00", "dpi": 40}
-        svg, page = (save(picture, tmp_path / f"it.{kind}", **options) for kind in ("svg", "html"))
-        root = ElementTree.parse(svg).getroot()
-        assert "script" not in {element.tag.rpartition("}")[2] for element in root.iter()}
+        page = save(picture, tmp_path / "it.html", **options)
         text = page.read_text(encoding="utf-8")
         found = Tags(text)
         assert found.names.count("svg") == 1
         assert not {"script", "b"} & set(found.names)
         assert all(link.startswith(("#", "data:image/")) for link in found.links)
         assert "http" not in text.replace("http-equiv", "")
+    root = ElementTree.parse(save(picture, tmp_path / "it.svg", **options)).getroot()
+    assert "script" not in {element.tag.rpartition("}")[2] for element in root.iter()}
     assert save(picture, tmp_path / "it.png", **options).stat().st_size > 0
 
 
@@ -84,7 +84,6 @@ def test_what_the_font_lacks_stays_in_svg_and_is_no_warning_elsewhere(tmp_path):
     figures = [
         plot_model(polyhedron, X),
         WaterfallDisplay.from_polyhedron(polyhedron, X[0]),
-        PolyhedronDisplay.from_polyhedron(polyhedron, X),
     ]
     svg = [save(f, tmp_path / "it.svg").read_text(encoding="utf-8") for f in figures]
     assert all("中文" in text for text in svg)
