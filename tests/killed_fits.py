@@ -34,7 +34,9 @@ LEARNERS = {
     "spla1": lambda: SPLA1(3, max_iter=20, n_init=2, tol=0, random_state=0),
     "spla2": lambda: SPLA2(max_hyperplanes=3, max_iter=6, n_init=1, tol=0, random_state=0),
     "pcslp": lambda: PCSLP(3, n_init=10, random_state=0),
-    "polyceptron": lambda: Polyceptron(max_iter=30, n_init=3, random_state=0),
+    "polyceptron": lambda: Polyceptron(
+        inside=1, sampled=False, max_iter=20, n_init=2, random_state=0
+    ),
     "three classes": lambda: Polyceptron(1, max_iter=30, n_init=3, random_state=0),
 }
 
@@ -125,7 +127,7 @@ def survives(number, seconds):
 
 def main(learner, where, folder, seed, kills):
     folder = Path(folder)
-    n = {"pcslp": 300, "polyceptron": 2000, "three classes": 2000}.get(learner, 20_000)
+    n = {"pcslp": 300, "polyceptron": 800, "three classes": 800}.get(learner, 20_000)
     X, y = rows(n, 3 if learner == "three classes" else 2)
     np.save(folder / "X.npy", X)
     np.save(folder / "y.npy", y)

@@ -94,7 +94,7 @@ def assert_same(one, other):
         (learner, where)
         for learner in (*LEARNERS, "three classes")
         for where in ("memory", "files")
-        if where == "memory" or learner in ("batch", "polyceptron")
+        if where == "memory" or learner == "batch"
     ]
     + [("batch", "dask")],
 )
