@@ -41,8 +41,15 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.report import PACKAGES
 from polyceptron import datasets
+from polyceptron.data.blocks import ArrayBlocks, kernel_rows
 from polyceptron.learners.polyceptron.centre import matched_mean
-from polyceptron.learners.polyceptron.hyperplanes import FIT, Rows, centre_of, refined, with_offset
+from polyceptron.learners.polyceptron.hyperplanes import (
+    FIT,
+    centre_of,
+    min_scores,
+    refined,
+    with_offset,
+)
 from polyceptron.learners.polyceptron.selection import Setting
 from polyceptron.paper.folds import seed_of
 from polyceptron.paper.processes import in_processes
@@ -69,10 +76,10 @@ class Size(NamedTuple):
 class Draw(NamedTuple):
     """The rows of one draw in standardised columns, and the truth [w_k, b_k] there."""
 
-    rows: Rows
+    rows: ArrayBlocks
     true_y: NDArray[np.int64]
     """Of the training rows, before any was flipped."""
-    test: Rows
+    test: ArrayBlocks
     truth: Floats
 
 
@@ -87,8 +94,13 @@ def drawn(dataset: str, flipped: int, draw: int, seed: int, size: Size) -> Draw:
     labels = y[: size.train].astype(np.int8)
     order = np.random.default_rng(seed_of(seed, "flips", dataset, draw)).permutation(size.train)
     labels[order[: size.train * flipped // 100]] *= -1
-    rows = Rows(X[: size.train], labels, np.ones(size.train), 1)
-    test = Rows(X[size.train :], y[size.train :].astype(np.int8), np.ones(size.test), 1)
+    rows, test = (
+        ArrayBlocks(kernel_rows(part), signs, np.empty(0), X.shape[1])
+        for part, signs in (
+            (X[: size.train], labels),
+            (X[size.train :], y[size.train :].astype(np.int8)),
+        )
+    )
     return Draw(rows, y[: size.train], test, truth)
 
 
@@ -107,12 +119,12 @@ def _unit_faces(theta: Floats) -> Floats:
 def judged(theta: Floats, draw: Draw) -> dict[str, float]:
     """What there is to say of some hyperplanes, as the module's docstring has it."""
     normals = theta / np.linalg.norm(theta[:, :-1], axis=1, keepdims=True)
-    h = draw.rows.h(normals)
+    h = min_scores(draw.rows, normals)
     off = angles(theta, draw.truth)
     signed = h * draw.true_y
-    shifted = with_offset(theta, draw.rows.h(theta), draw.rows.y > 0, draw.rows.weight)
+    shifted = with_offset(theta, min_scores(draw.rows, theta), draw.rows.y > 0, draw.rows.weights)
     is_inside = draw.test.y > 0
-    inside, inside_shifted = draw.test.h(theta) >= 0, draw.test.h(shifted) >= 0
+    inside, inside_shifted = (min_scores(draw.test, faces) >= 0 for faces in (theta, shifted))
     return {
         "accuracy": 100 * float(np.mean(inside == is_inside)),
         "shifted": 100 * float(np.mean(inside_shifted == is_inside)),

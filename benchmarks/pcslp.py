@@ -13,8 +13,9 @@ from scipy.optimize import linprog
 
 from benchmarks.registry import Bar, Measurement, Sizes, benchmark
 from benchmarks.timing import in_turns
+from polyceptron.data.arrays import ArraySource
 from polyceptron.datasets import load_breast_cancer, load_ionosphere, make_dataset1, make_dataset2
-from polyceptron.learners.pcslp.learner import PCSLP, Classes
+from polyceptron.learners.pcslp.learner import PCSLP, MergedRows
 from polyceptron.learners.pcslp.programs import SeparationLP
 
 Programs = list[NDArray]
@@ -22,7 +23,7 @@ Programs = list[NDArray]
 SEEDS = range(3)
 
 
-def _sequences(X, y, K: int) -> tuple[Classes, list[Programs]]:
+def _sequences(X, y, K: int) -> tuple[MergedRows, list[Programs]]:
     """The programs that fits with the defaults solve, and the rows they are about."""
     fits: list[Programs] = []
     solve = SeparationLP.solve
@@ -35,14 +36,14 @@ def _sequences(X, y, K: int) -> tuple[Classes, list[Programs]]:
         for seed in SEEDS:
             fits.append([])
             model = PCSLP(K, random_state=seed).fit(X, y)
-    return model._problem(X, y, None).rows, fits
+    return model._classes(model._training(ArraySource(X, y))), fits
 
 
-def _new(rows: Classes, K: int) -> SeparationLP:
+def _new(rows: MergedRows, K: int) -> SeparationLP:
     return SeparationLP(rows.inside, rows.outside, rows.inside_cost, rows.outside_cost, K)
 
 
-def _warm(rows: Classes, K: int, fits: list[Programs]) -> Callable[[], list]:
+def _warm(rows: MergedRows, K: int, fits: list[Programs]) -> Callable[[], list]:
     """One model for all programs of a fit, its making included."""
 
     def run():
@@ -55,11 +56,11 @@ def _warm(rows: Classes, K: int, fits: list[Programs]) -> Callable[[], list]:
     return run
 
 
-def _one_model_each(rows: Classes, K: int, programs: Programs) -> Callable[[], list]:
+def _one_model_each(rows: MergedRows, K: int, programs: Programs) -> Callable[[], list]:
     return lambda: [_new(rows, K).solve(responsible, "") for responsible in programs]
 
 
-def _afresh(rows: Classes, K: int, programs: Programs) -> Callable[[], list]:
+def _afresh(rows: MergedRows, K: int, programs: Programs) -> Callable[[], list]:
     """The program as the paper writes it; the rows of the inside class are stacked only once."""
     A, B = (
         sparse.hstack([X, np.ones((X.shape[0], 1))], format="csr")
@@ -89,7 +90,7 @@ def _afresh(rows: Classes, K: int, programs: Programs) -> Callable[[], list]:
     return lambda: [solve(responsible) for responsible in programs]
 
 
-def _check_same_optima(rows: Classes, programs: Programs, ours: list, values: list) -> None:
+def _check_same_optima(rows: MergedRows, programs: Programs, ours: list, values: list) -> None:
     """Every program of both sides has the same least error."""
     for responsible, (W, b), value in zip(programs, ours, values, strict=True):
         u = np.maximum(1 - (rows.inside @ W.T + b).min(axis=1), 0)
