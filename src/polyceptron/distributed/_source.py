@@ -68,9 +68,13 @@ class TaskClient:
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """The future of a call, which Dask makes where the futures among its arguments are."""
+        return self.map(function, *([argument] for argument in arguments))[0]
+
+    def map(self, function: Callable[..., Any], *futures: list[Any], **common: Any) -> list[Any]:
+        """Futures of calls with each of the futures, in one message to the scheduler."""
         if self._client.status != "running":
             raise ClusterError("the Dask client is closed")
-        return self._client.submit(function, *arguments, pure=False)
+        return list(self._client.map(function, *futures, pure=False, **common))
 
     def gather(self, futures: Iterable[Any]) -> list[Any]:
         """The results of futures, in their order."""
@@ -168,7 +172,7 @@ def source_of(
     tasks = TaskClient(client, timeout)
     try:
         futures = tasks.compute(parts, spread=not futures_of(X))
-        facts = tasks.gather(tasks.submit(attrgetter("facts"), future) for future in futures)
+        facts = tasks.gather(tasks.map(attrgetter("facts"), futures))
         source = DaskSource(tasks, futures, facts, known)
         source.feature_names = as_names(names, source.n_features)
         return source
@@ -277,13 +281,9 @@ class DaskBlocks:
         """Sum of the statistic over the blocks, added in block order."""
         self._source._check_open()
         tasks, held = self._source._tasks, self._source._held
-        self._kept = self._kept or [
-            tasks.submit(_partitions.seen, rows, self._view) for rows in held
-        ]
-        answers = tasks.gather(
-            tasks.submit(_partitions.reduced, rows, kept, self._view, statistic)
-            for rows, kept in zip(held, self._kept, strict=True)
-        )
+        self._kept = self._kept or tasks.map(_partitions.seen, held, view=self._view)
+        common = {"view": self._view, "statistic": statistic}
+        answers = tasks.gather(tasks.map(_partitions.reduced, held, self._kept, **common))
         total: OrderedSum[S] = OrderedSum()
         for number, part in sorted(chain.from_iterable(answers), key=lambda item: item[0]):
             total.add(number, part)
