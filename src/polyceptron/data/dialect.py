@@ -46,15 +46,7 @@ class NotANumberError(SourceError):
 
 
 def as_number(text: str) -> float | None:
-    """Return a number written in digits, or None: no nan, no infinity, no underscores.
-
-    It is what pyarrow takes for a number, those two apart.
-
-    Examples
-    --------
-    >>> as_number("-1.5e3"), as_number("1_000"), as_number("inf")
-    (-1500.0, None, None)
-    """
+    """Return a number as pyarrow reads it, or None: no nan, no infinity, no underscores."""
     if _NUMBER.fullmatch(text) is None:
         return None
     value = float(text)
@@ -73,15 +65,7 @@ def _is_unicode(text: str) -> bool:
 
 
 def not_a_number(text: str) -> str:
-    """Say what is wrong with text where a number should be.
-
-    Examples
-    --------
-    >>> print(not_a_number("abc"))
-    'abc' is not a number
-    >>> print(not_a_number("1,5"))
-    '1,5' is not a number (decimals need a point)
-    """
+    """Say what is wrong with text where a number should be."""
     hint = ""
     if _NUMBER.fullmatch(text):
         hint = " (it is too large)"

@@ -206,7 +206,7 @@ class Encoding:
         if len(set(n_rows.values())) > 1:
             raise ValueError(f"columns must be of one length; got {n_rows}")
         X = np.zeros((n_rows[self.names[0]], len(self.feature_names)), dtype)
-        for column, start, stop in self._places():
+        for column, start, stop in self.places():
             values = table[column.name]
             if column.kind == "number":
                 plain = isinstance(values, np.ndarray) and values.dtype.kind in "iuf"
@@ -218,7 +218,7 @@ class Encoding:
                 _set_categories(X[:, start:stop], column, found)
         return X
 
-    def _places(self) -> Iterator[tuple[Column, int, int]]:
+    def places(self) -> Iterator[tuple[Column, int, int]]:
         """The columns, and where the features of each begin and end."""
         start = 0
         for column in self.columns:
@@ -237,7 +237,7 @@ class Encoding:
         """
         return {
             column.name: n
-            for column, start, stop in self._places()
+            for column, start, stop in self.places()
             if column.kind == "category" and (n := int((~X[:, start:stop].any(axis=1)).sum()))
         }
 

@@ -121,16 +121,6 @@ class ArrayWriter:
             os.fsync(file.fileno())
 
 
-class Folder(NamedTuple):
-    """A folder for arrays, as what rows are converted into."""
-
-    path: Path
-
-    def new(self, name: str, dtype: Any, width: tuple[int, ...] = ()) -> ArrayWriter:
-        """An array without rows."""
-        return ArrayWriter(self.path / name, dtype, width)
-
-
 class FileSource(Source):
     """Rows of files .npy that were checked before, such as a cache's.
 

@@ -24,9 +24,9 @@ from polyceptron.data.cache import (
     entry_key,
 )
 from polyceptron.data.columns import Request, Tables, as_classes
-from polyceptron.data.convert import Conversion, Converted, Memory, Progress
+from polyceptron.data.convert import Conversion, Converted, HeldRows, Progress
 from polyceptron.data.encoding import Encoding, is_missing
-from polyceptron.data.files import ArrayFile, FileSource, Folder
+from polyceptron.data.files import ArrayFile, ArrayWriter, FileSource
 from polyceptron.data.source import Source, SourceError
 from polyceptron.data.tables import TARGET, is_frame, open_frame, open_table
 
@@ -130,7 +130,7 @@ def open_blocks(
     if is_frame(path):
         asked = request._replace(target=_as_name(target, "target"))
         table = open_frame(path)
-        return _held(Conversion(Tables([table.name], [0], lambda *_: table), asked, Memory()).run())
+        return _held(Conversion(Tables([table.name], [0], lambda *_: table), asked, HeldRows).run())
     return open_files(path, target, request, cache_dir, progress)
 
 
@@ -156,7 +156,7 @@ def read_files(path: Any, target: Any, request: Request, name: str | None = None
     """
     paths = files_of(path)
     tables, request, _ = _tables(paths, target, request, name)
-    return Conversion(tables, request, Memory()).run()
+    return Conversion(tables, request, HeldRows).run()
 
 
 def open_files(
@@ -214,9 +214,11 @@ def _convert(
     in_place = tables.labels is not None and len(paths) == 1 and _is_ready(paths[0], request)
     unchanged = Unchanged(entry.paths)
     with entry.new() as folder:
-        found = Conversion(
-            tables, request, Folder(folder), in_place=in_place, progress=progress
-        ).run()
+
+        def new(name: str, dtype: Any, width: tuple[int, ...] = ()) -> ArrayWriter:
+            return ArrayWriter(folder / name, dtype, width)
+
+        found = Conversion(tables, request, new, in_place=in_place, progress=progress).run()
         if found.is_sparse:
             raise SourceError(f"{paths[0]}: rows of LIBSVM are sparse, and are read in memory only")
         written: list[Any] = [a for a in (found.X, found.codes, found.weight) if a is not None]
