@@ -14,8 +14,7 @@ import pytest
 
 from cli_files import done, failed, people, run, text_of
 from polyceptron import Checkpoint, load_model
-from polyceptron.cli._memory import Size, is_too_large, memory
-from polyceptron.cli._out_of_core import is_out_of_core
+from polyceptron.cli._out_of_core import Size, is_out_of_core, is_too_large, memory
 from polyceptron.optim.checkpoint import FitJournal
 
 BATCH = ("-l", "batch", "-k", 2)

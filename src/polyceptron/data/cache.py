@@ -186,12 +186,9 @@ class Entry:
             return None
         if len(known.files) != len(self.paths) or not self._is_whole(known):
             return None
-        found = []
-        for stamp, path in zip(known.files, self.paths, strict=True):
-            now = stamp.fits(path)
-            if now is None:
-                return None
-            found.append(now)
+        found = [stamp.fits(path) for stamp, path in zip(known.files, self.paths, strict=True)]
+        if None in found:
+            return None
         with contextlib.suppress(OSError):
             if found != known.files:  # so that all is not read again the next time
                 self._write(msgspec.structs.replace(known, files=found))
@@ -231,35 +228,28 @@ class Entry:
             if not _is_folder(self.folder):
                 raise SourceError(f"{self.folder}: a link where the cache has a folder; remove it")
             yield folder
-        except OSError as error:
-            self._drop(folder)
+        except BaseException as error:
+            self._remove(folder.name)
+            with contextlib.suppress(OSError):  # not where there is something else in it
+                self.folder.rmdir()
+            if not isinstance(error, OSError):
+                raise
             raise SourceError(
                 f"{error.filename or folder}: {error.strerror or error}; "
                 "cache_dir names another place for converted rows"
             ) from error
-        except BaseException:
-            self._drop(folder)
-            raise
-
-    def _drop(self, folder: Path) -> None:
-        self._remove(folder.name)
-        with contextlib.suppress(OSError):  # not where there is something else in it
-            self.folder.rmdir()
 
     def keep(self, description: Description) -> Description:
         """Make this what is found from now on, unless another process was first."""
         with self._alone():
-            other = self.find()
-            if other is None:
-                before = self._read()
+            before = self.find()
+            kept, other = (before, description) if before else (description, self._read())
+            if kept is description:
                 self._write(description)
-                if before is not None:
-                    self._remove(before.folder)
-                other = description
-            else:
-                self._remove(description.folder)
-            self._sweep(other.folder)
-        return other
+            if other is not None:
+                self._remove(other.folder)
+            self._sweep(kept.folder)
+        return kept
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
