@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import subprocess
 import sys
 import threading
 import time
@@ -207,22 +206,6 @@ class TestCache:
         for _, rows in found:
             np.testing.assert_array_equal(rows.X, frame()[["a", "b", "c"]].to_numpy())
         assert len(found) == 2
-
-    def test_several_processes_at_once(self, path, root):
-        code = (
-            "import sys, numpy as np; from polyceptron import open_blocks\n"
-            "s = open_blocks(sys.argv[1], 'y'); print(s.take(np.arange(s.n_samples)).X.sum())"
-        )
-        runs = [
-            subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE)
-            for _ in range(3)
-        ]
-        sums = {run.communicate()[0] for run in runs}
-        assert [run.returncode for run in runs] == [0] * 3
-        assert len(sums) == 1
-        known = json.loads(caches_in(root)[0].read_text())["entry"]
-        assert open_blocks(path, "y").X.path.parent.name == known["folder"]
-        assert len(arrays_in(root)) == 2
 
     def test_progress(self, tmp_path):
         df = frame(40_000).assign(k=["u", "v"] * 20_000)

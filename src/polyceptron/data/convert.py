@@ -131,6 +131,7 @@ class Gaps:
             )
 
 
+@dataclass
 class Categories:
     """The values of a column of text, gathered batch by batch.
 
@@ -139,57 +140,58 @@ class Categories:
     numbers with something wrong.
     """
 
-    def __init__(
-        self, name: str, source: str, hint: str, doubt: NotANumberError | None, may_be_numbers: bool
-    ) -> None:
-        self.name, self._source, self._hint, self._doubt = name, source, hint, doubt
-        self._may_be_numbers = may_be_numbers
-        self._counts: Counter[str] = Counter()
-        self._n_cells = self._n_words = 0
-        self._odd: str | None = None
-        self._n_odd = 0
+    name: str
+    source: str
+    hint: str
+    doubt: NotANumberError | None
+    may_be_numbers: bool
+    counts: Counter[str] = field(default_factory=Counter)
+    n_cells: int = 0
+    n_words: int = 0
+    n_odd: int = 0
+    odd: str | None = None
 
     def add(self, batch: Batch, found: Coded, kept: Kept) -> None:
         """Take the rows of a batch into account."""
-        if self._may_be_numbers:
+        if self.may_be_numbers:
             self._count_words(batch, found)
-        self._counts.update(found.take(kept).counts())
-        if len(self._counts) > MAX_CATEGORIES:
+        self.counts.update(found.take(kept).counts())
+        if len(self.counts) > MAX_CATEGORIES:
             self._refuse_many()
 
     def _count_words(self, batch: Batch, found: Coded) -> None:
         for text, n in found.counts().items():
-            self._n_cells += n
+            self.n_cells += n
             if as_number(text) is not None:
                 continue
-            self._n_odd += n
+            self.n_odd += n
             # A decimal comma is a number that is written wrong, not text.
             if as_number(text.replace(",", ".", 1)) is None:
-                self._n_words += n
-            if self._odd is None:
+                self.n_words += n
+            if self.odd is None:
                 row = int((found.codes == found.values.index(text)).argmax())
-                self._odd = f"{batch.where(row, self.name)}: {not_a_number(text)}"
+                self.odd = f"{batch.where(row, self.name)}: {not_a_number(text)}"
 
     def _refuse_mixed(self) -> None:
-        if self._odd is not None and 2 * self._n_words < self._n_cells:
-            more = f", as are {self._n_odd - 1} more of {self._n_cells} values"
-            raise NotANumberError(f"{self._odd}{more if self._n_odd > 1 else ''}", self.name)
+        if self.odd is not None and 2 * self.n_words < self.n_cells:
+            more = f", as are {self.n_odd - 1} more of {self.n_cells} values"
+            raise NotANumberError(f"{self.odd}{more if self.n_odd > 1 else ''}", self.name)
 
     def _refuse_many(self) -> None:
-        if self._doubt is not None:
-            raise self._doubt
+        if self.doubt is not None:
+            raise self.doubt
         self._refuse_mixed()
         raise SourceError(
-            f"{self._source}: too many categories: {self.name!r} has {len(self._counts)} in "
-            f"{self._counts.total()} rows: leave such columns out ({self._hint})"
+            f"{self.source}: too many categories: {self.name!r} has {len(self.counts)} in "
+            f"{self.counts.total()} rows: leave such columns out ({self.hint})"
         )
 
     def column(self, fill: bool) -> Column:
         """How the column becomes features."""
         self._refuse_mixed()
-        if too_many(len(self._counts), self._counts.total()):
+        if too_many(len(self.counts), self.counts.total()):
             self._refuse_many()
-        return learn_category(self.name, self._counts, fill)
+        return learn_category(self.name, self.counts, fill)
 
 
 class _NotInPlaceError(Exception):
@@ -257,13 +259,10 @@ class Conversion:
         missing, fill = self._request.missing, self._request.missing == "median"
         columns = {name: Column(name, "number") for name in plan.features}
         written = plan.label_kind == "written"
+        title, hint = self._tables.title, self._request.option("drop")
         found = [
             Categories(
-                name,
-                self._tables.title,
-                self._request.option("drop"),
-                self._doubts.get(name),
-                written and name not in plan.codes,
+                name, title, hint, self._doubts.get(name), written and name not in plan.codes
             )
             for name in plan.texts
         ]
@@ -284,7 +283,7 @@ class Conversion:
         except SourceError:
             raise
         except ValueError as error:
-            raise SourceError(f"{self._tables.title}: {error}") from None
+            raise SourceError(f"{title}: {error}") from None
 
     def _write(self, plan: Plan, encoding: Encoding) -> Converted:
         labels = Labels(plan.label_kind, f"{self._tables.title}, column {plan.target!r}")
