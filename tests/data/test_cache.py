@@ -27,6 +27,12 @@ def root(tmp_path_factory, monkeypatch):
     return folder
 
 
+@pytest.fixture
+def path(tmp_path):
+    frame().to_parquet(tmp_path / "t.parquet")
+    return tmp_path / "t.parquet"
+
+
 def arrays_in(folder):
     return sorted(path.name for path in Path(folder).rglob("*.npy"))
 
@@ -36,11 +42,6 @@ def caches_in(folder):
 
 
 class TestCache:
-    @pytest.fixture
-    def path(self, tmp_path):
-        frame().to_parquet(tmp_path / "t.parquet")
-        return tmp_path / "t.parquet"
-
     @pytest.fixture
     def converted(self, monkeypatch):
         """How often rows were converted."""
@@ -240,11 +241,6 @@ def plant(at, known):
 
 class TestNothingOutside:
     """Whoever can write into the cache has nothing removed or read that is not in it."""
-
-    @pytest.fixture
-    def path(self, tmp_path):
-        frame().to_parquet(tmp_path / "t.parquet")
-        return tmp_path / "t.parquet"
 
     @pytest.fixture
     def precious(self, path, tmp_path):

@@ -82,7 +82,7 @@ class Stamp(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @classmethod
     def of(cls, path: Path) -> Stamp:
         """The stamp of a file as it is now."""
-        size, mtime_ns = _size_and_time(path)
+        size, mtime_ns = size_and_time(path)
         return cls(size, mtime_ns, _digest_of_all(path), _digest_of_ends(path))
 
     def fits(self, path: Path) -> Stamp | None:
@@ -90,7 +90,7 @@ class Stamp(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
         Of a file of the same size and time only the ends are looked at; of another time, all.
         """
-        size, mtime_ns = _size_and_time(path)
+        size, mtime_ns = size_and_time(path)
         if size != self.size:
             return None
         try:
@@ -102,7 +102,8 @@ class Stamp(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return Stamp(size, mtime_ns, self.whole, self.ends) if same else None
 
 
-def _size_and_time(path: Path) -> tuple[int, int]:
+def size_and_time(path: Path) -> tuple[int, int]:
+    """What changes with a file."""
     try:
         found = path.stat()
     except OSError as error:
@@ -122,23 +123,16 @@ def _digest_of_ends(path: Path) -> str:
         return digest(first, file.read(_MB))
 
 
-class Unchanged:
-    """Files that must stay the same while they are read; says what they were in the end."""
-
-    def __init__(self, paths: Sequence[Path]) -> None:
-        self._paths = paths
-        self._before = [_size_and_time(path) for path in paths]
-
-    def stamps(self) -> list[Stamp]:
-        """Return the stamps of the files, or raise an error if one has changed."""
-        for path in self._paths:
-            if not path.exists():
-                raise SourceError(f"{path}: it disappeared while it was read")
-        found = [Stamp.of(path) for path in self._paths]
-        for path, before in zip(self._paths, self._before, strict=True):
-            if _size_and_time(path) != before:
-                raise SourceError(f"{path}: it changed while it was read; try again")
-        return found
+def stamps_of(paths: Sequence[Path], before: Sequence[tuple[int, int]]) -> list[Stamp]:
+    """The stamps of files that were read; an error if size and time are not those of before."""
+    for path in paths:
+        if not path.exists():
+            raise SourceError(f"{path}: it disappeared while it was read")
+    found = [Stamp.of(path) for path in paths]
+    for path, known in zip(paths, before, strict=True):
+        if size_and_time(path) != known:
+            raise SourceError(f"{path}: it changed while it was read; try again")
+    return found
 
 
 # --- entries ----------------------------------------------------------------------------------

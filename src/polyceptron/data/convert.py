@@ -70,27 +70,18 @@ class HeldRows:
 class Converted(NamedTuple):
     """What there is of rows when they were converted."""
 
-    X: Any
-    """Rows, or a csr_matrix; None where the rows can be read from the file itself."""
-    codes: Rows
-    """Places of labels among the classes."""
+    X: Any  # rows, or a csr_matrix; None where the rows can be read from the file itself
+    codes: Rows  # places of labels among the classes
     weight: Rows | None
-    target: str
-    """What the labels are called."""
+    target: str  # what the labels are called
     kind: LabelKind
-    labels: list[Any]
-    """The sorted classes."""
+    labels: list[Any]  # the sorted classes
     encoding: Encoding
-    is_plain: bool
-    """Whether features are the columns as they are."""
-    firsts: list[int]
-    """The first row of each table."""
-    n_left_out: int
-    """Rows that were left out for missing values."""
-    unnamed: tuple[str, ...]
-    """Columns that were left out as they have no name."""
-    is_named: bool
-    """Whether columns have names."""
+    is_plain: bool  # whether features are the columns as they are
+    firsts: list[int]  # the first row of each table
+    n_left_out: int  # rows that were left out for missing values
+    unnamed: tuple[str, ...]  # columns that were left out as they have no name
+    is_named: bool  # whether columns have names
 
     @property
     def is_sparse(self) -> bool:

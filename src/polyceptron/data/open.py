@@ -18,10 +18,11 @@ from polyceptron.data.cache import (
     Description,
     Entry,
     Stamp,
-    Unchanged,
     cache_root,
     digest,
     entry_key,
+    size_and_time,
+    stamps_of,
 )
 from polyceptron.data.columns import Request, Tables, as_classes
 from polyceptron.data.convert import Conversion, Converted, HeldRows, Progress
@@ -210,7 +211,7 @@ def _convert(
     progress: Progress | None,
 ) -> Description:
     in_place = tables.labels is not None and len(paths) == 1 and _is_ready(paths[0], request)
-    unchanged = Unchanged(entry.paths)
+    before = [size_and_time(path) for path in entry.paths]
     with entry.new() as folder:
 
         def new(name: str, dtype: Any, width: tuple[int, ...] = ()) -> ArrayWriter:
@@ -225,7 +226,7 @@ def _convert(
         description = Description(
             version=VERSION,
             request=entry.request,
-            files=unchanged.stamps(),
+            files=stamps_of(entry.paths, before),
             folder=folder.name,
             arrays={rows.path.name: Stamp.of(rows.path) for rows in written},
             target=found.target,

@@ -139,26 +139,16 @@ def is_text(kind: Any) -> bool:
 class Table(ABC):
     """A table, open for reading; a context manager that closes it."""
 
-    name: str
-    """What errors call it."""
-    names: tuple[str, ...]
-    """Its columns."""
-    unnamed: frozenset[str] = frozenset()
-    """Columns whose name we made up."""
-    target: str | None = None
-    """The column of labels, where the format says which it is."""
-    is_text = False
-    """Whether numbers are written out, so that only all rows tell what is one."""
-    is_sparse = False
-    """Whether batches have their features in a sparse matrix."""
-    is_named = True
-    """Whether columns have names, if only those that text without a header is given."""
-    has_header = True
-    """Whether the table itself says what its columns are called."""
-    n_rows: int | None = None
-    """Where that is known before all is read."""
-    stream: ByteStream | None = None
-    """What is closed with the table."""
+    name: str  # what errors call it
+    names: tuple[str, ...]  # its columns
+    unnamed: frozenset[str] = frozenset()  # columns whose name we made up
+    target: str | None = None  # the column of labels, where the format says which it is
+    is_text = False  # whether numbers are written out, so that only all rows tell what is one
+    is_sparse = False  # whether batches have their features in a sparse matrix
+    is_named = True  # whether columns have names, if only those that text without a header is given
+    has_header = True  # whether the table itself says what its columns are called
+    n_rows: int | None = None  # where that is known before all is read
+    stream: ByteStream | None = None  # what is closed with the table
 
     @abstractmethod
     def types(self, names: Sequence[str]) -> dict[str, Any]:
