@@ -83,11 +83,8 @@ class Loaded:
         from polyceptron.data.encoding import Column, Encoding
         from polyceptron.data.source import SourceError
 
-        if self.names is not None:
-            return Encoding([Column(name, "number") for name in self.names])
-        n = self.rule.n_features
-        others = {self.target, table.target, *more}
-        names = [name for name in table.names if name not in others]
+        others, n = {self.target, table.target, *more}, self.rule.n_features
+        names = self.names or [name for name in table.names if name not in others]
         if len(names) != n:
             raise SourceError(
                 f"{table.name}: {len(names)} columns for a model of {n} without names"

@@ -30,6 +30,7 @@ import msgspec
 
 from polyceptron.data.columns import LabelKind
 from polyceptron.data.source import SourceError
+from polyceptron.data.tables import naming
 from polyceptron.utils.atomic import replacing
 
 VERSION: Literal[2] = 2
@@ -93,21 +94,17 @@ class Stamp(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         size, mtime_ns = size_and_time(path)
         if size != self.size:
             return None
-        try:
+        with naming(path):
             if mtime_ns == self.mtime_ns:
                 return self if _digest_of_ends(path) == self.ends else None
             same = _digest_of_all(path) == self.whole
-        except OSError as error:
-            raise SourceError(f"{path}: {error.strerror or error}") from error
         return Stamp(size, mtime_ns, self.whole, self.ends) if same else None
 
 
 def size_and_time(path: Path) -> tuple[int, int]:
     """What changes with a file."""
-    try:
+    with naming(path):
         found = path.stat()
-    except OSError as error:
-        raise SourceError(f"{path}: {error.strerror or error}") from None
     return found.st_size, found.st_mtime_ns
 
 

@@ -22,7 +22,7 @@ from polyceptron.data.array_tables import npy_header, read_into
 from polyceptron.data.blocks import Adds, Block, OrderedSum, rows_of_blocks
 from polyceptron.data.encoding import Encoding
 from polyceptron.data.source import Codes, LabelledRows, Source, SourceError, View
-from polyceptron.data.tables import in_order
+from polyceptron.data.tables import in_order, naming
 from polyceptron.utils.types import Floats
 
 S = TypeVar("S", bound=Adds)
@@ -39,12 +39,9 @@ class ArrayFile:
     @classmethod
     def of_npy(cls, path: Path) -> ArrayFile:
         """Read the header of a file .npy; its numbers must be C-ordered."""
-        try:
-            with path.open("rb") as file:
-                shape, fortran, dtype = npy_header(str(path), file)
-                offset = file.tell()
-        except OSError as error:
-            raise SourceError(f"{path}: {error.strerror or error}") from error
+        with naming(path), path.open("rb") as file:
+            shape, fortran, dtype = npy_header(str(path), file)
+            offset = file.tell()
         if fortran and len(shape) > 1:
             raise SourceError(f"{path}: the array is in Fortran order; save np.ascontiguousarray")
         found = cls(path, offset, shape, dtype)
@@ -65,13 +62,10 @@ class ArrayFile:
 
     def read(self, start: int, into: NDArray[Any]) -> None:
         """Fill an array with rows from `start` on."""
-        try:
-            with self.path.open("rb", buffering=0) as file:
-                file.seek(self.offset + start * self._row_bytes)
-                left = read_into(file, into)
-                now = os.fstat(file.fileno())
-        except OSError as error:
-            raise SourceError(f"{self.path}: row {start}: {error.strerror or error}") from error
+        with naming(self.path, f"row {start}: "), self.path.open("rb", buffering=0) as file:
+            file.seek(self.offset + start * self._row_bytes)
+            left = read_into(file, into)
+            now = os.fstat(file.fileno())
         if left or now.st_mtime_ns != self._time:
             rows = (now.st_size - self.offset) // max(1, self._row_bytes)
             what = f"row {start}: the file has changed since it was opened"

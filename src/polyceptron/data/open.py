@@ -29,7 +29,7 @@ from polyceptron.data.convert import Conversion, Converted, HeldRows, Progress
 from polyceptron.data.encoding import Encoding, is_missing
 from polyceptron.data.files import ArrayFile, ArrayWriter, FileSource
 from polyceptron.data.source import Source, SourceError
-from polyceptron.data.tables import TARGET, is_frame, open_frame, open_table
+from polyceptron.data.tables import TARGET, is_frame, naming, open_frame, open_table
 
 PathLike = str | os.PathLike[str]
 Names = str | int | Sequence[str | int]
@@ -332,11 +332,8 @@ def _labels(first: Path, target: Any) -> tuple[Any, Path | None]:
 
 
 def _is_npy(path: Path) -> bool:
-    try:
-        with path.open("rb") as file:
-            return file.read(6) == b"\x93NUMPY"
-    except OSError as error:
-        raise SourceError(f"{path}: {error.strerror or error}") from error
+    with naming(path), path.open("rb") as file:
+        return file.read(6) == b"\x93NUMPY"
 
 
 def _shown(path: Any) -> Any:

@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import IO, Any, NamedTuple, Self, TypeVar
@@ -64,6 +65,15 @@ def rows_of_batch(n_columns: int) -> int:
 def one_line(error: BaseException) -> str:
     """What an error of another library says, in one line."""
     return " ".join(str(error).split())[:200]
+
+
+@contextmanager
+def naming(path: Path, where: str = "") -> Iterator[None]:
+    """Make an error of the operating system one that names the file."""
+    try:
+        yield
+    except OSError as error:
+        raise SourceError(f"{path}: {where}{error.strerror or error}") from error
 
 
 class Batch(NamedTuple):
