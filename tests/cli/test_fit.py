@@ -80,24 +80,13 @@ class TestFit:
         columns = list(zip(*rows, strict=True))
         frame = pa.table(dict(zip(["age", "dose", "colour", "class"], columns, strict=True)))
         pq.write_table(frame, tmp_path / "p.parquet")
-        (tmp_path / "t.tsv").write_text(text_of(rows, delimiter="\t"))
-        (tmp_path / "g.csv.gz").write_bytes(gzip.compress(data.read_bytes()))
-        np.savez(
-            tmp_path / "n.npz",
-            **{
-                name: np.array(column)
-                for name, column in zip(["age", "dose", "colour", "class"], columns, strict=True)
-            },
-        )
-        models = []
-        for i, path in enumerate(
-            [data, *(tmp_path / n for n in ("p.parquet", "t.tsv", "g.csv.gz", "n.npz"))]
-        ):
-            done("fit", path, "-t", "class", *QUICK, "-o", tmp_path / f"{i}.json")
-            models.append((tmp_path / f"{i}.json").read_text())
-        done("fit", "-", "-t", "class", *QUICK, "-o", tmp_path / "s.json", stdin=data.read_bytes())
-        models.append((tmp_path / "s.json").read_text())
-        assert len(set(models)) == 1
+        (tmp_path / "g.tsv.gz").write_bytes(gzip.compress(text_of(rows, delimiter="\t").encode()))
+        models = set()
+        for path in (data, tmp_path / "p.parquet", tmp_path / "g.tsv.gz", "-"):
+            ask = ("fit", path, "-t", "class", *QUICK, "-o", tmp_path / "m.json", "--force")
+            done(*ask, stdin=data.read_bytes())
+            models.add((tmp_path / "m.json").read_text())
+        assert len(models) == 1
 
     def test_libsvm_and_npz_know_their_target(self, tmp_path):
         rows = people(60)
@@ -127,13 +116,12 @@ class TestFit:
 
     def test_no_header(self, tmp_path):
         (tmp_path / "d.txt").write_text(text_of([row[:2] + row[3:] for row in people(60)], None))
-        text = done("fit", tmp_path / "d.txt", "--target", "-1", *QUICK, "-o", tmp_path / "m.json")
-        assert "x1" in text
-        done("fit", tmp_path / "d.txt", "-t", 3, *QUICK, "-o", tmp_path / "n.json")
-        done(
-            "fit", tmp_path / "d.txt", "-t", "x3", *QUICK, "-o", tmp_path / "o.json", "--no-header"
-        )
-        assert (tmp_path / "m.json").read_text() == (tmp_path / "n.json").read_text()
+        models = set()
+        for target in ("-1", "3", "x3"):
+            ask = ("fit", tmp_path / "d.txt", "-t", target, "--no-header", *QUICK)
+            assert "x1" in done(*ask, "-o", tmp_path / f"{target}.json")
+            models.add((tmp_path / f"{target}.json").read_text())
+        assert len(models) == 1
 
     def test_columns(self, tmp_path, data):
         done("fit", data, "-t", "class", *QUICK, "--features", "dose, age", "-o", tmp_path / "a")
@@ -142,21 +130,10 @@ class TestFit:
         assert read_model(tmp_path / "b").encoding.names == ("age", "dose")
         error = failed("fit", data, "-t", "class", "--drop", "color", "-o", tmp_path / "c")
         assert "column 'color' is missing (is it 'colour'?)" in error
-        error = failed(
-            "fit", data, "-t", "class", "--drop", "age,dose,colour", "-o", tmp_path / "c"
-        )
-        assert "no column is left to learn from" in error
         for option in ("--features", "--drop"):
             assert f"{option} names the target" in failed(
                 "fit", data, "-t", "class", option, "class", "-o", tmp_path / "c", code=2
             )
-
-    def test_codes(self, tmp_path):
-        rows = [[row[0] % 3, *row[1:]] for row in people()]
-        (tmp_path / "d.csv").write_text(text_of(rows))
-        done("fit", tmp_path / "d.csv", "-t", "class", *QUICK, "--categories", "age",
-             "-o", tmp_path / "m")  # fmt: skip
-        assert read_model(tmp_path / "m").encoding.feature_names[:3] == ("age=0", "age=1", "age=2")
 
     def test_a_column_without_a_name_is_left_out(self, tmp_path):
         rows = [[i, *row] for i, row in enumerate(people(60))]
@@ -182,11 +159,6 @@ class TestFit:
         assert result.exit_code == 0
         assert result.stdout == model.read_text()
         assert "Accuracy" in result.stderr
-
-    def test_the_seed_decides(self, tmp_path, data):
-        for name in ("a", "b"):
-            done("fit", data, "-t", "class", *QUICK, "--seed", 3, "-o", tmp_path / name)
-        assert (tmp_path / "a").read_text() == (tmp_path / "b").read_text()
 
     def test_warnings_are_one_line(self, tmp_path, data, monkeypatch):
         import warnings
@@ -242,23 +214,12 @@ class TestMissing:
         assert len(done("predict", tmp_path / "m", gaps).splitlines()) == 201
         assert "if missing" in done("show", tmp_path / "m")
 
-    def test_nothing_left(self, tmp_path):
-        (tmp_path / "d.csv").write_text("a,class\n,x\n1,\n")
-        error = failed("fit", tmp_path / "d.csv", "-t", "class", "--missing", "drop", "-o", "m")
-        assert "every row has a missing value" in error
-
 
 class TestRefusals:
     @pytest.mark.parametrize(
         ("text", "arguments", "message"),
         [
             ("age,target\n1,x\n2,y\n", ["-t", "Targte"], "'Targte' is missing (is it 'target'?)"),
-            ("age,class\n1,x\n2,x\n", ["-t", "class"], "two classes are needed; all rows are 'x'"),
-            (
-                "age,class\n" + "".join(f"{i},{i}.5\n" for i in range(150)),
-                ["-t", "class"],
-                "150 different values in 150 rows are no classes",
-            ),
             (
                 "name,age,class\n" + "".join(f"n{i},{i},{i % 2}\n" for i in range(150)),
                 ["-t", "class"],
@@ -269,9 +230,6 @@ class TestRefusals:
                 ["-t", "class"],
                 "line 4, column 'age': 'abc' is not a number: mend it, or use --drop",
             ),
-            ("age,class\n1,x\n2\n", ["-t", "class"], "line 3: 1 field where the header has 2"),
-            ("", ["-t", "class"], " is empty"),
-            ("age,class\n", ["-t", "class"], " has a header and no rows"),
             ("age,class\n1,x\n2,y\n3,x\n", ["-t", "class", "--cv", "2"], "--cv 2 needs 2 rows"),
             ("age,class\n1,x\n2,y\n", ["-t", "class", "--test-size", ".1"], "--test-size 0.1"),
         ],

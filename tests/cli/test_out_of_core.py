@@ -14,8 +14,7 @@ import pytest
 
 from cli_files import done, failed, people, run, text_of
 from polyceptron import Checkpoint, load_model
-from polyceptron.cli._memory import Size, is_too_large, memory
-from polyceptron.cli._out_of_core import is_out_of_core
+from polyceptron.cli._out_of_core import Size, is_out_of_core, is_too_large, memory
 from polyceptron.optim.checkpoint import FitJournal
 
 BATCH = ("-l", "batch", "-k", 2)
@@ -34,7 +33,7 @@ def model_of(path):
 
 
 class TestOutOfCore:
-    @pytest.mark.parametrize("learner", [BATCH, ("-l", "spla1", "-k", 2), ("-l", "online"), ()])
+    @pytest.mark.parametrize("learner", [BATCH, ("-l", "online"), ()])
     def test_the_model_is_that_of_rows_in_memory(self, tmp_path, data, learner):
         ask = ("fit", data, "-t", "class", *learner, "-o")
         memory = done(*ask, tmp_path / "a.json", "--in-memory")
@@ -86,13 +85,6 @@ class TestOutOfCore:
         )  # fmt: skip
         assert (tmp_path / "cache").is_dir()
 
-    def test_columns_are_chosen_as_in_memory(self, tmp_path, data):
-        ask = ("fit", data, "-t", "-1", *BATCH, "--drop", "colour,dose", "-o")
-        done(*ask, tmp_path / "a.json")
-        done(*ask, tmp_path / "b.json", "--out-of-core")
-        assert model_of(tmp_path / "a.json") == model_of(tmp_path / "b.json")
-        assert json.loads((tmp_path / "b.json").read_text())["summary"]["target"] == "class"
-
     def test_a_name_may_have_a_comma(self, tmp_path):
         (tmp_path / "d.csv").write_text(text_of(people(60), ("age", "dose, mg", "colour", "class")))
         ask = ("fit", tmp_path / "d.csv", "-t", "class", *BATCH, "--drop", "dose, mg", "-o")
@@ -139,17 +131,6 @@ class TestOutOfCore:
             "fit", tmp_path / "d.csv", "-t", "class", "--out-of-core", "-o", tmp_path / "m.json"
         )
         assert "here are 3: --in-memory learns more" in error
-
-    def test_gaps_are_named(self, tmp_path):
-        rows = people(60)
-        rows[40][1] = "?"
-        (tmp_path / "d.csv").write_text(text_of(rows))
-        ask = ("fit", tmp_path / "d.csv", "-t", "class", *BATCH, "--out-of-core", "-o")
-        error = failed(*ask, tmp_path / "m.json")
-        assert "d.csv, line 42, column 'dose'" in error
-        result = run(*ask, tmp_path / "m.json", "--missing", "drop")
-        assert result.stdout.startswith("Rows: 59 ")
-        assert "1 row left out for missing values" in result.stderr
 
     def test_every_command_reads_every_format(self, tmp_path, data):
         done("fit", data, "-t", "class", *BATCH, "--drop", "colour", "-o", tmp_path / "m.json")

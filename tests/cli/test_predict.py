@@ -55,7 +55,8 @@ class TestPredict:
             row[2] = "ultraviolet"
         result = run("predict", folder / "m.json", "-", stdin=text_of(rows))
         assert "colour: 3 rows have a value that the model never saw" in result.stderr
-        assert len(result.stdout.splitlines()) == 51
+        inside, _ = expected(folder, rows)
+        assert [row["prediction"] == "well" for row in read_csv(result.stdout)] == inside.tolist()
         assert "never saw" not in run("predict", folder / "m.json", folder / "people.csv").stderr
 
     def test_a_full_disk_is_named(self, folder):
@@ -95,20 +96,12 @@ class TestPredict:
         error = failed("predict", "-", folder / "people.csv", code=2)
         assert "MODEL must be a file; only DATA can be standard input" in error
 
-    def test_unknown_categories_are_none_of_the_known(self, folder):
-        text = "age,dose,colour\n30,2,purple\n"
-        got = read_csv(done("predict", folder / "m.json", "-", stdin=text))
-        inside, _ = expected(folder, [[30, 2, "purple", ""]])
-        assert (got[0]["prediction"] == "well") == inside[0]
-
     @pytest.mark.parametrize(
         ("line", "message"),
         [
             ("30,abc,red", "standard input, line 3, column 'dose': 'abc' is not a number"),
             ("30,,red", "standard input, line 3, column 'dose': a missing value"),
             ("30,1,", "standard input, line 3, column 'colour': a missing value"),
-            ("30,1", "standard input, line 3: 2 fields where the header has 3"),
-            ("30,inf,red", "'inf' is not a number"),
         ],
     )
     def test_wrong_rows_are_named(self, folder, line, message):
@@ -191,11 +184,6 @@ class TestProcess:
             error = process.stderr.read()
             process.wait()
         assert error == b""
-
-    def test_a_process_of_its_own_answers_the_same(self, folder):
-        command = self.command("predict", folder / "m.json", folder / "people.csv")
-        out = subprocess.run(command, capture_output=True, check=True, text=True)
-        assert out.stdout == done("predict", folder / "m.json", folder / "people.csv")
 
 
 class TestLines:

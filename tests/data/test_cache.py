@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import subprocess
 import sys
 import threading
 import time
@@ -28,6 +27,12 @@ def root(tmp_path_factory, monkeypatch):
     return folder
 
 
+@pytest.fixture
+def path(tmp_path):
+    frame().to_parquet(tmp_path / "t.parquet")
+    return tmp_path / "t.parquet"
+
+
 def arrays_in(folder):
     return sorted(path.name for path in Path(folder).rglob("*.npy"))
 
@@ -37,11 +42,6 @@ def caches_in(folder):
 
 
 class TestCache:
-    @pytest.fixture
-    def path(self, tmp_path):
-        frame().to_parquet(tmp_path / "t.parquet")
-        return tmp_path / "t.parquet"
-
     @pytest.fixture
     def converted(self, monkeypatch):
         """How often rows were converted."""
@@ -208,22 +208,6 @@ class TestCache:
             np.testing.assert_array_equal(rows.X, frame()[["a", "b", "c"]].to_numpy())
         assert len(found) == 2
 
-    def test_several_processes_at_once(self, path, root):
-        code = (
-            "import sys, numpy as np; from polyceptron import open_blocks\n"
-            "s = open_blocks(sys.argv[1], 'y'); print(s.take(np.arange(s.n_samples)).X.sum())"
-        )
-        runs = [
-            subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE)
-            for _ in range(3)
-        ]
-        sums = {run.communicate()[0] for run in runs}
-        assert [run.returncode for run in runs] == [0] * 3
-        assert len(sums) == 1
-        known = json.loads(caches_in(root)[0].read_text())["entry"]
-        assert open_blocks(path, "y").X.path.parent.name == known["folder"]
-        assert len(arrays_in(root)) == 2
-
     def test_progress(self, tmp_path):
         df = frame(40_000).assign(k=["u", "v"] * 20_000)
         df.to_csv(tmp_path / "t.csv", index=False)
@@ -257,11 +241,6 @@ def plant(at, known):
 
 class TestNothingOutside:
     """Whoever can write into the cache has nothing removed or read that is not in it."""
-
-    @pytest.fixture
-    def path(self, tmp_path):
-        frame().to_parquet(tmp_path / "t.parquet")
-        return tmp_path / "t.parquet"
 
     @pytest.fixture
     def precious(self, path, tmp_path):

@@ -15,9 +15,7 @@ from polyceptron.data.encoding import (
     Encoding,
     as_text,
     is_missing,
-    is_numeric,
     missing_columns,
-    near_matches,
 )
 
 AGE = Column("age", "number")
@@ -25,11 +23,6 @@ COLOUR = Column("colour", "category", ("blue", "red"))
 
 
 class TestEncoding:
-    def test_names_of_features(self):
-        encoding = Encoding([COLOUR, AGE])
-        assert encoding.feature_names == ("colour=blue", "colour=red", "age")
-        assert encoding.names == ("colour", "age")
-
     def test_it_is_a_value(self):
         encoding = Encoding([AGE, COLOUR])
         assert encoding == Encoding([AGE, COLOUR])
@@ -111,6 +104,11 @@ class TestLearn:
         with pytest.raises(ValueError, match="'a' has no value"):
             Encoding.learn({"a": values}, categories=["a"])
 
+    def test_what_is_no_number_is_a_category(self):
+        assert Encoding.learn({"a": [1, "1"]}).columns[0].categories == ("1",)
+        objects = np.array([None, np.float32(1)], dtype=object)
+        assert Encoding.learn({"a": objects}).columns[0].kind == "number"
+
 
 class TestJSON:
     @given(
@@ -188,15 +186,7 @@ class TestSmallParts:
         assert "and 20 more" in missing_columns(["zzz", "yyy"], many)
         assert missing_columns(["a"], []) == "column 'a' is missing; there is no column"
 
-    def test_near_matches(self):
-        assert near_matches("diagnosys", ["diagnosis", "age"]) == ["diagnosis"]
-        assert near_matches("zzz", ["age"]) == []
-
-    def test_is_numeric(self):
-        assert is_numeric([None, 1])
-        assert is_numeric(np.array([None, np.float32(1)], dtype=object))
-        assert not is_numeric(["1"])
-        assert not is_numeric([[1], [1, 2]])
+        assert missing_columns(["diagnosys"], ["diagnosis", "age"]).endswith("(is it 'diagnosis'?)")
 
     def test_is_missing(self):
         assert is_missing(np.array([1, 2])).tolist() == [False, False]

@@ -97,9 +97,9 @@ class TestText:
         with open_table(path, expect=["2020"]) as table:
             assert table.names == ("2019", "2020")
 
-    @pytest.mark.parametrize("n", [30_000, 60_000])
-    def test_a_long_header(self, tmp_path, n):
-        """Longer than what is looked at first."""
+    def test_a_long_header(self, tmp_path):
+        """Longer than what is looked at first, and then."""
+        n = 60_000
         names = [f"a column with number {j}" for j in range(n)]
         path = write(tmp_path, ",".join(names) + "\n" + ",".join(map(str, range(n))) + "\n")
         with open_table(path) as table:
@@ -214,8 +214,8 @@ def test_a_record_without_end(tmp_path, monkeypatch):
 
 class TestOtherFormats:
     @pytest.mark.parametrize("codec", ["gzip", "bz2", "zstd", "lz4"])
-    @pytest.mark.parametrize("n", [1, 100_000])
-    def test_compression(self, tmp_path, codec, n):
+    def test_compression(self, tmp_path, codec):
+        n = 100_000
         data = b"a,b\n" + b"1,x\n" * n
         path = write(tmp_path, b"")
         with pa.CompressedOutputStream(str(path), codec) as out:
@@ -340,10 +340,6 @@ class TestOtherFormats:
             (batch,) = table.batches(["x1", "x900000"])
         assert batch.matrix.nnz == 2
         assert batch.coded("target").values[:2] == [1, -1]
-
-    def test_no_such_file(self, tmp_path):
-        with pytest.raises(FileNotFoundError):
-            open_table(tmp_path / "none.csv")
 
 
 # --- what pyarrow reads is what Python's csv reads -------------------------------------------
@@ -486,28 +482,6 @@ def test_round_trip_of_random_tables(tmp_path, rows, delimiter, newline):
     table = read_table(path, header=True, texts=names)
     expected = [[None if text in MISSING else text for text in row] for row in rows]
     assert [list(row) for row in zip(*table.values(), strict=True)] == expected
-
-
-@quick
-@given(
-    st.lists(
-        st.tuples(
-            st.floats(allow_nan=False, allow_infinity=False),
-            st.sampled_from(["red", "blue", 'a"b']),
-        ),
-        min_size=2,
-        max_size=20,
-    ),
-    st.sampled_from(",;\t|"),
-)
-def test_round_trip_of_numbers(tmp_path, rows, delimiter):
-    out = io.StringIO()
-    writer = csv.writer(out, delimiter=delimiter)
-    writer.writerow(["n", "t"])
-    writer.writerows(rows)
-    table = read_table(write(tmp_path, out.getvalue()))
-    assert table["n"] == [n for n, _ in rows]
-    assert table["t"] == [t for _, t in rows]
 
 
 def npz_bytes():

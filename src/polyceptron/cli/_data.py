@@ -21,11 +21,9 @@ class Training(NamedTuple):
 
     X: Any
     y: Any
-    encoding: Encoding | None
-    """None where the columns have no names."""
+    encoding: Encoding | None  # none where the columns have no names
     target: str
-    n_left_out: int
-    """Rows that were left out for missing values."""
+    n_left_out: int  # rows that were left out for missing values
 
 
 def training_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -182,17 +182,15 @@ def _fit_source(source: Source, options: FitOptions, path: Path) -> None:
     estimator = options.with_checkpoint(options.make(classes))
     with Waiting("Learning"):
         estimator.fit_blocks(source)
-    found = tally(estimator, source)
-    counts = found.answers.sum(axis=1)
-    encoding = encoding_of(source)
-    accuracy = {"training": found.share}
-    facts = _facts(source.target, classes, counts, accuracy, some_rows(source))
-    _save(estimator, encoding, facts, path)
+    answers, rejected = tally(estimator, source)
+    counts, share = answers.sum(axis=1), float(answers.trace() / answers.sum())
+    facts = _facts(source.target, classes, counts, {"training": share}, some_rows(source))
+    _save(estimator, encoding_of(source), facts, path)
     options.end()
     _say_data(classes, counts, source.n_features, source.n_left_out)
-    _say_accuracy(None, found.share, source.n_samples, out_of_core=True)
-    section("Answers (rows learned from)", _scores.confusion_table(found.answers, classes))
-    _scores.show_faces(_named(estimator), counts_of_faces=found.rejected.tolist())
+    _say_accuracy(None, share, source.n_samples, out_of_core=True)
+    section("Answers (rows learned from)", _scores.confusion_table(answers, classes))
+    _scores.show_faces(_named(estimator), counts_of_faces=rejected.tolist())
 
 
 def _fit(

@@ -13,19 +13,14 @@ import click
 if TYPE_CHECKING:
     from polyceptron.data.encoding import Encoding
     from polyceptron.data.tables import Batch, Table
-    from polyceptron.rule import Decision, Rule
+    from polyceptron.rule import Rule
 
 model_argument = click.argument("model", type=click.Path(dir_okay=False))
 data_argument = click.argument("data", type=click.Path(dir_okay=False, allow_dash=True))
 
 
 class Loaded:
-    """A model from a file.
-
-    Parameters
-    ----------
-    path : str
-    """
+    """A model from a file."""
 
     def __init__(self, path: str) -> None:
         from polyceptron.model_file import read_model
@@ -88,11 +83,8 @@ class Loaded:
         from polyceptron.data.encoding import Column, Encoding
         from polyceptron.data.source import SourceError
 
-        if self.names is not None:
-            return Encoding([Column(name, "number") for name in self.names])
-        n = int(self.estimator.n_features_in_)
-        others = {self.target, table.target, *more}
-        names = [name for name in table.names if name not in others]
+        others, n = {self.target, table.target, *more}, self.rule.n_features
+        names = self.names or [name for name in table.names if name not in others]
         if len(names) != n:
             raise SourceError(
                 f"{table.name}: {len(names)} columns for a model of {n} without names"
@@ -139,7 +131,7 @@ class Loaded:
         from polyceptron.data.dialect import as_number
         from polyceptron.data.source import SourceError
 
-        classes = self.estimator.classes_.tolist()
+        classes = self.rule.labels
         places = {str(label): j for j, label in enumerate(classes)}
         values = {float(x): j for j, x in enumerate(classes) if isinstance(x, int | float)}
         codes, texts = batch.texts(target)
@@ -155,10 +147,6 @@ class Loaded:
             listed = ", ".join(map(shown, classes))
             raise SourceError(f"{batch.where(row, target)}: {what} one of the classes {listed}")
         return place.tolist()  # type: ignore[no-any-return]
-
-    def answer(self, X: Any, *, explain: bool = False) -> Decision:
-        """Return classes and scores, and with `explain` what decided."""
-        return self.rule.decide(X, faces=explain)
 
 
 def kinds(encoding: Encoding) -> tuple[list[str], list[str]]:

@@ -2,20 +2,59 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from polyceptron.cli._memory import Size, is_too_large
 from polyceptron.learners.registry import find_learner, learner_names
 
 if TYPE_CHECKING:
     from polyceptron.data.source import Source
 
 _TYPICAL_ROWS = 100_000
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+_SHARE = 4
+"""A file larger than this part of memory is not read into it: rows take more than their file."""
+_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+
+
+class Size(click.ParamType):  # type: ignore[type-arg]
+    """A number of bytes, such as 1.5GB or 800M."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> int:
+        """Return the number of bytes."""
+        if isinstance(value, int):
+            return value
+        found = re.fullmatch(r"([0-9]*\.?[0-9]+)\s*([kmgt]?)i?b?", str(value).strip().lower())
+        if found is None or float(found[1]) == 0:
+            self.fail(f"{value!r} is not a size such as 1.5GB or 800M.", param, ctx)
+        return int(float(found[1]) * _UNITS[found[2]])
+
+
+def memory() -> int:
+    """Bytes of memory that this process may have."""
+    there = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    for name in _LIMITS:  # of a container
+        try:
+            there.append(int(Path(name).read_text(encoding="ascii")))
+        except (OSError, ValueError):
+            continue
+    return min(there)
+
+
+def is_too_large(data: str, limit: int | None) -> bool:
+    """Whether a file should not be read into memory."""
+    try:
+        size = Path(data).stat().st_size
+    except OSError:
+        return False  # whoever reads it says what is wrong
+    return size > min(limit or memory(), memory()) / _SHARE
 
 
 def out_of_core_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -87,61 +126,32 @@ def refuse_options(learner: str, test_size: float | None, cv: int | None) -> Non
         )
 
 
-@dataclass(frozen=True)
-class Tally:
-    """Answers of some rows: a line for each class, a column for each answer; and rejections.
+def tally(estimator: Any, source: Source) -> tuple[Any, Any]:
+    """Count the answers to all rows: a line for each class, a column for each answer.
 
-    ``rejected[k]`` are the rows of other classes, and of the class inside, that face k rejects.
+    And for each face the rows of other classes, and of the class inside, that it rejects.
     """
+    import numpy as np
 
-    answers: Any
-    rejected: Any
-
-    def __add__(self, other: Tally) -> Tally:
-        return Tally(self.answers + other.answers, self.rejected + other.rejected)
-
-    @property
-    def share(self) -> float:
-        """Of the rows that are answered rightly."""
-        return float(self.answers.trace() / self.answers.sum())
-
-
-@dataclass(frozen=True)
-class TallyOf:
-    """The answers of a block to hyperplanes in user units."""
-
-    planes: Any
-    inside: int
-
-    def __call__(self, block: Any) -> Tally:
-        import numpy as np
-
-        from polyceptron import kernels
-
-        panel, bias, K = self.planes
-        scores = np.empty((block.n_samples, len(bias)))
-        kernels.margins(block.X, panel, bias, scores)
-        scores = scores[:, :K]
-        is_inside, own = scores.min(axis=1) >= 0, block.y > 0
-        answers = np.zeros((2, 2), int)
-        np.add.at(answers, (own.astype(int), is_inside.astype(int)), 1)
-        if self.inside == 0:
-            answers = answers[::-1, ::-1]
-        out = scores < 0
-        return Tally(answers, np.column_stack([out[~own].sum(axis=0), out[own].sum(axis=0)]))
-
-
-def tally(estimator: Any, source: Source) -> Tally:
-    """The answers of a model to all rows."""
     from polyceptron.cli._options import cores
     from polyceptron.data.scaling import identity
     from polyceptron.data.source import View
-    from polyceptron.optim.planes import Planes
 
-    inside = estimator.rule_.inside_place
+    polyhedron, inside, _ = estimator.rule_.pieces[0]
+
+    def count(block: Any) -> Any:
+        out, own = polyhedron.margins(block.X) < 0, block.y > 0
+        return np.array(
+            [
+                [*np.bincount(~rows.any(axis=1), minlength=2), *rows.sum(axis=0)]
+                for rows in (out[~own], out[own])
+            ]
+        )
+
     data = source.blocks(View(identity(source.n_features), inside), cores())
-    planes = Planes.of(estimator.coef_, estimator.intercept_)
-    return data.reduce(TallyOf(planes, inside))
+    counts = data.reduce(count)
+    answers, rejected = counts[:, :2], counts[:, 2:].T
+    return (answers if inside == 1 else answers[::-1, ::-1]), rejected
 
 
 def some_rows(source: Source) -> Any:

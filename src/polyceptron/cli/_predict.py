@@ -59,12 +59,12 @@ def _answers(loaded: Loaded, encoding: Encoding, explain: bool, job: Callable[[]
     """Answer the rows of a batch, as lines of CSV."""
     import pyarrow as pa
 
-    answers = loaded.answer(loaded.encode(job(), encoding), explain=explain)
+    answers = loaded.rule.decide(loaded.encode(job(), encoding), faces=explain)
     columns: dict[str, Any] = {"score": answers.score}
     if answers.face is not None:  # a row that nothing decides has no face
         columns["face"] = pa.array(answers.face, mask=answers.face < 0)
         columns["slack"] = answers.slack
-    return lines_of(loaded.estimator.classes_.tolist(), answers.place, columns)
+    return lines_of(loaded.rule.labels, answers.place, columns)
 
 
 def lines_of(labels: list[Any], place: Any, columns: dict[str, Any]) -> Any:

@@ -66,7 +66,7 @@ def evaluate(model: str, data: str, target: str | None, header: bool | None) -> 
     answers = []
     for rows, X in loaded.pieces(data, header, [target]):
         truth += loaded.classes_in(rows, target)
-        answers.append(loaded.answer(X).place)
+        answers.append(loaded.rule.decide(X).place)
     found, right = np.concatenate(answers), np.array(truth)
     share = float(np.mean(found == right))
     click.echo(f"Accuracy: {percent(share)} ({int((found == right).sum())} of {len(right)} rows)")

@@ -30,6 +30,9 @@ _DENSE = 0.25
 """From this share of values that are not zero on, the features of LIBSVM are kept dense."""
 MOST_FEATURES = 10_000_000
 
+Places = dict[str, tuple[str, int | None]]
+"""For each column its array, and which column it is of that, if the array is a matrix."""
+
 
 def npy_header(name: str, file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     """Read the header of a file .npy: shape, whether it is in Fortran order, type."""
@@ -61,44 +64,46 @@ class StoredArray:
 
     def __getitem__(self, rows: slice) -> NDArray[Any]:
         start, stop, _ = rows.indices(self.shape[0])
-        into = np.empty(
-            (stop - start, *self.shape[1:]), self.dtype, order="F" if self.by_column else "C"
-        )
+        into = np.empty((stop - start, *self.shape[1:]), self.dtype, "F" if self.by_column else "C")
         if not self.by_column:
-            self._fill(start, into)
+            self._fill(start, into, start)
         for j in range(self.shape[1] if self.by_column else 0):
             self._fill(j * self.shape[0] + start, into[:, j], start)
         return into
 
-    def _fill(self, first: int, into: NDArray[Any], row: int | None = None) -> None:
+    def _fill(self, first: int, into: NDArray[Any], row: int) -> None:
         width = self.dtype.itemsize * int(np.prod(into.shape[1:], dtype=np.int64))
         at = self._offset + first * width
         if at != self._at:
             self._file.seek(at)
-        room = memoryview(into.reshape(-1).view(np.uint8))  # type: ignore[arg-type]
-        self._at = at + len(room)
-        while room:
-            n = self._file.readinto(room)
-            if not n:
-                last = (first if row is None else row) + (into.nbytes - len(room)) // max(1, width)
-                raise SourceError(
-                    f"{self.name}: ends in row {last}, and should have {self.shape[0]} rows"
-                )
-            room = room[n:]
+        self._at = at + into.nbytes
+        left = read_into(self._file, into)
+        if left:
+            last = row + (into.nbytes - left) // max(1, width)
+            raise SourceError(
+                f"{self.name}: ends in row {last}, and should have {self.shape[0]} rows"
+            )
+
+
+def read_into(file: Any, into: NDArray[Any]) -> int:
+    """Fill an array from a file; return how many bytes are left to fill when that ends."""
+    room = memoryview(into.reshape(-1).view(np.uint8))  # type: ignore[arg-type]
+    while room and (n := file.readinto(room)):
+        room = room[n:]
+    return len(room)
 
 
 class ArraysTable(Table):
     """Columns that are arrays, or columns of arrays: anything of which rows can be taken.
 
-    `places` has the array of each column, and its column where that is a matrix; `first` the row of
-    an array that is the first of this table, if it is another than 0.
+    `first` has the row of an array that is the first of this table, if it is another than 0.
     """
 
     def __init__(
         self,
         name: str,
         arrays: dict[str, Any],
-        places: dict[str, tuple[str, int | None]],
+        places: Places,
         target: str | None,
         first: dict[str, int] | None = None,
     ) -> None:
@@ -136,9 +141,8 @@ class ArraysTable(Table):
         for start in range(0, self.n_rows, size):
             stop = min(start + size, self.n_rows)
             read = {name: self._read(name, start, stop) for name in needed}
-            columns = []
-            for array, j in map(self._places.__getitem__, names):
-                columns.append(pa.array(read[array] if j is None else read[array][:, j]))
+            places = [self._places[name] for name in names]
+            columns = [pa.array(read[a] if j is None else read[a][:, j]) for a, j in places]
             batch = pa.record_batch(columns, names)
             yield partial(Batch, batch, self.place(start), stop / self.n_rows)
 
@@ -160,13 +164,12 @@ def open_npy(name: str, file: IO[bytes], labels: Any = None, first: int = 0) -> 
     X = StoredArray(name, file)
     if len(X.shape) != 2:
         raise SourceError(f"{name}: X must be 2-D, one row a sample; got shape {X.shape}")
-    arrays: dict[str, Any] = {"X": X}
-    places: dict[str, tuple[str, int | None]] = {f"x{j + 1}": ("X", j) for j in range(X.shape[1])}
-    firsts = {}
-    if labels is not None:
-        arrays["y"], places[TARGET], firsts["y"] = labels, ("y", None), first
-    target = None if labels is None else TARGET
-    table = ArraysTable(name, arrays, places, target, firsts)
+    places: Places = {f"x{j + 1}": ("X", j) for j in range(X.shape[1])}
+    if labels is None:
+        table = ArraysTable(name, {"X": X}, places, None)
+    else:
+        places[TARGET] = ("y", None)
+        table = ArraysTable(name, {"X": X, "y": labels}, places, TARGET, {"y": first})
     table.is_named = False
     return table
 
@@ -190,32 +193,24 @@ def open_npz(name: str, file: IO[bytes]) -> ArraysTable:
         names = arrays.get("feature_names")
         shapes = {key: array.shape for key, array in arrays.items()}
         given = None if names is None else names[: names.shape[0]]
-        places, target = npz_columns(name, shapes, given)
-        used = {array for array, _ in places.values()}
-        return ArraysTable(name, {key: arrays[key] for key in used}, places, target)
-    except SourceError as error:
-        if "objects" in str(error) or "no whole file" in str(error):
-            damage = "the .npz file is damaged or holds Python objects"
-            raise SourceError(f"{name}{which}: {damage}") from None
-        raise
+        places, target = _npz_columns(name, shapes, given)
+        return ArraysTable(name, arrays, places, target)
     except _DAMAGED as error:
+        if not isinstance(error, SourceError):
+            detail = f" ({one_line(error)})"
+        elif "objects" in str(error) or "no whole file" in str(error):
+            detail = ""
+        else:
+            raise
         raise SourceError(
-            f"{name}{which}: the .npz file is damaged or holds Python objects ({one_line(error)})"
+            f"{name}{which}: the .npz file is damaged or holds Python objects{detail}"
         ) from None
 
 
-def npz_columns(
-    source: str, shapes: dict[str, tuple[int, ...]], feature_names: NDArray[Any] | None = None
-) -> tuple[dict[str, tuple[str, int | None]], str | None]:
-    """Say which column is where in an archive of arrays, and which holds the labels, if any.
-
-    Examples
-    --------
-    >>> npz_columns("a.npz", {"X": (5, 2), "y": (5,)})
-    ({'x1': ('X', 0), 'x2': ('X', 1), 'target': ('y', None)}, 'target')
-    >>> npz_columns("a.npz", {"age": (5,), "dose": (5,)})
-    ({'age': ('age', None), 'dose': ('dose', None)}, None)
-    """
+def _npz_columns(
+    source: str, shapes: dict[str, tuple[int, ...]], feature_names: NDArray[Any] | None
+) -> tuple[Places, str | None]:
+    """Say which column is where in an archive of arrays, and which holds the labels, if any."""
     lower = {name.lower(): name for name in shapes}
     matrix = next((lower[name] for name in ("x", "data") if name in lower), None)
     if matrix is None or len(shapes[matrix]) != 2:
@@ -228,7 +223,7 @@ def npz_columns(
             raise SourceError(
                 f"{source}: feature_names must be {n} different names, none of them {TARGET!r}"
             )
-    places: dict[str, tuple[str, int | None]] = {name: (matrix, j) for j, name in enumerate(names)}
+    places: Places = {name: (matrix, j) for j, name in enumerate(names)}
     labels = next((lower[name] for name in ("y", "target") if name in lower), None)
     if labels is None:
         return places, None
@@ -239,13 +234,7 @@ def npz_columns(
 
 
 def looks_like_libsvm(head: bytes) -> bool:
-    r"""Whether the first line is a label and pairs index:value.
-
-    Examples
-    --------
-    >>> looks_like_libsvm(b"+1 1:0.5 3:2\n-1 2:1\n"), looks_like_libsvm(b"a,b\n1,2\n")
-    (True, False)
-    """
+    """Whether the first line is a label and pairs index:value."""
     lines = [line for line in head.split(b"\n", 20)[:20] if line.strip()]
     return bool(lines) and _LINE.fullmatch(lines[0]) is not None
 
@@ -304,11 +293,9 @@ def open_libsvm(stream: ByteStream, expect: Collection[str] = ()) -> Table:
         labels = labels.astype(np.int64)
     if matrix.nnz < _DENSE * max(1, matrix.shape[0] * matrix.shape[1]):
         return SparseTable(stream.name, matrix, labels, base)
-    places: dict[str, tuple[str, int | None]] = {
-        f"x{j + base}": ("X", j) for j in range(matrix.shape[1])
-    }
-    arrays = {"X": matrix.toarray(), "y": labels}
-    return ArraysTable(stream.name, arrays, {TARGET: ("y", None), **places}, TARGET)
+    places: Places = {TARGET: ("y", None)}
+    places |= {f"x{j + base}": ("X", j) for j in range(matrix.shape[1])}
+    return ArraysTable(stream.name, {"X": matrix.toarray(), "y": labels}, places, TARGET)
 
 
 def _explain_line(name: str, file: IO[bytes]) -> None:

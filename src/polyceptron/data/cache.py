@@ -30,6 +30,7 @@ import msgspec
 
 from polyceptron.data.columns import LabelKind
 from polyceptron.data.source import SourceError
+from polyceptron.data.tables import naming
 from polyceptron.utils.atomic import replacing
 
 VERSION: Literal[2] = 2
@@ -82,7 +83,7 @@ class Stamp(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @classmethod
     def of(cls, path: Path) -> Stamp:
         """The stamp of a file as it is now."""
-        size, mtime_ns = _size_and_time(path)
+        size, mtime_ns = size_and_time(path)
         return cls(size, mtime_ns, _digest_of_all(path), _digest_of_ends(path))
 
     def fits(self, path: Path) -> Stamp | None:
@@ -90,23 +91,20 @@ class Stamp(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
         Of a file of the same size and time only the ends are looked at; of another time, all.
         """
-        size, mtime_ns = _size_and_time(path)
+        size, mtime_ns = size_and_time(path)
         if size != self.size:
             return None
-        try:
+        with naming(path):
             if mtime_ns == self.mtime_ns:
                 return self if _digest_of_ends(path) == self.ends else None
             same = _digest_of_all(path) == self.whole
-        except OSError as error:
-            raise SourceError(f"{path}: {error.strerror or error}") from error
         return Stamp(size, mtime_ns, self.whole, self.ends) if same else None
 
 
-def _size_and_time(path: Path) -> tuple[int, int]:
-    try:
+def size_and_time(path: Path) -> tuple[int, int]:
+    """What changes with a file."""
+    with naming(path):
         found = path.stat()
-    except OSError as error:
-        raise SourceError(f"{path}: {error.strerror or error}") from None
     return found.st_size, found.st_mtime_ns
 
 
@@ -122,23 +120,16 @@ def _digest_of_ends(path: Path) -> str:
         return digest(first, file.read(_MB))
 
 
-class Unchanged:
-    """Files that must stay the same while they are read; says what they were in the end."""
-
-    def __init__(self, paths: Sequence[Path]) -> None:
-        self._paths = paths
-        self._before = [_size_and_time(path) for path in paths]
-
-    def stamps(self) -> list[Stamp]:
-        """Return the stamps of the files, or raise an error if one has changed."""
-        for path in self._paths:
-            if not path.exists():
-                raise SourceError(f"{path}: it disappeared while it was read")
-        found = [Stamp.of(path) for path in self._paths]
-        for path, before in zip(self._paths, self._before, strict=True):
-            if _size_and_time(path) != before:
-                raise SourceError(f"{path}: it changed while it was read; try again")
-        return found
+def stamps_of(paths: Sequence[Path], before: Sequence[tuple[int, int]]) -> list[Stamp]:
+    """The stamps of files that were read; an error if size and time are not those of before."""
+    for path in paths:
+        if not path.exists():
+            raise SourceError(f"{path}: it disappeared while it was read")
+    found = [Stamp.of(path) for path in paths]
+    for path, known in zip(paths, before, strict=True):
+        if size_and_time(path) != known:
+            raise SourceError(f"{path}: it changed while it was read; try again")
+    return found
 
 
 # --- entries ----------------------------------------------------------------------------------
@@ -186,12 +177,9 @@ class Entry:
             return None
         if len(known.files) != len(self.paths) or not self._is_whole(known):
             return None
-        found = []
-        for stamp, path in zip(known.files, self.paths, strict=True):
-            now = stamp.fits(path)
-            if now is None:
-                return None
-            found.append(now)
+        found = [stamp.fits(path) for stamp, path in zip(known.files, self.paths, strict=True)]
+        if None in found:
+            return None
         with contextlib.suppress(OSError):
             if found != known.files:  # so that all is not read again the next time
                 self._write(msgspec.structs.replace(known, files=found))
@@ -231,35 +219,28 @@ class Entry:
             if not _is_folder(self.folder):
                 raise SourceError(f"{self.folder}: a link where the cache has a folder; remove it")
             yield folder
-        except OSError as error:
-            self._drop(folder)
+        except BaseException as error:
+            self._remove(folder.name)
+            with contextlib.suppress(OSError):  # not where there is something else in it
+                self.folder.rmdir()
+            if not isinstance(error, OSError):
+                raise
             raise SourceError(
                 f"{error.filename or folder}: {error.strerror or error}; "
                 "cache_dir names another place for converted rows"
             ) from error
-        except BaseException:
-            self._drop(folder)
-            raise
-
-    def _drop(self, folder: Path) -> None:
-        self._remove(folder.name)
-        with contextlib.suppress(OSError):  # not where there is something else in it
-            self.folder.rmdir()
 
     def keep(self, description: Description) -> Description:
         """Make this what is found from now on, unless another process was first."""
         with self._alone():
-            other = self.find()
-            if other is None:
-                before = self._read()
+            before = self.find()
+            kept, other = (before, description) if before else (description, self._read())
+            if kept is description:
                 self._write(description)
-                if before is not None:
-                    self._remove(before.folder)
-                other = description
-            else:
-                self._remove(description.folder)
-            self._sweep(other.folder)
-        return other
+            if other is not None:
+                self._remove(other.folder)
+            self._sweep(kept.folder)
+        return kept
 
     @contextmanager
     def _alone(self) -> Iterator[None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
@@ -20,11 +21,8 @@ MAX_CLASSES = 100
 _MANY = 10_000
 """More different values are not counted to the end."""
 
-TEXT = "text"
-
 Kind = np.dtype[Any] | str | None
-"""Of a column: the type of its numbers, `TEXT`, or None where it is empty."""
-
+"""Of a column: the type of its numbers, "text", or None where it is empty."""
 
 LabelKind = Literal["written", "int", "bool", "float", "str"]
 """What labels are; those of a file of text are written."""
@@ -116,21 +114,13 @@ class Plan(NamedTuple):
 
 
 def column_of(name: str, names: Sequence[str], source: str) -> str:
-    """Return the column that a name or a number stands for.
-
-    Examples
-    --------
-    >>> column_of("age", ["age", "dose"], "a.csv"), column_of("-1", ["age", "dose"], "a.csv")
-    ('age', 'dose')
-    """
+    """Return the column that a name or a number stands for: from 1, or from the end -1."""
     if name in names:
         return name
-    try:
+    with suppress(ValueError):
         number = int(name)
-    except ValueError:
-        number = 0
-    if number and -len(names) <= number <= len(names):
-        return names[number - 1 if number > 0 else number]
+        if number and -len(names) <= number <= len(names):
+            return names[number - 1 if number > 0 else number]
     raise SourceError(f"{source}: {missing_columns([name], names)}")
 
 
@@ -193,10 +183,9 @@ def _columns(table: Table, request: Request) -> Plan:
         raise RequestError(f"{target!r} cannot be both target and weight")
     wanted, dropped = columns(request.features or ()), set(columns(request.drop))
     for name, what in [(target, "target"), (weight, "weight")]:
-        if name in wanted:
-            raise RequestError(f"{option('features')} names the {what}, {name!r}")
-        if name in dropped:
-            raise RequestError(f"{option('drop')} names the {what}, {name!r}")
+        for argument, named in [("features", wanted), ("drop", dropped)]:
+            if name in named:
+                raise RequestError(f"{option(argument)} names the {what}, {name!r}")
     left_out = () if wanted else tuple(n for n in names if n in table.unnamed - dropped)
     others = {target, weight, *dropped, *left_out}
     features = tuple(name for name in dict.fromkeys(wanted or names) if name not in others)
@@ -234,7 +223,7 @@ def _kind(table: Table, name: str, kind: Any) -> Kind:
     if pt.is_decimal(kind):
         return np.dtype(np.float64)
     if pt.is_dictionary(kind) or is_text(kind):
-        return TEXT
+        return "text"
     raise SourceError(
         f"{table.name}, column {name!r}: a column of {kind} is neither numbers nor text; "
         "leave it out (drop)"
@@ -269,22 +258,22 @@ class _Seen:
             kinds = self._kinds.setdefault(name, {})
             kinds.setdefault(_kind(table, name, kind), table.name)
             numbers = next((k for k in kinds if isinstance(k, np.dtype)), None)
-            if TEXT in kinds and numbers is not None:
+            if "text" in kinds and numbers is not None:
                 raise SourceError(
-                    f"{kinds[TEXT]}: column {name!r} holds text, and numbers in "
+                    f"{kinds['text']}: column {name!r} holds text, and numbers in "
                     f"{kinds[numbers]}; categories or drop would say what to do"
                 )
-            if TEXT in kinds and name == plan.weight:
+            if "text" in kinds and name == plan.weight:
                 raise SourceError(f"{table.name}: the weight {name!r} is a column of text")
 
     def is_text(self, name: str) -> bool:
-        return TEXT in self._kinds[name]
+        return "text" in self._kinds[name]
 
     def dtype(self, plan: Plan, asked: str | None) -> np.dtype[Any]:
         """The type that a data frame of these columns becomes."""
         if asked is not None:
             return np.dtype(asked)
-        kinds = {kind for name in plan.features for kind in self._kinds.get(name, {TEXT: ""})}
+        kinds = {kind for name in plan.features for kind in self._kinds.get(name, {"text": ""})}
         types = [kind for kind in kinds if isinstance(kind, np.dtype) and kind.kind != "b"]
         single = len(types) == len(kinds) and np.result_type(*types) == np.float32
         return np.dtype(np.float32 if single else np.float64)
@@ -303,11 +292,12 @@ def as_labels(texts: Sequence[str]) -> list[Any]:
     >>> as_labels(["1", "-1"]), as_labels(["1", "01"])
     ([1, -1], ['1', '01'])
     """
-    if all(text.lstrip("-").isdecimal() and len(text) < 18 for text in set(texts)):
-        numbers = {text: int(text) for text in set(texts)}
-        if all(str(number) == text for text, number in numbers.items()):
-            return [numbers[text] for text in texts]
-    return list(texts)
+    try:
+        numbers = [int(text) for text in texts]
+    except ValueError:
+        return list(texts)
+    plain = all(str(n) == text and len(text) < 18 for n, text in zip(numbers, texts, strict=True))
+    return numbers if plain else list(texts)
 
 
 class Labels:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import vstack
 
 from polyceptron.data.columns import LabelKind, Labels, Plan, Request, Tables, as_classes, make_plan
 from polyceptron.data.dialect import NotANumberError, as_number, not_a_number
@@ -27,6 +28,7 @@ Progress = Callable[[int, int], None]
 Kept = NDArray[np.bool_] | None
 """Which rows of a batch are taken; None is all."""
 
+_SOME = 1 << 20
 _GROUP = 1 << 25
 """Values of columns whose medians are found at once."""
 
@@ -43,15 +45,16 @@ class Rows(Protocol):
 
 
 class Store(Protocol):
-    """Where arrays are put: memory, or a folder."""
+    """Makes an array without rows where they are put: in memory, or in a folder."""
 
-    def new(self, name: str, dtype: Any, width: tuple[int, ...] = ()) -> Rows: ...
+    def __call__(self, name: str, dtype: Any, width: tuple[int, ...] = ()) -> Rows: ...
 
 
 class HeldRows:
     """Rows in memory."""
 
-    def __init__(self, dtype: Any, width: tuple[int, ...]) -> None:
+    def __init__(self, name: str, dtype: Any, width: tuple[int, ...] = ()) -> None:
+        del name
         self.n_rows, self._parts = 0, [np.empty((0, *width), dtype)]
 
     def append(self, rows: NDArray[Any]) -> None:
@@ -64,52 +67,21 @@ class HeldRows:
         return self._parts[0]
 
 
-class Memory:
-    """A store in memory."""
-
-    def new(self, name: str, dtype: Any, width: tuple[int, ...] = ()) -> HeldRows:
-        del name
-        return HeldRows(dtype, width)
-
-
 class Converted(NamedTuple):
-    """What there is of rows when they were converted.
+    """What there is of rows when they were converted."""
 
-    Parameters
-    ----------
-    X : Rows, csr_matrix or None
-        None where the rows can be read from the file itself.
-    codes, weight : Rows
-        Places of labels among the classes; weights, or None.
-    target : str
-        What the labels are called.
-    kind, labels
-        What labels are, and the sorted classes.
-    encoding : Encoding
-    is_plain : bool
-        Whether features are the columns as they are.
-    firsts : list of int
-        The first row of each table.
-    n_left_out : int
-        Rows that were left out for missing values.
-    unnamed : tuple of str
-        Columns that were left out as they have no name.
-    is_named : bool
-        Whether columns have names.
-    """
-
-    X: Any
-    codes: Rows
+    X: Any  # rows, or a csr_matrix; None where the rows can be read from the file itself
+    codes: Rows  # places of labels among the classes
     weight: Rows | None
-    target: str
+    target: str  # what the labels are called
     kind: LabelKind
-    labels: list[Any]
+    labels: list[Any]  # the sorted classes
     encoding: Encoding
-    is_plain: bool
-    firsts: list[int]
-    n_left_out: int
-    unnamed: tuple[str, ...]
-    is_named: bool
+    is_plain: bool  # whether features are the columns as they are
+    firsts: list[int]  # the first row of each table
+    n_left_out: int  # rows that were left out for missing values
+    unnamed: tuple[str, ...]  # columns that were left out as they have no name
+    is_named: bool  # whether columns have names
 
     @property
     def is_sparse(self) -> bool:
@@ -129,22 +101,19 @@ class Gaps:
 
     request: Request
     first: str | None = None
-
-    def __post_init__(self) -> None:
-        self._counts: Counter[str] = Counter()
+    counts: Counter[str] = field(default_factory=Counter)
 
     def add(self, batch: Batch, gaps: dict[str, NDArray[np.bool_]]) -> None:
         """Take the gaps of a batch into account."""
         if self.first is None:
-            order = {name: j for j, name in enumerate(gaps)}
-            row, _, name = min((int(gaps[n].argmax()), order[n], n) for n in gaps)
-            self.first = batch.where(row, name)
-        self._counts.update({name: int(rows.sum()) for name, rows in gaps.items()})
+            name = min(gaps, key=lambda name: int(gaps[name].argmax()))
+            self.first = batch.where(int(gaps[name].argmax()), name)
+        self.counts.update({name: int(rows.sum()) for name, rows in gaps.items()})
 
     def refuse(self) -> None:
         """Raise an error if there was one."""
         if self.first is not None:
-            counts = ", ".join(f"{name!r} ({n})" for name, n in self._counts.items())
+            counts = ", ".join(f"{name!r} ({n})" for name, n in self.counts.items())
             option = self.request.option
             raise SourceError(
                 f"{self.first}: a missing value, the first of those in {counts}; "
@@ -153,6 +122,7 @@ class Gaps:
             )
 
 
+@dataclass
 class Categories:
     """The values of a column of text, gathered batch by batch.
 
@@ -161,57 +131,62 @@ class Categories:
     numbers with something wrong.
     """
 
-    def __init__(
-        self, name: str, source: str, hint: str, doubt: NotANumberError | None, may_be_numbers: bool
-    ) -> None:
-        self.name, self._source, self._hint, self._doubt = name, source, hint, doubt
-        self._may_be_numbers = may_be_numbers
-        self._counts: Counter[str] = Counter()
-        self._n_cells = self._n_words = 0
-        self._odd: str | None = None
-        self._n_odd = 0
+    name: str
+    source: str
+    hint: str
+    doubt: NotANumberError | None
+    may_be_numbers: bool
+    counts: Counter[str] = field(default_factory=Counter)
+    n_cells: int = 0
+    n_words: int = 0
+    n_odd: int = 0
+    odd: str | None = None
 
     def add(self, batch: Batch, found: Coded, kept: Kept) -> None:
         """Take the rows of a batch into account."""
-        if self._may_be_numbers:
+        if self.may_be_numbers:
             self._count_words(batch, found)
-        self._counts.update(found.take(kept).counts())
-        if len(self._counts) > MAX_CATEGORIES:
+        self.counts.update(found.take(kept).counts())
+        if len(self.counts) > MAX_CATEGORIES:
             self._refuse_many()
 
     def _count_words(self, batch: Batch, found: Coded) -> None:
         for text, n in found.counts().items():
-            self._n_cells += n
+            self.n_cells += n
             if as_number(text) is not None:
                 continue
-            self._n_odd += n
+            self.n_odd += n
             # A decimal comma is a number that is written wrong, not text.
             if as_number(text.replace(",", ".", 1)) is None:
-                self._n_words += n
-            if self._odd is None:
+                self.n_words += n
+            if self.odd is None:
                 row = int((found.codes == found.values.index(text)).argmax())
-                self._odd = f"{batch.where(row, self.name)}: {not_a_number(text)}"
+                self.odd = f"{batch.where(row, self.name)}: {not_a_number(text)}"
 
     def _refuse_mixed(self) -> None:
-        if self._odd is not None and 2 * self._n_words < self._n_cells:
-            more = f", as are {self._n_odd - 1} more of {self._n_cells} values"
-            raise NotANumberError(f"{self._odd}{more if self._n_odd > 1 else ''}", self.name)
+        if self.odd is not None and 2 * self.n_words < self.n_cells:
+            more = f", as are {self.n_odd - 1} more of {self.n_cells} values"
+            raise NotANumberError(f"{self.odd}{more if self.n_odd > 1 else ''}", self.name)
 
     def _refuse_many(self) -> None:
-        if self._doubt is not None:
-            raise self._doubt
+        if self.doubt is not None:
+            raise self.doubt
         self._refuse_mixed()
         raise SourceError(
-            f"{self._source}: too many categories: {self.name!r} has {len(self._counts)} in "
-            f"{self._counts.total()} rows: leave such columns out ({self._hint})"
+            f"{self.source}: too many categories: {self.name!r} has {len(self.counts)} in "
+            f"{self.counts.total()} rows: leave such columns out ({self.hint})"
         )
 
     def column(self, fill: bool) -> Column:
         """How the column becomes features."""
         self._refuse_mixed()
-        if too_many(len(self._counts), self._counts.total()):
+        if too_many(len(self.counts), self.counts.total()):
             self._refuse_many()
-        return learn_category(self.name, self._counts, fill)
+        return learn_category(self.name, self.counts, fill)
+
+
+class _NotInPlaceError(Exception):
+    """Rows have to be left out, so that the file cannot be read as it is."""
 
 
 class Conversion:
@@ -275,13 +250,10 @@ class Conversion:
         missing, fill = self._request.missing, self._request.missing == "median"
         columns = {name: Column(name, "number") for name in plan.features}
         written = plan.label_kind == "written"
+        title, hint = self._tables.title, self._request.option("drop")
         found = [
             Categories(
-                name,
-                self._tables.title,
-                self._request.option("drop"),
-                self._doubts.get(name),
-                written and name not in plan.codes,
+                name, title, hint, self._doubts.get(name), written and name not in plan.codes
             )
             for name in plan.texts
         ]
@@ -302,14 +274,14 @@ class Conversion:
         except SourceError:
             raise
         except ValueError as error:
-            raise SourceError(f"{self._tables.title}: {error}") from None
+            raise SourceError(f"{title}: {error}") from None
 
     def _write(self, plan: Plan, encoding: Encoding) -> Converted:
         labels = Labels(plan.label_kind, f"{self._tables.title}, column {plan.target!r}")
         gaps = Gaps(self._request)
         firsts: list[int] = []
         n_read = 0
-        new, width = self._store.new, (len(encoding.feature_names),)
+        new, width = self._store, (len(encoding.feature_names),)
         X = None if self._in_place else new("X.npy", plan.dtype, width)
         matrices = []
         codes = new("codes.npy", np.int8)
@@ -334,11 +306,13 @@ class Conversion:
             codes.append(labels.codes(columns[plan.target].take(kept)))
         gaps.refuse()
         found, places = labels.sorted()
-        _renumber(codes.array(), places)
+        all_codes = codes.array()
+        for first in range(0, len(all_codes), _SOME):  # as they may be on disk
+            all_codes[first : first + _SOME] = places[all_codes[first : first + _SOME]]
         if self._request.missing == "median" and not matrices:
             encoding = self._filled(X, encoding)
         return Converted(
-            X=_stacked(matrices) if matrices else X,
+            X=vstack(matrices, format="csr") if matrices else X,
             codes=codes,
             weight=weight,
             target=plan.target,
@@ -375,31 +349,20 @@ class Conversion:
     def _filled(self, X: Rows | None, encoding: Encoding) -> Encoding:
         """Fill missing numbers with the medians of their columns."""
         assert X is not None
-        values, columns, start = X.array(), list(encoding.columns), 0
-        places: list[tuple[int, int]] = []
-        for j, column in enumerate(columns):
-            places += [(j, start)] if column.kind == "number" else []
-            start += len(column.feature_names)
+        values, medians = X.array(), {}
+        places = [(c.name, start) for c, start, _ in encoding.places() if c.kind == "number"]
         size = max(1, _GROUP // max(1, X.n_rows))
         for first in range(0, len(places), size):
-            group = places[first : first + size]
-            at = [place for _, place in group]
+            names, at = zip(*places[first : first + size], strict=True)
             part = np.asarray(values[:, at], np.float64)
-            for i, (j, _) in enumerate(group):
-                known = part[~np.isnan(part[:, i]), i]
-                if not known.size:
-                    raise SourceError(
-                        f"{self._tables.title}: column {columns[j].name!r} has no value to fill "
-                        "its gaps with"
-                    )
-                columns[j] = columns[j]._replace(fill=float(np.median(known)))
-                part[np.isnan(part[:, i]), i] = columns[j].fill
+            for name, column in zip(names, part.T, strict=True):
+                gaps = np.isnan(column)
+                if gaps.all():
+                    what = f"column {name!r} has no value to fill its gaps with"
+                    raise SourceError(f"{self._tables.title}: {what}")
+                column[gaps] = medians[name] = float(np.median(column[~gaps]))
             values[:, at] = part
-        return Encoding(columns)
-
-
-class _NotInPlaceError(Exception):
-    """Rows have to be left out, so that the file cannot be read as it is."""
+        return Encoding([c._replace(fill=medians.get(c.name, c.fill)) for c in encoding.columns])
 
 
 def _read(batch: Batch, numbers: tuple[str, ...], texts: tuple[str, ...]) -> dict[str, Any]:
@@ -441,15 +404,3 @@ def _weights(batch: Batch, name: str | None, columns: dict[str, Any], kept: Kept
             f"{batch.where(row, name)}: a weight must be above 0; it is {weights[row]}"
         )
     return weights if kept is None else weights[kept]
-
-
-def _renumber(codes: NDArray[Any], places: NDArray[np.int8]) -> None:
-    """Replace every number by its place, some rows at a time, as they may be on disk."""
-    for first in range(0, len(codes), 1 << 20):
-        codes[first : first + (1 << 20)] = places[codes[first : first + (1 << 20)]]
-
-
-def _stacked(matrices: list[Any]) -> Any:
-    from scipy.sparse import vstack
-
-    return matrices[0] if len(matrices) == 1 else vstack(matrices, format="csr")

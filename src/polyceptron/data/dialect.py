@@ -11,7 +11,7 @@ import io
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +19,9 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from polyceptron.data.source import SourceError
+
+if TYPE_CHECKING:
+    from polyceptron.data.tables import ByteStream
 
 MISSING = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "NAN", "null", "NULL", "#N/A")
 """What counts as a missing value in a file of text, blanks around it apart."""
@@ -46,15 +49,7 @@ class NotANumberError(SourceError):
 
 
 def as_number(text: str) -> float | None:
-    """Return a number written in digits, or None: no nan, no infinity, no underscores.
-
-    It is what pyarrow takes for a number, those two apart.
-
-    Examples
-    --------
-    >>> as_number("-1.5e3"), as_number("1_000"), as_number("inf")
-    (-1500.0, None, None)
-    """
+    """Return a number as pyarrow reads it, or None: no nan, no infinity, no underscores."""
     if _NUMBER.fullmatch(text) is None:
         return None
     value = float(text)
@@ -73,15 +68,7 @@ def _is_unicode(text: str) -> bool:
 
 
 def not_a_number(text: str) -> str:
-    """Say what is wrong with text where a number should be.
-
-    Examples
-    --------
-    >>> print(not_a_number("abc"))
-    'abc' is not a number
-    >>> print(not_a_number("1,5"))
-    '1,5' is not a number (decimals need a point)
-    """
+    """Say what is wrong with text where a number should be."""
     hint = ""
     if _NUMBER.fullmatch(text):
         hint = " (it is too large)"
@@ -111,17 +98,8 @@ class Dialect:
         return f"{self.source}, line {line}" + ("" if column is None else f", column {column!r}")
 
 
-class Peeks(Protocol):
-    """Bytes in order, of which the first can be looked at before they are read."""
-
-    name: str
-
-    def peek(self, size: int) -> bytes: ...
-    def read(self, size: int) -> bytes: ...
-
-
 def find_dialect(
-    stream: Peeks, *, header: bool | None = None, expect: Collection[str] = ()
+    stream: ByteStream, *, header: bool | None = None, expect: Collection[str] = ()
 ) -> Dialect:
     """Find out how a file is laid out from its first bytes.
 
@@ -157,7 +135,7 @@ def find_dialect(
     return Dialect(source, delimiter, named, unnamed, skipped + length, line + n_lines, True)
 
 
-def _whole_records(stream: Peeks, skipped: int, delimiter: bytes) -> bytes:
+def _whole_records(stream: ByteStream, skipped: int, delimiter: bytes) -> bytes:
     """The first records after some bytes: those that are whole, where there are more."""
     size = HEAD
     while True:
@@ -252,14 +230,16 @@ class TextBlock(NamedTuple):
     line: int
 
 
-def text_blocks(stream: Peeks, dialect: Dialect) -> Iterator[TextBlock]:
+def text_blocks(stream: ByteStream, dialect: Dialect) -> Iterator[TextBlock]:
     """Cut a file, after its header, into blocks of whole records."""
     skip, line, left = dialect.start, dialect.line, b""
     delimiter = dialect.delimiter.encode()
     while skip:
         skip -= len(stream.read(skip))
     while more := stream.read(BLOCK):
-        whole, left = _cut(left, more, delimiter)
+        data = left + more
+        end, _ = boundary(data, delimiter)
+        whole, left = data[:end], data[end:]
         n_lines = _line_ends(whole)
         if len(left) > MOST:
             raise SourceError(
@@ -275,17 +255,6 @@ def text_blocks(stream: Peeks, dialect: Dialect) -> Iterator[TextBlock]:
         raise SourceError(f"{stream.name}, line {at}: a quoted field is never closed")
     if left:
         yield TextBlock(left, line)
-
-
-def _cut(left: bytes, more: bytes, delimiter: bytes) -> tuple[bytes, bytes]:
-    """Return the whole records of two pieces together, and what is left."""
-    if b'"' not in more and b'"' not in left:
-        end = more.rfind(b"\n") + 1
-        if end:
-            return b"".join((left, memoryview(more)[:end])), more[end:]
-    data = left + more
-    end, _ = boundary(data, delimiter)
-    return data[:end], data[end:]
 
 
 def _line_ends(data: bytes) -> int:
@@ -327,23 +296,16 @@ def boundary(data: bytes, delimiter: bytes) -> tuple[int, bool]:
 
 def _boundary_by_walking(data: bytes, delimiter: bytes, newline: bytes) -> tuple[int, bool]:
     """The same where quotes stand within fields, which opens nothing."""
-    opener = re.compile(rb"(?:\A|[\r\n" + re.escape(delimiter) + rb"]) *\"")
+    quoted = re.compile(
+        rb"((?:\A|[\r\n" + re.escape(delimiter) + rb']) *")[^"]*+(?:""[^"]*+)*+("?)'
+    )
     end, position = 0, 0
-    while found := opener.search(data, position):
-        end = data.rfind(newline, position, found.end()) + 1 or end
-        position = _closing(data, found.end())
-        if position < 0:
+    while found := quoted.search(data, position):
+        end = data.rfind(newline, position, found.end(1)) + 1 or end
+        position = found.end()
+        if not found[2]:
             return end, True
     return data.rfind(newline, position) + 1 or end, False
-
-
-def _closing(data: bytes, position: int) -> int:
-    """Return the place after the quote that closes a field, or -1."""
-    while (position := data.find(b'"', position)) >= 0:
-        if data[position + 1 : position + 2] != b'"':
-            return position + 1
-        position += 2
-    return -1
 
 
 # --- a block as columns --------------------------------------------------------------------

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any, NamedTuple
@@ -161,7 +162,7 @@ class Encoding:
         wide: list[str] = []
         for name in _names(table):
             values = table[name]
-            if name not in categories and is_numeric(values):
+            if name not in categories and _is_numeric(values):
                 columns.append(_learn_number(name, values, fill))
                 continue
             found = coded(values)
@@ -188,7 +189,10 @@ class Encoding:
         -------
         ndarray of shape (n_rows, n_features)
         """
-        self._check_names(table)
+        there = _names(table)
+        missing = [name for name in self.names if name not in there]
+        if missing:
+            raise ValueError(missing_columns(missing, there))
         return self.features({name: table[name] for name in self.names})
 
     def features(
@@ -201,10 +205,9 @@ class Encoding:
         }
         if len(set(n_rows.values())) > 1:
             raise ValueError(f"columns must be of one length; got {n_rows}")
-        X = np.zeros((next(iter(n_rows.values())), len(self.feature_names)), dtype)
-        start = 0
-        for column in self.columns:
-            stop, values = start + len(column.feature_names), table[column.name]
+        X = np.zeros((n_rows[self.names[0]], len(self.feature_names)), dtype)
+        for column, start, stop in self.places():
+            values = table[column.name]
             if column.kind == "number":
                 plain = isinstance(values, np.ndarray) and values.dtype.kind in "iuf"
                 X[:, start] = values if plain else _numbers(column, values)
@@ -213,8 +216,15 @@ class Encoding:
             else:
                 found = values if isinstance(values, Coded) else coded(values)
                 _set_categories(X[:, start:stop], column, found)
-            start = stop
         return X
+
+    def places(self) -> Iterator[tuple[Column, int, int]]:
+        """The columns, and where the features of each begin and end."""
+        start = 0
+        for column in self.columns:
+            stop = start + len(column.feature_names)
+            yield column, start, stop
+            start = stop
 
     def unseen(self, X: Floats) -> dict[str, int]:
         """Count the rows of `transform` whose category was not known, by column.
@@ -225,14 +235,11 @@ class Encoding:
         >>> encoding.unseen(encoding.transform({"colour": ["red", "green", "pink"]}))
         {'colour': 2}
         """
-        counts: dict[str, int] = {}
-        start = 0
-        for column in self.columns:
-            stop = start + len(column.feature_names)
-            if column.kind == "category" and (n := int((~X[:, start:stop].any(axis=1)).sum())):
-                counts[column.name] = n
-            start = stop
-        return counts
+        return {
+            column.name: n
+            for column, start, stop in self.places()
+            if column.kind == "category" and (n := int((~X[:, start:stop].any(axis=1)).sum()))
+        }
 
     def to_json(self) -> list[dict[str, Any]]:
         """Return the columns as lists, dicts, text and numbers.
@@ -242,7 +249,12 @@ class Encoding:
         >>> Encoding([Column("age", "number", fill=3.5)]).to_json()
         [{'name': 'age', 'kind': 'number', 'fill': 3.5}]
         """
-        return [_column_json(column) for column in self.columns]
+        return [
+            {"name": column.name, "kind": column.kind}
+            | ({"categories": list(column.categories)} if column.kind == "category" else {})
+            | ({} if column.fill is None else {"fill": column.fill})
+            for column in self.columns
+        ]
 
     @classmethod
     def from_json(cls, value: Any) -> Encoding:
@@ -257,13 +269,16 @@ class Encoding:
         """
         if not isinstance(value, list | tuple):
             raise ValueError(f"columns must be a list; got {_brief(value)}")
-        return cls([_column_from_json(item, j) for j, item in enumerate(value)])
-
-    def _check_names(self, table: Mapping[str, Any]) -> None:
-        there = _names(table)
-        missing = [name for name in self.names if name not in there]
-        if missing:
-            raise ValueError(missing_columns(missing, there))
+        for j, item in enumerate(value):
+            if not isinstance(item, dict):
+                raise ValueError(f"columns[{j}] must be an object; got {_brief(item)}")
+            for key in item:
+                if key not in Column._fields:
+                    raise ValueError(f"columns[{j}] has an unknown field {_brief(key)}")
+            for key in ("name", "kind"):
+                if key not in item:
+                    raise ValueError(f"columns[{j}].{key} is missing")
+        return cls([Column(**item) for item in value])
 
 
 def _names(table: Any) -> list[str]:
@@ -281,93 +296,63 @@ def missing_columns(missing: Sequence[str], there: Sequence[str], most: int = 10
     >>> print(missing_columns(["a", "b"], ["dose"]))
     columns 'a', 'b' are missing; there is 'dose'
     """
-    listed = ", ".join(map(repr, missing[:most]))
-    listed += f" and {len(missing) - most} more" if len(missing) > most else ""
-    text = f"column {listed} is missing" if len(missing) == 1 else f"columns {listed} are missing"
-    near = near_matches(missing[0], there) if len(missing) == 1 else []
-    if near:
-        return f"{text} (is it {' or '.join(map(repr, near))}?)"
-    shown = ", ".join(map(repr, there[:most])) or "no column"
-    shown += f" and {len(there) - most} more" if len(there) > most else ""
-    return f"{text}; there {'is' if len(there) < 2 else 'are'} {shown}"
 
+    def listed(names: Sequence[str]) -> str:
+        more = f" and {len(names) - most} more" if len(names) > most else ""
+        return ", ".join(map(repr, names[:most])) + more
 
-def near_matches(name: str, there: Sequence[str]) -> list[str]:
-    """Names that may be meant: spelt alike, capitals and blanks apart.
-
-    Examples
-    --------
-    >>> near_matches("Target ", ["age", "target"])
-    ['target']
-    """
-    plain = {known.casefold().strip(): known for known in there}
-    found = get_close_matches(name.casefold().strip(), list(plain), n=3, cutoff=0.7)
-    return [plain[match] for match in found]
-
-
-def is_numeric(values: Any) -> bool:
-    """Whether all values are numbers or missing.
-
-    Examples
-    --------
-    >>> is_numeric([1, 2.5, None]), is_numeric(["1", 2])
-    (True, False)
-    """
-    array = _as_array(values)
-    if array.dtype.kind in "biuf":
-        return True
-    if array.dtype.kind != "O":
-        return False
-    return all(
-        item is None or (isinstance(item, int | float | np.number | np.bool_))
-        for item in array.tolist()
-    )
+    if len(missing) > 1:
+        text = f"columns {listed(missing)} are missing"
+    else:
+        text = f"column {missing[0]!r} is missing"
+        # Spelt alike, capitals and blanks apart.
+        plain = {known.casefold().strip(): known for known in there}
+        near = get_close_matches(missing[0].casefold().strip(), list(plain), n=3, cutoff=0.7)
+        if near:
+            return f"{text} (is it {' or '.join(repr(plain[match]) for match in near)}?)"
+    return f"{text}; there {'is' if len(there) < 2 else 'are'} {listed(there) or 'no column'}"
 
 
 def is_missing(values: Any) -> NDArray[np.bool_]:
-    """Which values are None or NaN.
-
-    Examples
-    --------
-    >>> is_missing(["a", None, float("nan")])
-    array([False,  True,  True])
-    """
+    """Which values are None or NaN."""
     array = _as_array(values)
-    if array.dtype.kind == "f":
-        gaps: NDArray[np.bool_] = np.isnan(array)
-        return gaps
     if array.dtype.kind != "O":
-        return np.zeros(len(array), dtype=np.bool_)
-    # Only None, NaN and pandas.NA are other than themselves or None; NA's verdict is no bool.
+        return np.isnan(array) if array.dtype.kind == "f" else np.zeros(len(array), np.bool_)
     return np.fromiter((_is_gap(item) for item in array), dtype=np.bool_, count=len(array))
 
 
 def _is_gap(item: Any) -> bool:
+    # pandas.NA is told by its name, as comparing it gives no bool.
     if item is None or isinstance(item, float):
         return item is None or item != item
     return type(item).__name__ in ("NAType", "NaTType")
 
 
 def _as_array(values: Any) -> NDArray[Any]:
-    array = np.asarray(values, dtype=object if isinstance(values, list | tuple) else None)
-    if array.dtype.kind == "O" and isinstance(values, list | tuple):
-        try:
-            numbers = np.asarray(values)
-        except ValueError:
-            return array
-        if numbers.dtype.kind in "biuf":
-            return numbers
-    return array
+    if not isinstance(values, list | tuple):
+        return np.asarray(values)
+    try:
+        numbers = np.asarray(values)
+    except ValueError:  # ragged
+        return np.asarray(values, dtype=object)
+    return numbers if numbers.dtype.kind in "biuf" else np.asarray(values, dtype=object)
+
+
+def _is_numeric(values: Any) -> bool:
+    """Whether all values are numbers or missing."""
+    array = _as_array(values)
+    return array.dtype.kind in "biuf" or (
+        array.dtype.kind == "O"
+        and all(x is None or isinstance(x, int | float | np.number | np.bool_) for x in array)
+    )
 
 
 def _learn_number(name: str, values: Any, fill: bool) -> Column:
     numbers = _floats(name, values)
     known = numbers[~np.isnan(numbers)]
-    if not fill:
-        return Column(name, "number")
-    if not known.size:
+    if fill and not known.size:
         raise ValueError(f"column {name!r} has no value to fill its gaps with")
-    return Column(name, "number", fill=float(np.median(known)))
+    return Column(name, "number", fill=float(np.median(known)) if fill else None)
 
 
 def too_many(n_categories: int, n_rows: int, most: int = MAX_CATEGORIES) -> bool:
@@ -431,20 +416,12 @@ def coded(values: Any) -> Coded:
 
 
 def as_text(item: Any) -> str:
-    """Return a value as the text that stands for it in a file.
-
-    Examples
-    --------
-    >>> as_text(3.0), as_text(2.5), as_text("red")
-    ('3', '2.5', 'red')
-    """
-    if isinstance(item, float) and item.is_integer():
-        return str(int(item))
-    return str(item)
+    """Return a value as the text that stands for it in a file: 3.0 is 3."""
+    return str(int(item) if isinstance(item, float) and item.is_integer() else item)
 
 
 def _gaps_error(name: str, gaps: NDArray[np.bool_]) -> ValueError:
-    n, first = int(gaps.sum()), int(np.flatnonzero(gaps)[0])
+    n, first = int(gaps.sum()), int(gaps.argmax())
     return ValueError(
         f"column {name!r} has {n} missing value{'s' if n > 1 else ''}, the first in row {first}"
     )
@@ -463,7 +440,7 @@ def _checked(column: Any, j: int) -> Column:
         if categories:
             raise ValueError(f"{where}.categories must be empty for a number")
         return Column(name, kind, (), _number_fill(fill, where))
-    if isinstance(categories, str) or not isinstance(categories, list | tuple) or not categories:
+    if not isinstance(categories, list | tuple) or not categories:
         raise ValueError(
             f"{where}.categories must be a list of text with at least one item; "
             f"got {_brief(categories)}"
@@ -480,44 +457,17 @@ def _checked(column: Any, j: int) -> Column:
 def _number_fill(fill: Any, where: str) -> float | None:
     if fill is None:
         return None
-    number = isinstance(fill, int | float) and not isinstance(fill, bool)
-    try:
-        value = float(fill) if number else math.nan
-    except OverflowError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise ValueError(f"{where}.fill must be a finite number; got {_brief(fill)}")
-    return value
+    if isinstance(fill, int | float) and not isinstance(fill, bool):
+        with contextlib.suppress(OverflowError):
+            if math.isfinite(fill):
+                return float(fill)
+    raise ValueError(f"{where}.fill must be a finite number; got {_brief(fill)}")
 
 
 def _refuse_twice(names: Sequence[str], what: str) -> None:
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
+    for name, n in Counter(names).items():
+        if n > 1:
             raise ValueError(f"{what} must have different names; {_brief(name)} is there twice")
-        seen.add(name)
-
-
-def _column_json(column: Column) -> dict[str, Any]:
-    value: dict[str, Any] = {"name": column.name, "kind": column.kind}
-    if column.kind == "category":
-        value["categories"] = list(column.categories)
-    if column.fill is not None:
-        value["fill"] = column.fill
-    return value
-
-
-def _column_from_json(item: Any, j: int) -> Column:
-    where = f"columns[{j}]"
-    if not isinstance(item, dict):
-        raise ValueError(f"{where} must be an object; got {_brief(item)}")
-    for key in item:
-        if key not in Column._fields:
-            raise ValueError(f"{where} has an unknown field {_brief(key)}")
-    for key in ("name", "kind"):
-        if key not in item:
-            raise ValueError(f"{where}.{key} is missing")
-    return _checked((item["name"], item["kind"], item.get("categories", ()), item.get("fill")), j)
 
 
 def _brief(value: Any, most: int = 60) -> str:

@@ -6,27 +6,26 @@ the process there; and what has been read is not counted as memory in use.
 
 from __future__ import annotations
 
+import itertools
 import os
-import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
+from functools import partial
 from pathlib import Path
-from queue import Queue
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from polyceptron.data.array_tables import npy_header
+from polyceptron.data.array_tables import npy_header, read_into
 from polyceptron.data.blocks import Adds, Block, OrderedSum, rows_of_blocks
 from polyceptron.data.encoding import Encoding
 from polyceptron.data.source import Codes, LabelledRows, Source, SourceError, View
+from polyceptron.data.tables import in_order, naming
 from polyceptron.utils.types import Floats
 
 S = TypeVar("S", bound=Adds)
-_AHEAD = 2
-"""Blocks that are read before anybody asks for them."""
 
 
 class ArrayFile:
@@ -40,26 +39,16 @@ class ArrayFile:
     @classmethod
     def of_npy(cls, path: Path) -> ArrayFile:
         """Read the header of a file .npy; its numbers must be C-ordered."""
-        try:
-            with path.open("rb") as file:
-                shape, fortran, dtype = npy_header(str(path), file)
-                offset = file.tell()
-        except OSError as error:
-            raise SourceError(f"{path}: {error.strerror or error}") from error
+        with naming(path), path.open("rb") as file:
+            shape, fortran, dtype = npy_header(str(path), file)
+            offset = file.tell()
         if fortran and len(shape) > 1:
             raise SourceError(f"{path}: the array is in Fortran order; save np.ascontiguousarray")
         found = cls(path, offset, shape, dtype)
-        found.check_size()
+        rows = max(0, path.stat().st_size - offset) // max(1, found._row_bytes)
+        if rows < shape[0]:
+            raise SourceError(f"{path}: ends in row {rows}, and should have {shape[0]} rows")
         return found
-
-    def check_size(self) -> None:
-        """Refuse a file that is too short for its array."""
-        there, wanted = self.path.stat().st_size, self.offset + self._row_bytes * self.shape[0]
-        if there < wanted:
-            rows = max(0, there - self.offset) // max(1, self._row_bytes)
-            raise SourceError(
-                f"{self.path}: ends in row {rows}, and should have {self.shape[0]} rows"
-            )
 
     @property
     def _row_bytes(self) -> int:
@@ -73,28 +62,17 @@ class ArrayFile:
 
     def read(self, start: int, into: NDArray[Any]) -> None:
         """Fill an array with rows from `start` on."""
-        room = memoryview(into.reshape(-1).view(np.uint8))  # type: ignore[arg-type]
-        try:
-            with self.path.open("rb", buffering=0) as file:
-                file.seek(self.offset + start * self._row_bytes)
-                while room:
-                    n = file.readinto(room)
-                    if not n:
-                        break
-                    room = room[n:]
-                if room or os.fstat(file.fileno()).st_mtime_ns != self._time:
-                    raise self._changed(os.fstat(file.fileno()).st_size, start)
-        except OSError as error:
-            raise SourceError(f"{self.path}: row {start}: {error.strerror or error}") from error
-
-    def _changed(self, size: int, start: int) -> SourceError:
-        rows = (size - self.offset) // max(1, self._row_bytes)
-        if rows >= self.shape[0]:
+        with naming(self.path, f"row {start}: "), self.path.open("rb", buffering=0) as file:
+            file.seek(self.offset + start * self._row_bytes)
+            left = read_into(file, into)
+            now = os.fstat(file.fileno())
+        if left or now.st_mtime_ns != self._time:
+            rows = (now.st_size - self.offset) // max(1, self._row_bytes)
             what = f"row {start}: the file has changed since it was opened"
-        else:
-            what = f"ends in row {max(0, rows)}, and had {self.shape[0]} rows: "
-            what += "it became shorter while it was read"
-        return SourceError(f"{self.path}: {what}")
+            if rows < self.shape[0]:
+                what = f"ends in row {max(0, rows)}, and had {self.shape[0]} rows: "
+                what += "it became shorter while it was read"
+            raise SourceError(f"{self.path}: {what}")
 
 
 class ArrayWriter:
@@ -137,44 +115,15 @@ class ArrayWriter:
             os.fsync(file.fileno())
 
 
-class Folder(NamedTuple):
-    """A folder for arrays, as what rows are converted into."""
-
-    path: Path
-
-    def new(self, name: str, dtype: Any, width: tuple[int, ...] = ()) -> ArrayWriter:
-        """An array without rows."""
-        return ArrayWriter(self.path / name, dtype, width)
-
-
 class FileSource(Source):
     """Rows of files .npy that were checked before, such as a cache's.
 
-    Parameters
-    ----------
-    X : ArrayFile
-        Of float32 or float64, (n_samples, n_features).
-    codes : ArrayFile
-        Of int8 or int16: places of labels among the classes.
-    classes : ndarray
-    weight : ArrayFile, optional
-        Of float64, above zero.
-    feature_names : tuple of str, optional
-    encoding : Encoding, optional
-    origins : sequence of (str, int)
-        Names of the files that the rows came from, and the first row of each.
-    block_rows : int, optional
-
-    Attributes
-    ----------
-    n_left_out : int
-        Rows of the files that are left out, for missing values.
-    unnamed : tuple of str
-        Columns that are left out as they have no name.
+    `codes` are the places of labels among the classes; `origins` are the names of the files that
+    the rows came from, and the first row of each.
     """
 
-    n_left_out = 0
     unnamed: tuple[str, ...] = ()
+    """Columns that are left out as they have no name."""
 
     def __init__(
         self,
@@ -242,21 +191,11 @@ class Buffer(NamedTuple):
     weight: Floats
 
 
-class _Failed(NamedTuple):
-    error: BaseException
-
-
 class StreamBlocks:
     """Blocks of files: one thread reads ahead, the others work.
 
-    Memory is that of a few blocks, whatever the number of rows.
-
-    Parameters
-    ----------
-    source : FileSource
-    view : View
-    n_threads : int
-        Threads that work; they change the speed, never the result.
+    Memory is that of a few blocks, whatever the number of rows. Threads change the speed, never the
+    result.
     """
 
     resident = False
@@ -264,7 +203,8 @@ class StreamBlocks:
     def __init__(self, source: FileSource, view: View, n_threads: int = 1) -> None:
         self._source, self._view, self._n_threads = source, view, max(1, n_threads)
         self.n_samples, self.n_features = source.n_samples, source.n_features
-        self._buffers = [source.buffer() for _ in range(self._n_threads + _AHEAD)]
+        # When block j is asked for, n before it may be at work, and j + 1 is read after it.
+        self._buffers = [source.buffer() for _ in range(self._n_threads + 2)]
 
     def __len__(self) -> int:
         return self._source.n_blocks
@@ -274,93 +214,29 @@ class StreamBlocks:
 
     def in_order(self, numbers: Iterable[int]) -> Iterator[Block]:
         """The blocks of these numbers; each is good until the next is asked for."""
-        with _Ahead(self._source, self._buffers, numbers) as ahead:
-            for number, buffer, filled in ahead:
+        with closing(self._read(numbers)) as rows:
+            for number, filled in rows:
                 yield self._view.block(number, *filled, own=True)
-                ahead.free(buffer)
 
     def reduce(self, statistic: Callable[[Block], S]) -> S:
         """Sum of the statistic over the blocks, added in block order."""
+
+        def part(number: int, filled: Buffer) -> S:
+            return statistic(self._view.block(number, *filled, own=True))
+
         total: OrderedSum[S] = OrderedSum()
-        waiting: dict[int, S] = {}
-        lock, due = threading.Lock(), [0]
-
-        def work(ahead: _Ahead) -> None:
-            for number, buffer, filled in ahead:
-                part = statistic(self._view.block(number, *filled, own=True))
-                ahead.free(buffer)
-                with lock:
-                    waiting[number] = part
-                    while due[0] in waiting:
-                        total.add(due[0], waiting.pop(due[0]))
-                        due[0] += 1
-
-        with _Ahead(self._source, self._buffers, range(len(self))) as ahead:
-            if self._n_threads == 1:
-                work(ahead)
-            else:
-                with ThreadPoolExecutor(self._n_threads) as pool:
-                    jobs = [pool.submit(self._worked, work, ahead) for _ in range(self._n_threads)]
-                for job in jobs:
-                    job.result()
+        with closing(self._read(range(len(self)))) as rows:
+            tasks = (partial(part, *read) for read in rows)
+            with closing(in_order(tasks, self._n_threads, ahead=1)) as parts:
+                for number, one in enumerate(parts):
+                    total.add(number, one)
         return total.result()
 
-    @staticmethod
-    def _worked(work: Callable[[_Ahead], None], ahead: _Ahead) -> None:
-        try:
-            work(ahead)
-        except BaseException:
-            ahead.stop()  # the others need not go on
-            raise
+    def _read(self, numbers: Iterable[int]) -> Generator[tuple[int, Buffer]]:
+        """Read blocks in a thread, into one buffer after the other."""
 
+        def read(number: int, buffer: Buffer) -> tuple[int, Buffer]:
+            return number, self._source.read(number, buffer)
 
-class _Ahead:
-    """A thread that reads blocks; any number of threads may take them."""
-
-    def __init__(self, source: FileSource, buffers: list[Buffer], numbers: Iterable[int]) -> None:
-        self._source, self._numbers = source, numbers
-        self._free: Queue[Buffer | None] = Queue()
-        for buffer in buffers:
-            self._free.put(buffer)
-        self._ready: Queue[tuple[int, Buffer, Buffer] | _Failed | None] = Queue()
-        self._stopped = False
-        self._thread = threading.Thread(target=self._read, name="polyceptron-read", daemon=True)
-
-    def __enter__(self) -> _Ahead:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
-        self._thread.join()
-
-    def stop(self) -> None:
-        self._stopped = True
-        self._free.put(None)
-        self._ready.put(None)
-
-    def free(self, buffer: Buffer) -> None:
-        """Give room back."""
-        self._free.put(buffer)
-
-    def __iter__(self) -> Iterator[tuple[int, Buffer, Buffer]]:
-        while True:
-            item = self._ready.get()
-            if not isinstance(item, tuple) or isinstance(item, _Failed):
-                self._ready.put(item)  # for the other threads
-                if isinstance(item, _Failed):
-                    raise item.error
-                return
-            yield item
-
-    def _read(self) -> None:
-        try:
-            for number in self._numbers:
-                buffer = self._free.get()
-                if buffer is None or self._stopped:
-                    return
-                self._ready.put((number, buffer, self._source.read(number, buffer)))
-        except BaseException as error:
-            self._ready.put(_Failed(error))
-        else:
-            self._ready.put(None)
+        rooms = zip(numbers, itertools.cycle(self._buffers), strict=False)
+        return in_order((partial(read, *room) for room in rooms), 1, ahead=1)

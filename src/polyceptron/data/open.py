@@ -5,11 +5,11 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from polyceptron.data.array_tables import StoredArray
 from polyceptron.data.arrays import ArraySource
@@ -18,17 +18,18 @@ from polyceptron.data.cache import (
     Description,
     Entry,
     Stamp,
-    Unchanged,
     cache_root,
     digest,
     entry_key,
+    size_and_time,
+    stamps_of,
 )
 from polyceptron.data.columns import Request, Tables, as_classes
-from polyceptron.data.convert import Conversion, Converted, Memory, Progress
+from polyceptron.data.convert import Conversion, Converted, HeldRows, Progress
 from polyceptron.data.encoding import Encoding, is_missing
-from polyceptron.data.files import ArrayFile, FileSource, Folder
+from polyceptron.data.files import ArrayFile, ArrayWriter, FileSource
 from polyceptron.data.source import Source, SourceError
-from polyceptron.data.tables import TARGET, is_frame, open_frame, open_table
+from polyceptron.data.tables import TARGET, is_frame, naming, open_frame, open_table
 
 PathLike = str | os.PathLike[str]
 Names = str | int | Sequence[str | int]
@@ -110,7 +111,11 @@ def open_blocks(
     >>> source.n_samples, source.feature_names, source.classes.tolist()
     (3, ('age', 'colour=grey', 'colour=red'), ['cat', 'dog'])
     """
-    if isinstance(path, tuple) and len(path) == 2 and not _are_paths(path):
+    if (
+        isinstance(path, tuple)
+        and len(path) == 2
+        and not all(isinstance(one, str | os.PathLike) for one in path)
+    ):
         given = {"target": target, "features": features, "drop": drop, "categories": categories}
         given |= {"missing": missing, "dtype": dtype, "cache_dir": cache_dir, "header": header}
         for name, value in given.items():
@@ -123,40 +128,32 @@ def open_blocks(
         drop=_as_names(drop),
         weight=_as_name(weight, "weight"),
         categories=_as_names(categories),
-        missing=_as_missing(missing),
+        missing=missing,
         dtype=_as_dtype(dtype),
         header=header,
     )
+    if missing not in (None, "drop", "median"):
+        raise SourceError(f"missing must be None, 'drop' or 'median'; got {missing!r}")
     if is_frame(path):
         asked = request._replace(target=_as_name(target, "target"))
         table = open_frame(path)
-        return _held(Conversion(Tables([table.name], [0], lambda *_: table), asked, Memory()).run())
+        found = Conversion(Tables([table.name], [0], lambda *_: table), asked, HeldRows).run()
+        held = None if found.weight is None else found.weight.array()
+        names = found.encoding.feature_names
+        source = ArraySource(found.X.array(), found.y, held, feature_names=names)
+        source.encoding = None if found.is_plain else found.encoding
+        source.target, source.n_left_out = found.target, found.n_left_out
+        return source
     return open_files(path, target, request, cache_dir, progress)
 
 
-def _held(found: Converted) -> ArraySource:
-    weight = None if found.weight is None else found.weight.array()
-    names = found.encoding.feature_names
-    source = ArraySource(found.X.array(), found.y, weight, feature_names=names)
-    source.encoding = None if found.is_plain else found.encoding
-    source.target, source.n_left_out = found.target, found.n_left_out
-    return source
-
-
 def read_files(path: Any, target: Any, request: Request, name: str | None = None) -> Converted:
-    """Read the rows of files into memory; they may be sparse. As `open_blocks` otherwise.
+    """Read the rows of files, which errors call `name`, into memory; they may be sparse.
 
-    Parameters
-    ----------
-    path, target
-    request : Request
-        Its target is of no account.
-    name : str, optional
-        What errors call the file.
+    As `open_blocks` otherwise; the target of the request is of no account.
     """
-    paths = files_of(path)
-    tables, request, _ = _tables(paths, target, request, name)
-    return Conversion(tables, request, Memory()).run()
+    tables, request, _ = _tables(files_of(path), target, request, name)
+    return Conversion(tables, request, HeldRows).run()
 
 
 def open_files(
@@ -169,15 +166,17 @@ def open_files(
     """Open the rows of files, converted if that has not been done; see `read_files`."""
     paths = files_of(path)
     tables, request, label_path = _tables(paths, target, request)
-    asked = request._replace(is_command=False)._asdict() | {"path": _shown(path)}
-    asked["labels"] = _identity(tables.labels, label_path)
+    asked = request._replace(is_command=False)._asdict() | {"path": _shown(path), "labels": None}
+    if label_path is not None:
+        asked["labels"] = _shown(label_path)
+    elif tables.labels is not None:
+        array = np.ascontiguousarray(tables.labels)
+        asked["labels"] = [array.dtype.str, list(array.shape), digest(array.tobytes())]
     files = [*paths, *([] if label_path is None else [label_path])]
     # The files of a directory may become others: that is no other entry.
     digits = entry_key([asked, _shown(files)])
     entry = Entry(cache_root(cache_dir), entry_key(asked), digits, files)
-    found = entry.find()
-    if found is None:
-        found = _convert(entry, paths, tables, request, progress)
+    found = entry.find() or _convert(entry, paths, tables, request, progress)
     return _source(entry.folder / found.folder, found, paths)
 
 
@@ -212,11 +211,13 @@ def _convert(
     progress: Progress | None,
 ) -> Description:
     in_place = tables.labels is not None and len(paths) == 1 and _is_ready(paths[0], request)
-    unchanged = Unchanged(entry.paths)
+    before = [size_and_time(path) for path in entry.paths]
     with entry.new() as folder:
-        found = Conversion(
-            tables, request, Folder(folder), in_place=in_place, progress=progress
-        ).run()
+
+        def new(name: str, dtype: Any, width: tuple[int, ...] = ()) -> ArrayWriter:
+            return ArrayWriter(folder / name, dtype, width)
+
+        found = Conversion(tables, request, new, in_place=in_place, progress=progress).run()
         if found.is_sparse:
             raise SourceError(f"{paths[0]}: rows of LIBSVM are sparse, and are read in memory only")
         written: list[Any] = [a for a in (found.X, found.codes, found.weight) if a is not None]
@@ -225,7 +226,7 @@ def _convert(
         description = Description(
             version=VERSION,
             request=entry.request,
-            files=unchanged.stamps(),
+            files=stamps_of(entry.paths, before),
             folder=folder.name,
             arrays={rows.path.name: Stamp.of(rows.path) for rows in written},
             target=found.target,
@@ -258,9 +259,8 @@ def _source(folder: Path, found: Description, paths: Sequence[Path]) -> FileSour
 
 def _is_ready(path: Path, request: Request) -> bool:
     """Whether rows can be read from the file itself."""
-    if not _is_npy(path) or request.missing == "median":
-        return False
-    if request.features or request.drop or request.categories or request.weight:
+    chosen = request.features or request.drop or request.categories or request.weight
+    if chosen or not _is_npy(path) or request.missing == "median":
         return False
     with path.open("rb") as file:
         X = StoredArray(str(path), file)
@@ -332,30 +332,14 @@ def _labels(first: Path, target: Any) -> tuple[Any, Path | None]:
 
 
 def _is_npy(path: Path) -> bool:
-    try:
-        with path.open("rb") as file:
-            return file.read(6) == b"\x93NUMPY"
-    except OSError as error:
-        raise SourceError(f"{path}: {error.strerror or error}") from error
-
-
-def _identity(labels: Any, path: Path | None) -> Any:
-    if path is not None:
-        return _shown(path)
-    if labels is None:
-        return None
-    array: NDArray[Any] = np.ascontiguousarray(labels)
-    return [array.dtype.str, list(array.shape), digest(array.tobytes())]
+    with naming(path), path.open("rb") as file:
+        return file.read(6) == b"\x93NUMPY"
 
 
 def _shown(path: Any) -> Any:
     if not isinstance(path, str | os.PathLike):
         return [_shown(one) for one in path]
     return str(Path(path).absolute())
-
-
-def _are_paths(pair: tuple[Any, Any]) -> bool:
-    return all(isinstance(one, str | os.PathLike) for one in pair)
 
 
 # --- arguments --------------------------------------------------------------------------------
@@ -373,19 +357,8 @@ def _as_name(name: Any, what: str) -> str | None:
     return str(name)
 
 
-def _as_missing(missing: Any) -> str | None:
-    if missing not in (None, "drop", "median"):
-        raise SourceError(f"missing must be None, 'drop' or 'median'; got {missing!r}")
-    return str(missing) if missing else None
-
-
 def _as_dtype(dtype: Any) -> str | None:
-    if dtype is None:
-        return None
-    try:
-        name = str(np.dtype(dtype).name)
-    except TypeError:
-        name = ""
-    if name not in ("float32", "float64"):
-        raise SourceError(f"dtype must be None, 'float32' or 'float64'; got {dtype!r}")
-    return name
+    with suppress(TypeError):
+        if dtype is None or np.dtype(dtype).name in ("float32", "float64"):
+            return None if dtype is None else str(np.dtype(dtype).name)
+    raise SourceError(f"dtype must be None, 'float32' or 'float64'; got {dtype!r}")

@@ -10,12 +10,12 @@ import shutil
 import sys
 import tempfile
 from abc import ABC, abstractmethod
-from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any, NamedTuple, Self, TypeVar
 
 import numpy as np
@@ -34,8 +34,6 @@ TARGET = "target"
 
 T = TypeVar("T")
 
-_AHEAD = 2
-"""Results that are ready or waiting, for each thread."""
 _MOST_ROWS, _VALUES = 1 << 16, 1 << 21
 _ROOM = 1 << 24
 _BUFFER = 1 << 20
@@ -69,18 +67,20 @@ def one_line(error: BaseException) -> str:
     return " ".join(str(error).split())[:200]
 
 
-class Batch(NamedTuple):
-    """Some rows of a table.
+@contextmanager
+def naming(path: Path, where: str = "") -> Iterator[None]:
+    """Make an error of the operating system one that names the file."""
+    try:
+        yield
+    except OSError as error:
+        raise SourceError(f"{path}: {where}{error.strerror or error}") from error
 
-    Parameters
-    ----------
-    data : pyarrow.RecordBatch
-    where : callable
-        Names a row, counted from 0 in this batch, and a column for people.
-    share : float
-        Of the table that has been read.
-    matrix : csr_matrix or None
-        The features asked for, of a table whose rows are sparse; they are not in `data`.
+
+class Batch(NamedTuple):
+    """Some rows of a table: a RecordBatch; `where` names a row of it, counted from 0, and a column.
+
+    `share` is that of the table that has been read. Of a table whose rows are sparse `matrix` has
+    the features, which are not in `data`.
     """
 
     data: Any
@@ -106,12 +106,9 @@ class Batch(NamedTuple):
             # Not safely: whole numbers beyond 2**53 are rounded, as text would be.
             column = column.cast("float64", safe=False)
         values: NDArray[Any] = np.asarray(column.to_numpy(zero_copy_only=False))
-        if values.dtype.kind == "f" and not np.isfinite(values).all():
-            infinite = np.isinf(values)
-            if infinite.any():
-                row = int(infinite.argmax())
-                what = f"{values[row]} is not a finite number"
-                raise SourceError(f"{self.where(row, name)}: {what}")
+        if values.dtype.kind == "f" and (infinite := np.isinf(values)).any():
+            row = int(infinite.argmax())
+            raise SourceError(f"{self.where(row, name)}: {values[row]} is not a finite number")
         return values
 
     def _parsed(self, name: str) -> Any:
@@ -150,40 +147,18 @@ def is_text(kind: Any) -> bool:
 
 
 class Table(ABC):
-    """A table, open for reading; a context manager that closes it.
+    """A table, open for reading; a context manager that closes it."""
 
-    Attributes
-    ----------
-    name : str
-        What errors call it.
-    names : tuple of str
-        Its columns.
-    unnamed : frozenset of str
-        Those whose name we made up.
-    target : str or None
-        The column of labels, where the format says which it is.
-    is_text : bool
-        Whether numbers are written out, so that only all rows tell what is one.
-    is_sparse : bool
-        Whether batches have their features in a sparse matrix.
-    is_named : bool
-        Whether columns have names, if only those that text without a header is given.
-    has_header : bool
-        Whether the table itself says what its columns are called.
-    n_rows : int or None
-        How many there are, where that is known before all is read.
-    """
-
-    name: str
-    names: tuple[str, ...]
-    unnamed: frozenset[str] = frozenset()
-    target: str | None = None
-    is_text = False
-    is_sparse = False
-    is_named = True
-    has_header = True
-    n_rows: int | None = None
-    _files: tuple[Any, ...] = ()
+    name: str  # what errors call it
+    names: tuple[str, ...]  # its columns
+    unnamed: frozenset[str] = frozenset()  # columns whose name we made up
+    target: str | None = None  # the column of labels, where the format says which it is
+    is_text = False  # whether numbers are written out, so that only all rows tell what is one
+    is_sparse = False  # whether batches have their features in a sparse matrix
+    is_named = True  # whether columns have names, if only those that text without a header is given
+    has_header = True  # whether the table itself says what its columns are called
+    n_rows: int | None = None  # where that is known before all is read
+    stream: ByteStream | None = None  # what is closed with the table
 
     @abstractmethod
     def types(self, names: Sequence[str]) -> dict[str, Any]:
@@ -201,47 +176,39 @@ class Table(ABC):
         for job in self.jobs(numbers, texts):
             yield job()
 
-    def owns(self, *files: Any) -> Self:
-        """Return the table, which will close these files."""
-        self._files = (*self._files, *files)
-        return self
-
     def close(self) -> None:
         """Let go of the file."""
-        for file in reversed(self._files):
-            file.close()
+        if self.stream is not None:
+            self.stream.close()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def refuse_twice(self) -> None:
         """Refuse columns of one name."""
-        seen: set[str] = set()
-        for name in self.names:
-            if name in seen:
+        for name, n in Counter(self.names).items():
+            if n > 1:
                 raise SourceError(f"{self.name}: two columns are called {name!r}")
-            seen.add(name)
 
     def place(self, first: int) -> Callable[[int, str | None], str]:
         """Names of rows, counted from 0 in the table, of a batch that begins there."""
 
-        def where(row: int, column: str | None = None) -> str:
+        def where(row: int, column: str | None) -> str:
             named = "" if column is None else f", column {column!r}"
             return f"{self.name}, row {first + row}{named}"
 
         return where
 
 
-def in_order(tasks: Iterable[Callable[[], T]], n_threads: int | None = None) -> Iterator[T]:
+def in_order(
+    tasks: Iterable[Callable[[], T]], n_threads: int | None = None, *, ahead: int = 2
+) -> Generator[T]:
     """Run tasks in threads, few at a time, and give their results in order.
+
+    Not more than the threads and `ahead` are begun before the first result is taken.
 
     Examples
     --------
@@ -254,7 +221,7 @@ def in_order(tasks: Iterable[Callable[[], T]], n_threads: int | None = None) -> 
     try:
         for task in tasks:
             waiting.append(pool.submit(task))
-            if len(waiting) >= _AHEAD * n_threads:
+            if len(waiting) >= n_threads + ahead:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
@@ -301,7 +268,7 @@ class ByteStream:
             raise SourceError("standard input is closed")
         self.name = name or ("standard input" if standard else str(path))
         self._file: IO[bytes] | None = None if standard else Path(path).open("rb")  # noqa: SIM115
-        self._copy: IO[bytes] | None = None
+        self._copy: Any = None
         self._size = 0 if standard else Path(path).stat().st_size
         self._bytes = _Ahead(sys.stdin.buffer if self._file is None else self._file)
         head = self._bytes.peek(4)
@@ -320,11 +287,11 @@ class ByteStream:
         return self._unpacked(self._bytes.read, size)
 
     def _unpacked(self, read: Callable[[int], bytes], size: int) -> bytes:
-        if not self._codec:
-            return read(size)
         try:
             return read(size)
         except (OSError, pa.ArrowException) as error:
+            if not self._codec:
+                raise
             what = f"the {self._codec} file is damaged ({one_line(error)})"
             raise SourceError(f"{self.name}: {what}") from None
 
@@ -337,11 +304,10 @@ class ByteStream:
         if self.plain and self._file is not None:
             self._file.seek(0)
             return self._file
-        copy: Any = tempfile.SpooledTemporaryFile(max_size=_ROOM)  # noqa: SIM115
-        shutil.copyfileobj(self, copy, _BUFFER)
-        copy.seek(0)
-        self._copy = copy
-        return copy  # type: ignore[no-any-return]
+        self._copy = tempfile.SpooledTemporaryFile(max_size=_ROOM)  # noqa: SIM115
+        shutil.copyfileobj(self, self._copy, _BUFFER)
+        self._copy.seek(0)
+        return self._copy  # type: ignore[no-any-return]
 
     def close(self) -> None:
         """Let go of the file."""
@@ -367,7 +333,7 @@ class TextTable(Table):
         expect: Collection[str] = (),
     ) -> None:
         self.name, self._again = stream.name, again
-        self._stream: ByteStream | None = stream
+        self._unread: ByteStream | None = stream
         self.dialect = dialect.find_dialect(stream, header=header, expect=expect)
         self.names, self.unnamed = self.dialect.names, self.dialect.unnamed
         self.has_header = self.dialect.has_header
@@ -379,15 +345,12 @@ class TextTable(Table):
         finally:
             stream.close()
         batch = Batch(dialect.parse(block, self.dialect, [], names), self.place(0))
-        return {name: self._type(batch.coded(name)[1]) for name in names}
-
-    @staticmethod
-    def _type(values: Sequence[str | None]) -> Any:
-        found = [value for value in values if value is not None]
-        if not found:
-            return pa.null()
-        numbers = all(dialect.as_number(text) is not None for text in found)
-        return pa.float64() if numbers else pa.string()
+        types: dict[str, Any] = {}
+        for name in names:
+            found = [text for text in batch.coded(name).values if text is not None]
+            numbers = all(dialect.as_number(text) is not None for text in found)
+            types[name] = (pa.float64() if numbers else pa.string()) if found else pa.null()
+        return types
 
     def _blocks(self, stream: ByteStream) -> Iterator[tuple[dialect.TextBlock, float]]:
         some = False
@@ -399,7 +362,7 @@ class TextTable(Table):
             raise NoRowsError(f"{self.name} has a header and no rows")
 
     def jobs(self, numbers: Sequence[str], texts: Sequence[str]) -> Iterator[Callable[[], Batch]]:
-        stream, self._stream = self._stream or self._again(), None
+        stream, self._unread = self._unread or self._again(), None
         try:
             for block, share in self._blocks(stream):
                 yield partial(self._batch, block, share, numbers, texts)
@@ -412,7 +375,7 @@ class TextTable(Table):
     def _batch(
         self, block: dialect.TextBlock, share: float, numbers: Sequence[str], texts: Sequence[str]
     ) -> Batch:
-        def where(row: int, column: str | None = None) -> str:
+        def where(row: int, column: str | None) -> str:
             return self.dialect.place(dialect.records(block, self.dialect)[1][row], column)
 
         return Batch(dialect.parse(block, self.dialect, numbers, texts), where, share)
@@ -452,16 +415,11 @@ class ArrowTable(Table):
         return {name: self._schema.field(name).type for name in names}
 
     def jobs(self, numbers: Sequence[str], texts: Sequence[str]) -> Iterator[Callable[[], Batch]]:
-        first, number, place = 0, 0, ""
+        first, place = 0, f", {self.part} 0 (from row 0)"
         names = list(dict.fromkeys((*numbers, *texts)))
         size = rows_of_batch(len(names))
         try:
-            parts = self._parts(names, size)
-            while True:
-                place = f", {self.part} {number} (from row {first})"
-                part = next(parts, None)
-                if part is None:
-                    break
+            for number, part in enumerate(self._parts(names, size), 1):
                 for whole in part:
                     for start in range(0, len(whole), size):
                         rows = whole.slice(start, size)
@@ -469,7 +427,7 @@ class ArrowTable(Table):
                         batch = Batch(rows, self.place(first), share)
                         yield partial(self._checked, batch, place)
                         first += len(rows)
-                number += 1
+                place = f", {self.part} {number} (from row {first})"
         except SourceError:
             raise
         except _ERRORS as error:
@@ -592,15 +550,10 @@ def open_table(
         if its first record holds no number.
     expect : collection of str
         Columns that will be asked for. A first record with all of them is a header.
-    labels : array, optional
-        Those of a matrix in a file .npy, which are elsewhere; its own are from row `first` on.
-    first : int
+    labels, first : array and int, optional
+        The labels of a matrix in a file .npy, which are elsewhere; its own are from row `first` on.
     name : str, optional
         What errors call the file.
-
-    Returns
-    -------
-    Table
 
     Examples
     --------
@@ -616,13 +569,14 @@ def open_table(
     """
     stream = ByteStream(path, name)
     try:
-        table = _choose(stream, path, header, expect, labels, first).owns(stream)
+        table = _choose(stream, path, header, expect, labels, first)
+        table.stream = stream
+        if labels is not None and TARGET not in table.names:
+            what = "target is an array, and the file is no matrix of numpy"
+            raise SourceError(f"{stream.name}: {what}")
     except BaseException:
         stream.close()
         raise
-    if labels is not None and TARGET not in table.names:
-        table.close()
-        raise SourceError(f"{stream.name}: target is an array, and the file is no matrix of numpy")
     return table
 
 
@@ -642,12 +596,16 @@ def _choose(
             raise SourceError(f"{stream.name} is {what}")
     if head.startswith(b"\x93NUMPY"):
         return array_tables.open_npy(stream.name, stream.seekable(), labels, first)
-    if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
-        return array_tables.open_npz(stream.name, stream.seekable())
-    if head.startswith(b"PAR1"):
-        return ParquetTable(stream.name, stream.seekable())
-    if head.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
-        return IpcTable(stream.name, stream.seekable())
+    openers = {
+        b"PK\x03\x04": array_tables.open_npz,
+        b"PK\x05\x06": array_tables.open_npz,
+        b"PAR1": ParquetTable,
+        b"ARROW1": IpcTable,
+        b"\xff\xff\xff\xff": IpcTable,
+    }
+    for magic, opener in openers.items():
+        if head.startswith(magic):
+            return opener(stream.name, stream.seekable())
     if header is None and array_tables.looks_like_libsvm(head):
         return array_tables.open_libsvm(stream, expect)
 
