@@ -90,6 +90,3 @@ class TestExact:
                     break
             never += updates > 0
         assert abs(never / n - chain.p_never) < 4 * np.sqrt(chain.p_never / n)
-
-    def test_too_many_states(self):
-        assert exact.reshuffled(((0.0, 0.0), (0.0, 0.0)), LINE, most=10) is None
