@@ -224,8 +224,8 @@ def test_names_from_data_are_escaped(report, monkeypatch):
 
 
 def test_text_in_figures_is_escaped():
-    chart = svg.draw_chart("x", "t", HOSTILE, "c", lambda figure: figure.text(0.1, 0.5, HOSTILE))
-    read = Reader(chart.svg)
+    drawn = svg.to_svg("x", HOSTILE, lambda figure: figure.text(0.1, 0.5, HOSTILE))
+    read = Reader(drawn)
     assert read.said() == HOSTILE
     assert read.all("svg")[0]["aria-label"] == HOSTILE
     assert read.all("img") == []
@@ -234,8 +234,8 @@ def test_text_in_figures_is_escaped():
 def test_text_in_figures_is_left_as_it_is():
     """Numbers and colours are changed where they are drawn, not where they are said."""
     said = "1.23456 #0072B2 sans-serif"
-    chart = svg.draw_chart("x", "t", "l", "c", lambda figure: figure.text(0.1, 0.5, said))
-    assert Reader(chart.svg).said() == said
+    drawn = svg.to_svg("x", "label", lambda figure: figure.text(0.1, 0.5, said))
+    assert Reader(drawn).said() == said
 
 
 def test_faces_count_what_they_reject():

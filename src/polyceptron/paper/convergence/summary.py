@@ -6,13 +6,13 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 
 import numpy as np
 from scipy import stats
 
 from polyceptron.paper.convergence.runs import ORDERS, Cell, RunResult
 from polyceptron.paper.convergence.study import Study
+from polyceptron.paper.words import paragraphs
 
 _FACTORS = ("d", "K", "1/margin", "N")
 _Z = 1.959964
@@ -170,11 +170,9 @@ def findings(study: Study) -> list[str]:
 
     What the study holds no results for is left out, so that a study cut short has fewer.
     """
-    import jinja2
-
-    template = files("polyceptron.paper.convergence").joinpath("findings.txt.j2")
     summary, searches = summarise(study.runs), study.searches
-    text = jinja2.Template(template.read_text("utf-8"), trim_blocks=True).render(
+    return paragraphs(
+        "convergence/findings.txt.j2",
         replays={record["variant"]: record for record in searches if record["search"] == "replay"},
         counted=[record for record in searches if record["search"] == "cycles"],
         starts=[record for record in searches if record["search"] == "random starts"],
@@ -184,4 +182,3 @@ def findings(study: Study) -> list[str]:
         moving=summary.moving,
         growth=[rate for rate in summary.growth if rate.order == "shuffled"],
     )
-    return [" ".join(part.split()) for part in text.split("\n\n") if part.strip()]

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
+from polyceptron.paper.words import paragraphs
+
 # Figures are drawn in these colours, those of polyceptron.plots among them (Okabe & Ito, 2008),
 # and the page says by variables what they are.
 BLUE, VERMILLION, GREEN, PURPLE, ORANGE = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00"
@@ -37,12 +39,20 @@ class Chart:
 def draw_chart(
     name: str,
     title: str,
-    label: str,
-    caption: str,
     paint: Callable[[Any], None],
-    size: tuple[float, float] = (3.9, 2.9),
+    height: float,
+    *,
+    of: str = "",
+    **facts: Any,
 ) -> Chart:
-    """Let `paint` draw in a new matplotlib Figure, and return it as part of a page.
+    """What `paint` draws, with label and caption from the template: its kind is how names begin."""
+    kind, heading = name.partition("-")[0], f"{title}, {of}" if of else title
+    label, caption = paragraphs("report/captions.txt.j2", kind=kind, title=title, **facts)
+    return Chart(name, heading, label, caption, to_svg(name, label, paint, height))
+
+
+def to_svg(name: str, label: str, paint: Callable[[Any], None], height: float = 2.9) -> str:
+    """Let `paint` draw in a new matplotlib Figure, and return it as an element of the page.
 
     Matplotlib escapes all text. The same drawing gives the same characters.
     """
@@ -52,7 +62,7 @@ def draw_chart(
 
     looks = str(files("polyceptron.paper.report").joinpath("figures.mplstyle"))
     with style.context(["default", looks, {"svg.hashsalt": name}]):
-        figure = Figure(figsize=size, layout="constrained", facecolor="none")
+        figure = Figure(figsize=(3.9, height), layout="constrained", facecolor="none")
         FigureCanvasAgg(figure)  # measures text; no window, no state
         figure.get_layout_engine().set(w_pad=0.03, h_pad=0.03)
         paint(figure)
@@ -60,7 +70,7 @@ def draw_chart(
             ax.set_facecolor("none")
         out = io.StringIO()
         figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
-    return Chart(name, title, label, caption, _inline(out.getvalue(), name, label))
+    return _inline(out.getvalue(), name, label)
 
 
 def _inline(text: str, name: str, label: str) -> str:
