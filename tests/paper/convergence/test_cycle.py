@@ -48,12 +48,11 @@ class TestCycle:
                 assert updates > 0
             assert start == W
 
-    @pytest.mark.parametrize("rounds", [1, 200])
-    def test_learner_comes_back(self, variant, rounds):
+    def test_learner_comes_back(self, variant):
         bunch = load_cycle(**VARIANTS[variant])
-        model = learn(bunch, rounds * bunch.cycle_length, shuffle=False)
+        model = learn(bunch, 50 * bunch.cycle_length, shuffle=False)
         first = learn(bunch, bunch.cycle_length, shuffle=False).history_["updates"]
-        np.testing.assert_array_equal(model.history_["updates"], np.tile(first, rounds))
+        np.testing.assert_array_equal(model.history_["updates"], np.tile(first, 50))
         assert not model.converged_
         assert (model.history_["updates"] > 0).all()
         # Never all rows right: at no end of a pass, in the paper's own stopping rule.
@@ -69,7 +68,7 @@ class TestCycle:
     def test_shuffled(self, variant):
         bunch = load_cycle(**VARIANTS[variant])
         converged = [
-            learn(bunch, 300, shuffle=True, random_state=seed).converged_ for seed in range(20)
+            learn(bunch, 100, shuffle=True, random_state=seed).converged_ for seed in range(20)
         ]
         chain = exact.reshuffled(*shipped_cycle(variant)[:2])
         if variant == "smallest":
@@ -78,9 +77,3 @@ class TestCycle:
         else:
             assert chain.p_never == (variant == "trap")
             assert set(converged) == {variant == "no ties"}
-
-    def test_forms(self, variant):
-        bunch = load_cycle(**VARIANTS[variant], as_frame=True)
-        X, y = load_cycle(**VARIANTS[variant], return_X_y=True)
-        np.testing.assert_array_equal(bunch.data.to_numpy(), X)
-        np.testing.assert_array_equal(bunch.target, y)
