@@ -25,7 +25,7 @@ LabelledPoint = tuple[tuple[float, ...], int]
 
 
 class Pass(NamedTuple):
-    """The weights after some rows, the hyperplanes updated on the way, and whether there were ties.
+    """Weights after some rows, the hyperplanes updated on the way, and whether there were ties.
 
     A tie is a row that scored exactly 0, or an update that had a choice of hyperplanes.
     """
