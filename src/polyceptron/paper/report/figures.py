@@ -7,18 +7,9 @@ from typing import Any
 import numpy as np
 
 from polyceptron.paper.protocol import Dataset
+from polyceptron.paper.report import svg
 from polyceptron.paper.report.fits import Curves, Learned
-from polyceptron.paper.report.labels import label_points
-from polyceptron.paper.report.svg import (
-    BLUE,
-    GREEN,
-    PURPLE,
-    VERMILLION,
-    Chart,
-    draw_chart,
-    plain_log,
-    set_ticks,
-)
+from polyceptron.paper.report.svg import Chart
 from polyceptron.paper.table import TableRow
 from polyceptron.plots import PolyhedronDisplay
 from polyceptron.polyhedron import Polyhedron
@@ -33,9 +24,9 @@ _SHORT = {
     "logistic": "Logistic",
 }
 _MARKS = {
-    **dict.fromkeys(("batch", "online", "polyceptron"), ("o", BLUE)),
-    **dict.fromkeys(("batch-paper", "online-paper"), ("s", VERMILLION)),
-    **dict.fromkeys(("spla1", "pcslp", "oc1"), ("^", GREEN)),
+    **dict.fromkeys(("batch", "online", "polyceptron"), ("o", svg.BLUE)),
+    **dict.fromkeys(("batch-paper", "online-paper"), ("s", svg.VERMILLION)),
+    **dict.fromkeys(("spla1", "pcslp", "oc1"), ("^", svg.GREEN)),
 }
 
 
@@ -43,8 +34,8 @@ def mistakes_chart(given: Curves, reshuffled: Curves) -> Chart:
     """The paper's figure: misclassified rows against passes, in both orders."""
     most = max(run.max() for run in given.runs + reshuffled.runs)
     panels = (
-        (given, "Rows in the given order, pass after pass", VERMILLION),
-        (reshuffled, "Rows reshuffled before each pass", BLUE),
+        (given, "Rows in the given order, pass after pass", svg.VERMILLION),
+        (reshuffled, "Rows reshuffled before each pass", svg.BLUE),
     )
 
     def paint(figure: Any) -> None:
@@ -54,13 +45,13 @@ def mistakes_chart(given: Curves, reshuffled: Curves) -> Chart:
             ax.set_yscale("symlog", linthresh=1, linscale=0.35)
             ax.set_ylim(bottom=-0.15)
             ax.set_title(text, loc="left", color=color)
-            set_ticks(ax.yaxis, [0, *(v for v in (1, 3, 10, 30, 100, 300, 1000) if v <= most)])
+            svg.set_ticks(ax.yaxis, [0, *(v for v in (1, 3, 10, 30, 100, 300, 1000) if v <= most)])
             ax.grid(axis="y")
             ax.set_ylabel("mistakes")
         axes[-1].set_xlabel("pass")
 
     name, facts = f"mistakes-{given.dataset.key}", {"given": given, "reshuffled": reshuffled}
-    return draw_chart(name, given.dataset.title, paint, 4.0, of="online Polyceptron", **facts)
+    return svg.draw_chart(name, given.dataset.title, paint, 4.0, of="online Polyceptron", **facts)
 
 
 def _plot(ax: Any, runs: list[Floats], color: str, **options: Any) -> Any:
@@ -76,12 +67,12 @@ def criterion_chart(paper: Curves, small: Curves, step: float, small_step: float
 
     def paint(figure: Any) -> None:
         ax = figure.subplots()
-        handles = [_plot(ax, paper.runs, VERMILLION)]
-        handles += [_plot(ax, small.runs, BLUE, linestyle=(0, (4, 1.2)))]
+        handles = [_plot(ax, paper.runs, svg.VERMILLION)]
+        handles += [_plot(ax, small.runs, svg.BLUE, linestyle=(0, (4, 1.2)))]
         ax.set(xscale="log", yscale="log", xlabel="iteration", ylabel="criterion")
         ax.grid(axis="y")
-        plain_log(ax.xaxis)
-        plain_log(ax.yaxis)
+        svg.plain_log(ax.xaxis)
+        svg.plain_log(ax.yaxis)
         names = [f"step {step:g}, the paper's", f"step {small_step:g}"]
         figure.legend(
             handles, names, loc="outside upper left", ncols=2, handlelength=1.8, columnspacing=1.2
@@ -89,7 +80,7 @@ def criterion_chart(paper: Curves, small: Curves, step: float, small_step: float
 
     name = f"criterion-{paper.dataset.key}"
     facts: dict[str, Any] = {"paper": paper, "small": small, "small_step": small_step}
-    return draw_chart(name, paper.dataset.title, paint, 2.9, of="batch Polyceptron", **facts)
+    return svg.draw_chart(name, paper.dataset.title, paint, 2.9, of="batch Polyceptron", **facts)
 
 
 def time_chart(dataset: Dataset, rows: list[TableRow]) -> Chart:
@@ -101,7 +92,7 @@ def time_chart(dataset: Dataset, rows: list[TableRow]) -> Chart:
         points = []
         for row, name in zip(rows, names, strict=True):
             x, y = row.seconds.mean, row.accuracy.mean
-            marker, color = _MARKS.get(row.method.key, ("D", PURPLE))
+            marker, color = _MARKS.get(row.method.key, ("D", svg.PURPLE))
             ax.errorbar(
                 x, y, yerr=row.accuracy.spread, fmt=marker, color=color, markersize=5.5,
                 elinewidth=1, zorder=3,
@@ -111,8 +102,8 @@ def time_chart(dataset: Dataset, rows: list[TableRow]) -> Chart:
         ax.margins(x=0.12, y=0.12)
         ax.set_ylim(top=min(ax.get_ylim()[1], 100.5))
         ax.grid(axis="y")
-        plain_log(ax.xaxis)
-        label_points(ax, points)
+        svg.plain_log(ax.xaxis)
+        svg.label_points(ax, points)
 
     fastest = min(rows, key=lambda row: row.seconds.mean)
     facts: dict[str, Any] = {
@@ -121,7 +112,7 @@ def time_chart(dataset: Dataset, rows: list[TableRow]) -> Chart:
         "fastest": fastest,
         "duration": duration(fastest.seconds.mean),
     }
-    return draw_chart(f"time-{dataset.key}", dataset.title, paint, 3.3, **facts)
+    return svg.draw_chart(f"time-{dataset.key}", dataset.title, paint, 3.3, **facts)
 
 
 def duration(seconds: float) -> str:
@@ -151,4 +142,4 @@ def plane_chart(learned: Learned) -> Chart:
             points.set_sizes(points.get_sizes() * 0.45)
 
     dataset = learned.dataset
-    return draw_chart(f"plane-{dataset.key}", dataset.title, paint, 3.4, learned=learned)
+    return svg.draw_chart(f"plane-{dataset.key}", dataset.title, paint, 3.4, learned=learned)
