@@ -14,18 +14,19 @@ _VARIANTS = {
     "no ties": (_ROWS, ((0.0, -0.5), (0.0, 1.0))),
     "trap": (_ROWS, ((0.0, -0.5), (0.0, 2.0))),
 }
+_NO_TIES = """\
+No score is 0 on the way, and the minimum is never at both hyperplanes, so any start that is
+near enough goes round as well."""
 _ABOUT = {
     "smallest": """\
 All weights start at zero. Scores are 0 on the way, and the two hyperplanes are equal at the
 start. In a new random order for each pass the learner gets away with some orders, and with
 others comes to weights from which no order leads to an end.""",
-    "no ties": """\
-No score is 0 on the way, and the minimum is never at both hyperplanes, so any start that is
-near enough goes round as well. In a new random order for each pass the learner converges with
+    "no ties": f"""\
+{_NO_TIES} In a new random order for each pass the learner converges with
 probability 1.""",
-    "trap": """\
-No score is 0 on the way, and the minimum is never at both hyperplanes, so any start that is
-near enough goes round as well. The second hyperplane is never the least, whatever row comes
+    "trap": f"""\
+{_NO_TIES} The second hyperplane is never the least, whatever row comes
 next: the first is left alone with a task that one hyperplane cannot do. So the learner
 converges in no order whatever, shuffled or not.""",
 }
@@ -88,16 +89,16 @@ def load_cycle(
     name = "trap" if trap else "smallest" if ties else "no ties"
     rows, start = _VARIANTS[name]
     truth = Polyhedron([[1.0], [-1.0]], [0.5, 0.5], ["x1"])
+    faces = str(truth).replace("\n", " and ")
+    values = np.array(rows)
     return pack(
-        np.array([[float(x)] for x, _ in rows]),
-        np.array([y for _, y in rows], dtype=np.int64),
+        values[:, :1].astype(float),
+        values[:, 1].astype(np.int64),
         ["x1"],
         ("outside", "inside"),
         return_X_y=return_X_y,
         as_frame=as_frame,
-        DESCR=stored_text("cycle.rst").format(
-            faces=str(truth).replace("\n", " and "), about=_ABOUT[name]
-        ),
+        DESCR=stored_text("cycle.rst").format(faces=faces, about=_ABOUT[name]),
         n_hyperplanes=2,
         polyhedron=truth,
         start=np.array(start),

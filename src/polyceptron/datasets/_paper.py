@@ -9,17 +9,19 @@ from polyceptron.polyhedron import Polyhedron
 from polyceptron.utils.checks import as_count
 
 # Section 4.1 of the paper; the last number of each row is the offset.
-_FACES_1 = (
-    (1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1),
-    (1, -1, 1, -1, 1, -1, 1, -1, 1, -1, 1),
-    (1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 0.5),
-)
-_FACES_2 = (
-    (1, 2, 3, 4, 5, 6, 7, 8, 8, 8, 20, 8, 7, 6, 5, 4, 3, 2, 1, 1, 20),
-    (-1, 2, -3, 4, -5, 6, -7, 8, -9, 15, -11, 10, -9, 8, -7, 6, -5, 4, -3, 2, 15),
-    (1, 0, 1, 0, 1, 0, 1, 2, 0, 8, 0, 2, 3, 0, 3, 3, 0, 4, 0, 4, 8),
-    (1, -1, 0, 0, 2, -2, 0, 0, 6, -3, 0, 0, 4, -4, 0, 0, 5, -5, 0, 0, 6),
-)
+_FACES = {
+    1: (
+        (1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1),
+        (1, -1, 1, -1, 1, -1, 1, -1, 1, -1, 1),
+        (1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 0.5),
+    ),
+    2: (
+        (1, 2, 3, 4, 5, 6, 7, 8, 8, 8, 20, 8, 7, 6, 5, 4, 3, 2, 1, 1, 20),
+        (-1, 2, -3, 4, -5, 6, -7, 8, -9, 15, -11, 10, -9, 8, -7, 6, -5, 4, -3, 2, 15),
+        (1, 0, 1, 0, 1, 0, 1, 2, 0, 8, 0, 2, 3, 0, 3, 3, 0, 4, 0, 4, 8),
+        (1, -1, 0, 0, 2, -2, 0, 0, 6, -3, 0, 0, 4, -4, 0, 0, 5, -5, 0, 0, 6),
+    ),
+}
 
 
 def make_dataset1(
@@ -59,7 +61,7 @@ def make_dataset1(
     >>> bool((bunch.polyhedron.contains(bunch.data) == (bunch.target == 1)).all())
     True
     """
-    return _draw(1, _FACES_1, n_samples, random_state, return_X_y, as_frame)
+    return _draw(1, n_samples, random_state, return_X_y=return_X_y, as_frame=as_frame)
 
 
 def make_dataset2(
@@ -88,36 +90,20 @@ def make_dataset2(
     >>> X.shape
     (500, 20)
     """
-    return _draw(2, _FACES_2, n_samples, random_state, return_X_y, as_frame)
+    return _draw(2, n_samples, random_state, return_X_y=return_X_y, as_frame=as_frame)
 
 
-def _draw(
-    number: int,
-    faces: tuple[tuple[float, ...], ...],
-    n_samples: int,
-    random_state: Any,
-    return_X_y: bool,
-    as_frame: bool,
-) -> Any:
+def _draw(number: int, n_samples: int, random_state: Any, **form: bool) -> Any:
     n = as_count(n_samples, "n_samples")
-    coefficients = np.array(faces, dtype=np.float64)
+    coefficients = np.array(_FACES[number], dtype=np.float64)
     K, d = coefficients.shape[0], coefficients.shape[1] - 1
     names = [f"x{j}" for j in range(1, d + 1)]
     truth = Polyhedron(coefficients[:, :-1], coefficients[:, -1], names)
     X = as_generator(random_state).uniform(-1.0, 1.0, (n, d))
-    return pack(
-        X,
-        np.where(truth.contains(X), 1, -1),
-        names,
-        ("outside", "inside"),
-        return_X_y=return_X_y,
-        as_frame=as_frame,
-        DESCR=stored_text("synthetic.rst").format(
-            number=number, n_samples=n, d=d, K=K, faces=truth
-        ),
-        n_hyperplanes=K,
-        polyhedron=truth,
-    )
+    about = stored_text("synthetic.rst").format(number=number, n_samples=n, d=d, K=K, faces=truth)
+    y = np.where(truth.contains(X), 1, -1)
+    facts: dict[str, Any] = {"DESCR": about, "n_hyperplanes": K, "polyhedron": truth}
+    return pack(X, y, names, ("outside", "inside"), **form, **facts)
 
 
 def load_ionosphere(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
@@ -144,7 +130,8 @@ def load_ionosphere(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
     >>> X.shape, int((y == 1).sum())
     ((351, 34), 225)
     """
-    return _load("ionosphere", ("bad", "good"), 0, return_X_y, as_frame)
+    form = {"return_X_y": return_X_y, "as_frame": as_frame}
+    return _load("ionosphere", ("bad", "good"), **form)
 
 
 def load_breast_cancer(
@@ -170,25 +157,21 @@ def load_breast_cancer(
     >>> load_breast_cancer().data.shape, load_breast_cancer(with_id=True).data.shape
     ((683, 9), (683, 10))
     """
-    first, classes = 0 if with_id else 1, ("malignant", "benign")
-    return _load("breast_cancer", classes, first, return_X_y, as_frame)
+    form = {"return_X_y": return_X_y, "as_frame": as_frame}
+    return _load("breast_cancer", ("malignant", "benign"), first=0 if with_id else 1, **form)
 
 
-def _load(name: str, classes: tuple[str, str], first: int, return_X_y: bool, as_frame: bool) -> Any:
+def _load(name: str, classes: tuple[str, str], first: int = 0, **form: bool) -> Any:
     """Read a set of this package from column `first` on; the last column is the label."""
     header, *lines = stored_text(f"{name}.csv").splitlines()
     values = np.loadtxt(lines, delimiter=",", dtype=np.float64)
-    return pack(
-        np.ascontiguousarray(values[:, first:-1]),
-        values[:, -1].astype(np.int64),
-        header.split(",")[first:-1],
-        classes,
-        return_X_y=return_X_y,
-        as_frame=as_frame,
-        DESCR=stored_text(f"{name}.rst"),
-        n_hyperplanes=2,
-        polyhedron=None,
-    )
+    X, y = np.ascontiguousarray(values[:, first:-1]), values[:, -1].astype(np.int64)
+    facts: dict[str, Any] = {
+        "DESCR": stored_text(f"{name}.rst"),
+        "n_hyperplanes": 2,
+        "polyhedron": None,
+    }
+    return pack(X, y, header.split(",")[first:-1], classes, **form, **facts)
 
 
 def paper_datasets(*, random_state: Any = 0) -> dict[str, Any]:

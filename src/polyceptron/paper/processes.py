@@ -29,6 +29,17 @@ def in_processes(
     yield from results
 
 
+def report_progress(
+    results: Iterable[Answer], total: int, left: int, progress: Callable[[int, int], None] | None
+) -> Iterator[Answer]:
+    """Pass results on, ``left`` of a ``total``, and call ``progress(done, total)`` after each."""
+    say = progress or (lambda _done, _total: None)
+    say(total - left, total)
+    for done, result in enumerate(results, total - left + 1):
+        yield result
+        say(done, total)
+
+
 @contextmanager
 def _interrupts_ignored() -> Iterator[None]:
     """Ctrl-C reaches the whole group of processes; only the first of them shall speak of it."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from polyceptron.paper.folds import FoldResult, measure_fold, plan_folds
-from polyceptron.paper.processes import in_processes
+from polyceptron.paper.processes import in_processes, report_progress
 from polyceptron.paper.protocol import Protocol, load_protocol, source_digest
 from polyceptron.paper.results_log import (
     ResultsLog,
@@ -49,31 +49,14 @@ def measure_table(
     overwrite: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> ResultTable:
-    """Measure what is not yet in ``out``, and write the table.
+    """Measure what is not yet in the folder `out`, and write ``table1.csv`` and ``table1.tex``.
 
-    Every result is appended to ``folds.jsonl`` as soon as it is there. The same seed gives
-    the same accuracies, whatever `jobs`, the order, and how often the run was interrupted.
-
-    Parameters
-    ----------
-    out : path-like
-        Folder for ``folds.jsonl``, ``table1.csv`` and ``table1.tex``.
-    datasets, methods : sequence of str or None
-        Keys of paper.toml; None is all.
-    repetitions : int or None
-        Of the cross-validation; None is the paper's ten.
-    seed : int, default=0
-    jobs : int, default=1
-        Processes. Each fit has one thread.
-    resume, overwrite : bool
-        What to do with results that are in ``out`` already; with neither it is an error.
-    progress : callable or None
-        Called as ``progress(done, total)`` at the start and after each result.
-
-    Returns
-    -------
-    ResultTable
-        Of what was asked for.
+    `datasets` and `methods` are keys of paper.toml, None all, and None for `repetitions` the
+    paper's ten. Every result is appended to ``folds.jsonl`` as soon as it is there. The same seed
+    gives the same accuracies, whatever `jobs` (processes), the order, and how often the run was
+    interrupted. Results that are there need `resume` or `overwrite`; with neither they are an
+    error. ``progress(done, total)`` is called at the start and after each result. The files have
+    all results of the folder, the table returned those that were asked for.
     """
     protocol, folder = load_protocol(), Path(out)
     sets = protocol.choose("datasets", datasets)
@@ -82,24 +65,18 @@ def measure_table(
     if not 1 <= n <= _MOST_REPETITIONS:
         raise ValueError(f"repetitions must be 1 to {_MOST_REPETITIONS}; got {n}")
     tasks = plan_folds(protocol, sets, chosen, n)
-    say = progress or (lambda _done, _total: None)
-    header = folds_header(protocol, seed)
-    with ResultsLog(
-        folder / FOLDS_FILE, header, FoldResult, resume=resume, overwrite=overwrite
-    ) as log:
+    header, options = folds_header(protocol, seed), {"resume": resume, "overwrite": overwrite}
+    with ResultsLog(folder / FOLDS_FILE, header, FoldResult, **options) as log:
         known = {result.task for result in log.results}
-        left = [task for task in tasks if task not in known]
-        say(len(tasks) - len(left), len(tasks))
-        arguments = [(task, seed) for task in left]
-        for done, result in enumerate(in_processes(measure_fold, arguments, jobs), 1):
+        left = [(task, seed) for task in tasks if task not in known]
+        results = in_processes(measure_fold, left, jobs)
+        for result in report_progress(results, len(tasks), len(left), progress):
             log.append(result)
-            say(len(tasks) - len(left) + done, len(tasks))
-        results = log.results
-    whole = tabulate(protocol, results)
+    whole = tabulate(protocol, log.results)
     write_text(folder / "table1.csv", whole.to_csv())
     write_text(folder / "table1.tex", whole.to_latex())
     asked = set(tasks)
-    return tabulate(protocol, (result for result in results if result.task in asked))
+    return tabulate(protocol, (result for result in log.results if result.task in asked))
 
 
 def read_folds(path: str | os.PathLike[str]) -> tuple[ResultTable, dict[str, Any]]:

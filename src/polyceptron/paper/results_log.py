@@ -23,28 +23,11 @@ class ResultsLogError(Exception):
 class ResultsLog(Generic[Result]):
     """An append-only file of JSON lines: a header, then one result a line.
 
-    The header says what the results depend on. A result is on disk when `append` returns; a
-    line that a kill tore is cut off when the log is opened again. Only one process at a time has
-    it open.
-
-    Parameters
-    ----------
-    path : path-like
-    header : mapping
-        What the results depend on: protocol, seed, versions. A log that is resumed must have
-        the same.
-    kind : type
-        What a result is: a `msgspec.Struct`, or ``dict``.
-    resume : bool, default=False
-        Go on with a log that is there; without one, start it.
-    overwrite : bool, default=False
-        Start anew where a log is there.
-
-    Attributes
-    ----------
-    header : dict
-    results : list
-        Those found, and those appended since.
+    The header says what the results depend on: protocol, seed, versions. A result, a ``kind``
+    (`msgspec.Struct` or dict), is on disk when `append` returns; a line that a kill tore is cut
+    off when the log is opened again. Only one process at a time has it open. A log that is there
+    is an error, unless it has the same header and is gone on with (``resume``), or is started anew
+    (``overwrite``). ``results`` are those found, and those appended since.
     """
 
     def __init__(
@@ -65,7 +48,7 @@ class ResultsLog(Generic[Result]):
             self._lock()
             self._begin(kind, resume=resume, overwrite=overwrite)
         except BaseException:
-            self._file.close()
+            self.close()
             raise
 
     def _lock(self) -> None:
@@ -91,7 +74,12 @@ class ResultsLog(Generic[Result]):
                 "them, --overwrite starts anew, --out names another folder"
             )
         found, self.results = _parsed(self.path, lines, kind)
-        _check_same(self.path, found, self.header)
+        for name, value in self.header.items():  # the first in the header says most
+            if found.get(name) != value:
+                raise ResultsLogError(
+                    f"{self.path}: it was made with another {name} ({_brief(found.get(name))}, now "
+                    f"{_brief(value)}); --overwrite starts anew, --out names another folder"
+                )
 
     def append(self, result: Result) -> None:
         """Write one result; it is on disk when this returns."""
@@ -159,16 +147,6 @@ def _parsed(
 
     header = decoded(1, lines[0], dict[str, Any])
     return header, [decoded(number, line, kind) for number, line in enumerate(lines[1:], 2)]
-
-
-def _check_same(path: Path, found: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
-    for name, value in wanted.items():  # the first in the header says most
-        if found.get(name) != value:
-            before, now = _brief(found.get(name)), _brief(value)
-            raise ResultsLogError(
-                f"{path}: it was made with another {name} ({before}, now {now}); "
-                "--overwrite starts anew, --out names another folder"
-            )
 
 
 def _brief(value: Any) -> str:

@@ -141,40 +141,38 @@ _COLUMNS = (
 
 
 def _latex_cells(row: TableRow) -> list[str]:
-    paper = row.printed
+    def number(value: Measured | None, digits: int) -> str:
+        text = "" if value is None else value.text(digits)
+        return f"${text.replace('±', chr(92) + 'pm')}$" if "±" in text else text
+
+    paper, ratios = row.printed, (row.ratio, row.printed_ratio)
+    ratio, printed_ratio = ("" if value is None else f"{value:.2f}" for value in ratios)
     return [
         row.method.title,
-        _latex_number(row.accuracy, 2) + (r"\,$\downarrow$" if row.below else ""),
-        "" if paper is None else f"${paper.accuracy:.2f} \\pm {paper.spread:.2f}$",
-        _latex_number(row.seconds, 4),
-        "" if paper is None else f"{paper.seconds:.2f}",
-        "" if row.ratio is None else f"{row.ratio:.2f}",
-        "" if row.printed_ratio is None else f"{row.printed_ratio:.2f}",
-        "" if row.hyperplanes is None else _latex_number(row.hyperplanes, 1),
-        "" if paper is None else f"{paper.hyperplanes:g}",
+        number(row.accuracy, 2) + (r"\,$\downarrow$" if row.below else ""),
+        number(Measured(paper.accuracy, paper.spread) if paper else None, 2),
+        number(row.seconds, 4),
+        f"{paper.seconds:.2f}" if paper else "",
+        ratio,
+        printed_ratio,
+        number(row.hyperplanes, 1),
+        f"{paper.hyperplanes:g}" if paper else "",
     ]
 
 
-def _latex_number(value: Measured, digits: int) -> str:
-    text = value.text(digits)
-    return text if value.spread is None else f"${text.replace('±', chr(92) + 'pm')}$"
+# By set and method, then by repetition.
+_Results = dict[tuple[str, str], dict[int, list[FoldResult]]]
 
 
 def tabulate(protocol: Protocol, results: Iterable[FoldResult]) -> ResultTable:
     """Means over repetitions; an unfinished repetition counts with the folds that it has."""
-    found: dict[tuple[str, str], dict[int, list[FoldResult]]] = defaultdict(dict)
+    found: _Results = defaultdict(dict)
     days = []
     for fit in sorted(results, key=lambda fit: fit.task):  # not in the order they were ready
         days.append(fit.at[:10])
         found[fit.dataset, fit.method].setdefault(fit.repetition, []).append(fit)
     rows = [
-        _row(
-            protocol,
-            dataset,
-            method,
-            [*found[dataset.key, method.key].values()],
-            [*found[dataset.key, protocol.baseline].values()],
-        )
+        _row(protocol, dataset, method, found)
         for dataset in protocol.datasets.values()
         for method in protocol.methods.values()
         if found[dataset.key, method.key]
@@ -182,15 +180,10 @@ def tabulate(protocol: Protocol, results: Iterable[FoldResult]) -> ResultTable:
     return ResultTable(rows, max(days, default=None) or None)
 
 
-Repetitions = list[list[FoldResult]]
-
-
-def _row(
-    protocol: Protocol, dataset: Dataset, method: Method, fits: Repetitions, baseline: Repetitions
-) -> TableRow:
-    accuracy = Measured.of(
-        100 * sum(fit.right for fit in some) / sum(fit.rows for fit in some) for some in fits
-    )
+def _row(protocol: Protocol, dataset: Dataset, method: Method, found: _Results) -> TableRow:
+    fits = [*found[dataset.key, method.key].values()]
+    baseline = [*found[dataset.key, protocol.baseline].values()]
+    right = (100 * sum(fit.right for fit in some) / sum(fit.rows for fit in some) for some in fits)
     seconds = _mean(fits, "seconds")
     counted = all(fit.hyperplanes is not None for some in fits for fit in some)
     printed = dataset.printed.get(method.printed or "")
@@ -200,7 +193,7 @@ def _row(
         method=method,
         repetitions=len(fits),
         folds=sum(map(len, fits)),
-        accuracy=accuracy,
+        accuracy=Measured.of(right),
         seconds=seconds,
         tuning=_mean(fits, "tuning_seconds"),
         hyperplanes=_mean(fits, "hyperplanes") if counted else None,
@@ -211,5 +204,5 @@ def _row(
     )
 
 
-def _mean(repetitions: Repetitions, name: str) -> Measured:
+def _mean(repetitions: list[list[FoldResult]], name: str) -> Measured:
     return Measured.of(float(np.mean([getattr(fit, name) for fit in fits])) for fits in repetitions)

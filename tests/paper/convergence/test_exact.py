@@ -31,7 +31,7 @@ class TestTrap:
 
 
 class TestExact:
-    @pytest.mark.parametrize("seed", range(20))
+    @pytest.mark.parametrize("seed", range(5))
     def test_pass_is_the_naive_one(self, seed):
         rng = np.random.default_rng(seed)
         n, d, K = rng.integers(1, 7), rng.integers(1, 4), rng.integers(1, 4)
@@ -90,6 +90,3 @@ class TestExact:
                     break
             never += updates > 0
         assert abs(never / n - chain.p_never) < 4 * np.sqrt(chain.p_never / n)
-
-    def test_too_many_states(self):
-        assert exact.reshuffled(((0.0, 0.0), (0.0, 0.0)), LINE, most=10) is None

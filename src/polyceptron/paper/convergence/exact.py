@@ -25,7 +25,7 @@ LabelledPoint = tuple[tuple[float, ...], int]
 
 
 class Pass(NamedTuple):
-    """The weights after some rows, the hyperplanes updated on the way, and whether there were ties.
+    """Weights after some rows, the hyperplanes updated on the way, and whether there were ties.
 
     A tie is a row that scored exactly 0, or an update that had a choice of hyperplanes.
     """
@@ -103,17 +103,17 @@ class Chain(NamedTuple):
     p_never: float
 
 
-def reshuffled(weights: Weights, rows: Sequence[LabelledPoint], most: int = 5000) -> Chain | None:
-    """The chain of passes in random order; None if it has more than `most` states."""
-    return _explore(weights, list(itertools.permutations(rows)), most)
+def reshuffled(weights: Weights, rows: Sequence[LabelledPoint]) -> Chain:
+    """The chain of passes in random order."""
+    return _explore(weights, list(itertools.permutations(rows)))
 
 
-def any_sequence(weights: Weights, rows: Sequence[LabelledPoint], most: int = 5000) -> Chain | None:
+def any_sequence(weights: Weights, rows: Sequence[LabelledPoint]) -> Chain:
     """The chain of single rows drawn at random: a trap in it is one for every sequence of rows."""
-    return _explore(weights, [(row,) for row in rows], most)
+    return _explore(weights, [(row,) for row in rows])
 
 
-def _explore(start: Weights, moves: Sequence[Sequence[LabelledPoint]], most: int) -> Chain | None:
+def _explore(start: Weights, moves: Sequence[Sequence[LabelledPoint]]) -> Chain:
     found, place = [start], {start: 0}
     after: list[list[int]] = []
     tied, ended = [], []
@@ -126,8 +126,6 @@ def _explore(start: Weights, moves: Sequence[Sequence[LabelledPoint]], most: int
         after.append([place[step.weights] for step in steps])
         tied.append(any(step.ties for step in steps))
         ended.append(not any(step.updated for step in steps))  # all rows are right
-        if len(found) > most:
-            return None
     n, ends = len(found), np.array(ended)
     P = np.zeros((n, n))
     np.add.at(P, (np.repeat(np.arange(n), len(moves)), np.ravel(after)), 1 / len(moves))

@@ -103,10 +103,9 @@ class Instance:
 
 
 def draw_instance(cell: Cell, run: int, seed: int) -> Instance:
-    """Draw a set and a start: the same for both orders.
+    """Draw a set and a start, the same for both orders: Gaussian weights without biases.
 
-    The start is the learner's own, Gaussian weights without biases. All is rounded to the grid,
-    and only rows that keep their margin are taken.
+    All is rounded to the grid, and only rows that keep their margin are taken.
     """
     key = [cell.d, cell.K, round(cell.margin * 10**6), cell.N, cell.digits]
     rng = np.random.default_rng([seed, run, *key])
@@ -117,14 +116,9 @@ def draw_instance(cell: Cell, run: int, seed: int) -> Instance:
     if len(kept) < cell.N or abs(y[kept].sum()) == cell.N:
         raise ValueError(f"{cell}: too few rows of a class keep their margin on so coarse a grid")
     W = _on_grid(rng.standard_normal((cell.K, cell.d)), cell.digits)
-    return Instance(
-        np.ascontiguousarray(X[kept]),
-        y[kept].astype(np.int8),
-        Planes.of(W, np.zeros(cell.K)),
-        truth,
-        int(rng.integers(2**31)),
-        cell.digits,
-    )
+    start, order_seed = Planes.of(W, np.zeros(cell.K)), int(rng.integers(2**31))
+    X, labels = np.ascontiguousarray(X[kept]), y[kept].astype(np.int8)
+    return Instance(X, labels, start, truth, order_seed, cell.digits)
 
 
 def _on_grid(values: Floats, digits: int) -> Floats:
@@ -153,10 +147,8 @@ def check_exact(instance: Instance, limit: int) -> None:
 class OnlinePasses:
     """Hyperplanes that go through the rows pass by pass.
 
-    A loop of its own, of one kernel call: runs are made of millions of short passes that are
-    compared with each other bit by bit, and need neither the ranks nor the history that a
-    learner's step makes; those cost several times the pass itself. Tests compare it with the
-    learner.
+    A loop of its own, of one kernel call: runs are millions of short passes that are compared bit
+    by bit, and a learner's ranks and history cost several times the pass itself.
     """
 
     def __init__(self, instance: Instance, order: Order) -> None:
@@ -183,14 +175,15 @@ class OnlinePasses:
         return int(((h >= 0) != (self._rows.y > 0)).sum())
 
 
-def _same(a: Planes, b: Planes) -> bool:
-    return bool((a.panel == b.panel).all() and (a.bias == b.bias).all())
-
-
 def _changed(a: Planes, b: Planes) -> NDArray[np.bool_]:
+    """Which hyperplanes differ."""
     (W, w), (V, v) = a.arrays(), b.arrays()
     changed: NDArray[np.bool_] = (W != V).any(axis=1) | (w != v)
     return changed
+
+
+def _same(a: Planes, b: Planes) -> bool:
+    return bool((a.panel == b.panel).all() and (a.bias == b.bias).all())
 
 
 def follow_run(instance: Instance, key: RunKey, limit: int) -> RunResult:
@@ -205,8 +198,7 @@ def follow_run(instance: Instance, key: RunKey, limit: int) -> RunResult:
     fixed = key.order == "fixed"
     state = OnlinePasses(instance, key.order)
     mark, power, length = state.planes.copy(), 1, 0
-    half, moved = state.planes, np.zeros(instance.start.K, bool)
-    updates = 0
+    half, moved, updates = state.planes, np.zeros(instance.start.K, bool), 0
     for n in range(1, limit + 1):
         new = state.step()
         updates += new

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,35 +24,33 @@ _VALUES = {
     "unit": (-1.0, 0.0, 1.0),
     "halves": tuple(value / 2 for value in range(-4, 5)),
 }
-
-
-def _cycles(d: int, N: int, K: int, reach: int, starts: str = "unit") -> SearchTask:
-    return "cycles", {"d": d, "N": N, "K": K, "reach": reach, "starts": starts}
+# By `quick`: features, rows, hyperplanes and reach of the points, and the starts.
+_CYCLES = {
+    True: [(1, 2, 2, 3, "unit"), (1, 3, 2, 1, "unit")],
+    False: [
+        (1, 3, 2, 2, "unit"), (1, 3, 3, 1, "unit"), (1, 4, 2, 2, "unit"), (2, 3, 2, 1, "zero"),
+        (2, 4, 2, 1, "zero"), (2, 4, 3, 1, "zero"),
+    ],
+}  # fmt: skip
 
 
 def list_searches(*, quick: bool) -> list[SearchTask]:
     """The searches of a study, in order."""
+
+    def cycles(quick: bool) -> list[SearchTask]:
+        names = ("d", "N", "K", "reach", "starts")
+        return [("cycles", dict(zip(names, one, strict=True))) for one in _CYCLES[quick]]
+
+    def orders(reach: int, starts: str) -> SearchTask:
+        return "orders", {"K": 2, "reach": reach, "starts": starts}
+
     found: list[SearchTask] = [("replay", {"variant": variant}) for variant in VARIANTS]
-    found += [
-        _cycles(1, 2, 2, 3),
-        _cycles(1, 3, 2, 1),
-        ("orders", {"K": 2, "reach": 1, "starts": "unit"}),
-        ("random starts", {"n": 100 if quick else 1000, "biases": False}),
-    ]
+    found += [*cycles(True), orders(1, "unit")]
+    found += [("random starts", {"n": 100 if quick else 1000, "biases": False})]
     if quick:
         return found
-    return [
-        *found,
-        ("random starts", {"n": 1000, "biases": True}),
-        _cycles(1, 3, 2, 2),
-        _cycles(1, 3, 3, 1),
-        _cycles(1, 4, 2, 2),
-        _cycles(2, 3, 2, 1, "zero"),
-        _cycles(2, 4, 2, 1, "zero"),
-        _cycles(2, 4, 3, 1, "zero"),
-        ("orders", {"K": 2, "reach": 2, "starts": "unit"}),
-        ("orders", {"K": 2, "reach": 1, "starts": "halves"}),
-    ]
+    found += [("random starts", {"n": 1000, "biases": True}), *cycles(False)]
+    return [*found, orders(2, "unit"), orders(1, "halves")]
 
 
 def run_search(search: SearchTask, seed: int) -> dict[str, Any]:
@@ -61,10 +60,9 @@ def run_search(search: SearchTask, seed: int) -> dict[str, Any]:
         "replay": _replay,
         "cycles": _count_cycles,
         "orders": _count_traps,
-        "random starts": _random_starts,
+        "random starts": partial(_random_starts, seed=seed),
     }
-    extra = {"seed": seed} if name == "random starts" else {}
-    return {"search": name, **arguments, **kinds[name](**arguments, **extra)}
+    return {"search": name, **arguments, **kinds[name](**arguments)}
 
 
 def shipped_cycle(variant: str) -> tuple[Weights, list[LabelledPoint], int]:
@@ -78,8 +76,6 @@ def _replay(variant: str) -> dict[str, Any]:
     """A shipped example, followed in its order and in every other."""
     start, rows, _ = shipped_cycle(variant)
     shuffled, anyhow = exact.reshuffled(start, rows), exact.any_sequence(start, rows)
-    assert shuffled is not None
-    assert anyhow is not None
     return {
         **_example(start, rows, exact.follow(start, rows)),
         "states": shuffled.states,
@@ -92,33 +88,25 @@ def _replay(variant: str) -> dict[str, Any]:
 
 def _count_cycles(d: int, N: int, K: int, reach: int, starts: str) -> dict[str, Any]:
     """Every separable set in every order from every start: how many never converge."""
-    runs = linear = cycles = linear_cycles = without_ties = longest = 0
+    names = ("runs", "linear", "cycles", "linear_cycles", "without_ties", "longest")
+    found: dict[str, Any] = dict.fromkeys(names, 0)
     smallest: tuple[Any, ...] | None = None
     for rows, one in exact.separable_rows(d, N, K, reach):
-        for order in itertools.permutations(rows):
-            for start in _starts(starts, d, K):
-                fate = exact.follow(start, order)
-                runs += 1
-                linear += one
-                if not fate.length:
-                    continue
-                cycles += 1
-                linear_cycles += one
-                without_ties += not (fate.ties or fate.ties_before)
-                longest = max(longest, fate.length)
-                size = sum(abs(value) for w in start for value in w)
-                found = (size, fate.reached + fate.length, start, order, fate)
-                if smallest is None or found[:4] < smallest[:4]:
-                    smallest = found
-    return {
-        "runs": runs,
-        "linear": linear,
-        "cycles": cycles,
-        "linear_cycles": linear_cycles,
-        "without_ties": without_ties,
-        "longest": longest,
-        "example": None if smallest is None else _example(*smallest[2:]),
-    }
+        for order, start in itertools.product(itertools.permutations(rows), _starts(starts, d, K)):
+            fate = exact.follow(start, order)
+            found["runs"] += 1
+            found["linear"] += one
+            if not fate.length:
+                continue
+            found["cycles"] += 1
+            found["linear_cycles"] += one
+            found["without_ties"] += not (fate.ties or fate.ties_before)
+            found["longest"] = max(found["longest"], fate.length)
+            size = sum(abs(value) for w in start for value in w)
+            this = (size, fate.reached + fate.length, start, order, fate)
+            if smallest is None or this[:4] < smallest[:4]:
+                smallest = this
+    return {**found, "example": None if smallest is None else _example(*smallest[2:])}
 
 
 def _example(start: Weights, rows: Sequence[LabelledPoint], fate: Fate) -> dict[str, Any]:
@@ -140,7 +128,6 @@ def _count_traps(K: int, reach: int, starts: str) -> dict[str, Any]:
         rows = [((float(x),), y) for x, y in zip(points, (-1, 1, -1), strict=True)]
         for start in _starts(starts, 1, K):
             chain = exact.reshuffled(start, rows)
-            assert chain is not None
             chains += 1
             sure += chain.trapped == 0
             never += chain.p_never == 1
@@ -167,7 +154,6 @@ def _random_starts(n: int, biases: bool, seed: int) -> dict[str, Any]:
         start: Weights = tuple(map(tuple, W.tolist()))
         fates = [exact.follow(start, order) for order in itertools.permutations(rows)]
         chain = exact.reshuffled(start, rows)
-        assert chain is not None
         cycles += sum(fate.length > 0 for fate in fates)
         traps += chain.trapped > 0
         never += chain.p_never == 1

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Callable
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
 from polyceptron.paper.convergence.runs import ORDERS, Cell, RunKey, RunResult, measure_run
-from polyceptron.paper.convergence.searches import SearchTask, list_searches, run_search
-from polyceptron.paper.processes import in_processes
+from polyceptron.paper.convergence.searches import list_searches, run_search
+from polyceptron.paper.processes import in_processes, report_progress
 from polyceptron.paper.results_log import Result, ResultsLog, package_versions, read_results
 
 RUNS_FILE = "convergence.jsonl"
@@ -35,15 +35,10 @@ _LIMIT = {True: 5_000, False: 20_000}
 
 @dataclass(frozen=True)
 class Study:
-    """Results of a study, complete or not.
+    """Results of a study, complete or not: random runs, and exact searches of small instances.
 
-    Attributes
-    ----------
-    header : dict
-        Seed, cells, runs of each cell and order, pass limit, versions.
-    runs : list of RunResult
-    searches : list of dict
-        One for each exact search of small instances; ``search`` says which.
+    ``header`` has seed, cells, runs of each cell and order, pass limit and versions; ``search``
+    says in each record of ``searches`` which it is.
     """
 
     header: dict[str, Any]
@@ -53,13 +48,14 @@ class Study:
     @classmethod
     def load(cls, out: str | os.PathLike[str]) -> Self:
         """Read what `run_study` wrote into this folder; what is not there is empty."""
-        header, runs = _read(Path(out) / RUNS_FILE, RunResult)
-        other, searches = _read(Path(out) / SEARCHES_FILE, dict[str, Any])
+
+        def read(name: str, kind: type[Result]) -> tuple[dict[str, Any], list[Result]]:
+            path = Path(out) / name
+            return read_results(path, kind) if path.exists() else ({}, [])
+
+        header, runs = read(RUNS_FILE, RunResult)
+        other, searches = read(SEARCHES_FILE, dict[str, Any])
         return cls(header or other, runs, searches)
-
-
-def _read(path: Path, kind: type[Result]) -> tuple[dict[str, Any], list[Result]]:
-    return read_results(path, kind) if path.exists() else ({}, [])
 
 
 def list_cells(*, quick: bool) -> list[Cell]:
@@ -82,37 +78,13 @@ def run_study(
     """Measure how often and how fast online Polyceptron converges, and look for cycles.
 
     Every random set is learned from the same start in the given order and in a new order for
-    each pass. Results are written as they come, to ``convergence.jsonl`` (random runs) and
-    ``cycles.jsonl`` (exact searches), and depend on `seed` and `quick` only; with more jobs their
-    order in the files may differ.
+    each pass. Results are written to the folder `out` as they come, to ``convergence.jsonl``
+    (random runs) and ``cycles.jsonl`` (exact searches), and depend on `seed` and `quick` (a
+    sample in seconds) only; with more `jobs` (processes) their order in the files may differ.
 
-    Parameters
-    ----------
-    out : path-like
-        The folder to write to; made if need be.
-    quick : bool
-        A sample in seconds; else some minutes.
-    jobs : int
-        Processes.
-    seed : int
-        Where all random numbers come from.
-    resume : bool
-        Go on with what is there; a study that is complete is only read.
-    overwrite : bool
-        Start anew where results are there. Without either, results that are there are an error.
-    progress : callable, optional
-        Called as ``progress(done, total)`` at the start and after every result.
-
-    Returns
-    -------
-    Study
-        All results, those found included.
-
-    Raises
-    ------
-    ResultsLogError
-        If results are there and neither `resume` nor `overwrite` is set, if they belong to
-        another study, or if another run is writing them. The message says what to do.
+    Results that are there are gone on with (`resume`), or replaced (`overwrite`); without either
+    they are a ResultsLogError, as are those of another study or of a run that is still writing.
+    ``progress(done, total)`` is called at the start and after every result.
     """
     grid, count, limit = list_cells(quick=quick), _RUNS[quick], _LIMIT[quick]
     versions = package_versions(("polyceptron", "numpy", "numba"))
@@ -122,36 +94,20 @@ def run_study(
     keys = [RunKey(cell, run, order) for cell in grid for run in range(count) for order in ORDERS]
     hunts = list_searches(quick=quick)
     options = {"resume": resume, "overwrite": overwrite}
-    with ExitStack() as stack:
-        searched = stack.enter_context(
-            ResultsLog(Path(out) / SEARCHES_FILE, {"study": "cycles", **common}, dict, **options)
-        )
-        ran = stack.enter_context(ResultsLog(Path(out) / RUNS_FILE, header, RunResult, **options))
+    with (
+        ResultsLog(
+            Path(out) / SEARCHES_FILE, {"study": "cycles", **common}, dict, **options
+        ) as searched,
+        ResultsLog(Path(out) / RUNS_FILE, header, RunResult, **options) as ran,
+    ):
         known = {result.key for result in ran.results}
         calls: list[tuple[Any, ...]] = [
-            (run_search, hunt, seed)
-            for hunt in hunts
-            if not any(_is_of(record, hunt) for record in searched.results)
+            (run_search, (name, arguments), seed)
+            for name, arguments in hunts
+            if not any({"search": name, **arguments}.items() <= r.items() for r in searched.results)
         ]
         calls += [(measure_run, key, seed, limit) for key in keys if key not in known]
-        total = len(keys) + len(hunts)
-        say = progress or (lambda _done, _total: None)
-        say(total - len(calls), total)
-        for n, result in enumerate(in_processes(_call, calls, jobs), 1):
-            if isinstance(result, RunResult):
-                ran.append(result)
-            else:
-                searched.append(result)
-            say(total - len(calls) + n, total)
+        results = in_processes(operator.call, calls, jobs)
+        for result in report_progress(results, len(keys) + len(hunts), len(calls), progress):
+            (ran if isinstance(result, RunResult) else searched).append(result)
         return Study(ran.header, ran.results, searched.results)
-
-
-def _is_of(record: dict[str, Any], search: SearchTask) -> bool:
-    name, arguments = search
-    return record["search"] == name and arguments.items() <= record.items()
-
-
-def _call(
-    function: Callable[..., RunResult | dict[str, Any]], *arguments: Any
-) -> RunResult | dict[str, Any]:
-    return function(*arguments)

@@ -15,16 +15,6 @@ def write_report(out: str | os.PathLike[str]) -> Path:
     Results of `polyceptron reproduce` (``folds.jsonl``) and `polyceptron study convergence`
     (``convergence.jsonl``) may be there or not, and may be unfinished: the page has what there
     is, and says how to make the rest. The same results give the same page.
-
-    Parameters
-    ----------
-    out : path-like
-        The folder.
-
-    Returns
-    -------
-    Path
-        Of the page.
     """
     folder = Path(out)
     if not folder.is_dir():

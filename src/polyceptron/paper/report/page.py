@@ -18,7 +18,7 @@ from polyceptron.paper.report.fits import Curves, Learned, learn_polyhedron, lea
 from polyceptron.paper.report.study import signed, study_context
 from polyceptron.paper.reproduce import FOLDS_FILE, PACKAGES, read_folds
 from polyceptron.paper.results_log import package_versions
-from polyceptron.paper.table import ResultTable, TableRow
+from polyceptron.paper.table import ResultTable
 
 STARTS = {"criterion": 10, "mistakes": 5}  # curves of mistakes cross too often to be seen
 SMALLER_STEPS = (0.01, 0.001, 0.0001)  # than the paper's; the last is drawn beside it
@@ -36,12 +36,12 @@ def results_context(folder: Path) -> dict[str, Any] | None:
     if not table.rows:
         return None
     repetitions = max(row.repetitions for row in table.rows)
-    notes = table.notes
+    notes, day = table.notes, table.measured and datetime.fromisoformat(table.measured)
     return {
         "protocol": protocol,
         "table": table,
         "header": header,
-        "written": _in_words(table.measured),
+        "written": f"{day.day} {day:%B %Y}" if day else "an unknown day",
         "repetitions": repetitions,
         "fits": sum(row.folds for row in table.rows),
         "unfinished": [row for row in table.rows if row.folds < repetitions * protocol.folds],
@@ -52,13 +52,6 @@ def results_context(folder: Path) -> dict[str, Any] | None:
         "times": [figures.time_chart(dataset, table.of(dataset)) for dataset in table.datasets],
         **_fits(protocol, table, header.get("seed", 0)),
     }
-
-
-def _in_words(day: str | None) -> str:
-    if day is None:
-        return "an unknown day"
-    date = datetime.fromisoformat(day)
-    return f"{date.day} {date:%B %Y}"
 
 
 def _command(protocol: Protocol, table: ResultTable, repetitions: int, seed: Any) -> str:
@@ -74,19 +67,13 @@ def _command(protocol: Protocol, table: ResultTable, repetitions: int, seed: Any
 
 def _scores(table: ResultTable) -> dict[str, str]:
     """How many printed figures are reached, by who made them; nothing of those with none."""
-    groups: dict[str, list[TableRow]] = {"ours": [], "paper": [], "rivals": []}
+    reached: dict[str, list[bool]] = {"ours": [], "paper": [], "rivals": []}
     of = {"batch": "ours", "online": "ours", "batch-paper": "paper", "online-paper": "paper"}
     for row in table.rows:
         if row.printed:
-            groups[of.get(row.method.key, "rivals")].append(row)
-    return {
-        name: f"{sum(_reaches(row) for row in rows)} of {len(rows)}" if rows else ""
-        for name, rows in groups.items()
-    }
-
-
-def _reaches(row: TableRow) -> bool:
-    return row.printed is not None and row.accuracy.mean >= row.printed.accuracy
+            reaches = row.accuracy.mean >= row.printed.accuracy
+            reached[of.get(row.method.key, "rivals")].append(reaches)
+    return {who: f"{sum(all_)} of {len(all_)}" if all_ else "" for who, all_ in reached.items()}
 
 
 def _fits(protocol: Protocol, table: ResultTable, seed: int) -> dict[str, Any]:

@@ -6,25 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from polyceptron.paper.convergence import (
-    ORDERS,
-    Cell,
-    CellSummary,
-    Study,
-    Summary,
-    findings,
-    summarise,
-)
+from polyceptron.paper.convergence import ORDERS, Cell, Study, findings, summarise
 from polyceptron.paper.convergence.exact import take_rows
 from polyceptron.paper.convergence.searches import shipped_cycle
-from polyceptron.paper.report.svg import (
-    BLUE,
-    VERMILLION,
-    Chart,
-    draw_chart,
-    plain_log,
-    set_ticks,
-)
+from polyceptron.paper.convergence.summary import CellSummary, Summary
+from polyceptron.paper.report.svg import BLUE, VERMILLION, Chart, draw_chart, plain_log, set_ticks
 
 _KINDS = {
     "smallest": "The smallest: from the zero start",
@@ -107,27 +93,25 @@ def _vector(w: Sequence[float]) -> str:
 
 def _facts(record: Mapping[str, Any]) -> tuple[str, list[tuple[str, str]]]:
     """A search as its name and what was counted."""
-    facts = [
+    (_, search), *facts = record.items()
+    return search, [
         (name.replace("_", " "), f"{value:,}" if isinstance(value, int) else str(value))
-        for name, value in record.items()
-        if name != "search" and isinstance(value, bool | int | float | str)
+        for name, value in facts
+        if isinstance(value, int | float | str)
     ]
-    return record["search"], facts
 
 
 def _growth_charts(summary: Summary) -> list[Chart]:
     """For each factor the share that converges, and the passes that it takes."""
+
+    def alike(cell: Cell | None, factor: str) -> Cell | None:
+        return cell and cell._replace(**{factor: 0})
+
     charts = []
     for factor in _FACTORS:
-        same = {factor: None}
-        line = [
-            each
-            for each in summary.cells
-            if each.cell
-            and summary.centre
-            and each.cell._asdict() | same == summary.centre._asdict() | same
-        ]
-        if len({_value(each, factor) for each in line}) > 1:
+        centre = alike(summary.centre, factor)
+        line = [each for each in summary.cells if alike(each.cell, factor) == centre]
+        if len({each.cell for each in line}) > 1:
             charts.append(_growth_chart(factor, line, summary))
     return charts
 
@@ -143,8 +127,7 @@ def _growth_chart(factor: str, line: list[CellSummary], summary: Summary) -> Cha
         for order in ORDERS:
             mine = sorted((s for s in line if s.order == order), key=lambda s: _value(s, factor))
             if mine:
-                _plot_shares(above, mine, factor, order)
-                _plot_passes(below, mine, factor, order)
+                _plot(above, below, mine, factor)
         above.set_ylabel("converged, %")
         above.set_ylim(top=101.5)
         below.set(ylabel="passes", yscale="log", xlabel=_FACTORS[factor])
@@ -157,45 +140,33 @@ def _growth_chart(factor: str, line: list[CellSummary], summary: Summary) -> Cha
         below.grid(axis="y")
         figure.legend(*above.get_legend_handles_labels(), loc="outside upper left", ncols=2)
 
-    slopes = [
-        f"{g.slope:.2f} {_LOOKS[g.order][3]} ({g.low:.2f} to {g.high:.2f})"
-        for g in summary.growth
-        if g.factor == ("1/margin" if factor == "margin" else factor)
-    ]
-    said = "; ".join(
-        f"{_LOOKS[s.order][2]} at {_value(s, factor):g}: {s.share:.1%}"
-        + ("" if s.median is None else f", {s.median:.0f} passes in the median")
-        for s in line
-    )
-    name = _FACTORS[factor].partition(",")[0]
     return draw_chart(
         f"study-{factor}",
         _FACTORS[factor],
-        f"Share of runs that converged, and their passes, against {_FACTORS[factor]}. {said}",
-        "Above the share of runs that converged, with 95% intervals; below their passes, the "
-        "median and up to the 95th percentile."
-        + (f" Passes grow like a power of {name}: {', '.join(slopes)}." if slopes else ""),
         paint,
-        size=(3.9, 3.9),
+        3.9,
+        line=[(_LOOKS[s.order][2], _value(s, factor), s) for s in line],
+        growth=[
+            (_LOOKS[rate.order][3], rate)
+            for rate in summary.growth
+            if rate.factor == ("1/margin" if factor == "margin" else factor)
+        ],
     )
 
 
-def _plot_shares(ax: Any, line: list[CellSummary], factor: str, order: str) -> None:
-    marker, color, name, _, aside = _LOOKS[order]
+def _plot(above: Any, below: Any, line: list[CellSummary], factor: str) -> None:
+    """The share of converged runs above, their passes below, of one order."""
+    marker, color, name, _, aside = _LOOKS[line[0].order]
     x = [_value(each, factor) * aside for each in line]
     y = [100 * each.share for each in line]
     # Rounding may leave a share a little outside of its interval.
     down = [max(100 * (each.share - each.low), 0.0) for each in line]
     up = [max(100 * (each.high - each.share), 0.0) for each in line]
-    ax.errorbar(
+    above.errorbar(
         x, y, yerr=[down, up], fmt=marker + "-", color=color, markersize=4.5, linewidth=0.8,
         elinewidth=1.2, label=name,
     )  # fmt: skip
-
-
-def _plot_passes(ax: Any, line: list[CellSummary], factor: str, order: str) -> None:
-    marker, color, _, _, aside = _LOOKS[order]
     known = [each for each in line if each.median is not None]
     x, median = [_value(each, factor) * aside for each in known], [each.median for each in known]
-    ax.plot(x, median, marker + "-", color=color, markersize=4.5, lw=0.8)
-    ax.vlines(x, median, [each.p95 for each in known], color=color, lw=1.2)
+    below.plot(x, median, marker + "-", color=color, markersize=4.5, lw=0.8)
+    below.vlines(x, median, [each.p95 for each in known], color=color, lw=1.2)

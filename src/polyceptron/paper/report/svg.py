@@ -5,10 +5,15 @@ from __future__ import annotations
 import html
 import io
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
+from itertools import product
 from typing import Any
+
+import numpy as np
+
+from polyceptron.paper.words import paragraphs
 
 # Figures are drawn in these colours, those of polyceptron.plots among them (Okabe & Ito, 2008),
 # and the page says by variables what they are.
@@ -37,12 +42,20 @@ class Chart:
 def draw_chart(
     name: str,
     title: str,
-    label: str,
-    caption: str,
     paint: Callable[[Any], None],
-    size: tuple[float, float] = (3.9, 2.9),
+    height: float,
+    *,
+    of: str = "",
+    **facts: Any,
 ) -> Chart:
-    """Let `paint` draw in a new matplotlib Figure, and return it as part of a page.
+    """What `paint` draws, with label and caption from the template: its kind is how names begin."""
+    kind, heading = name.partition("-")[0], f"{title}, {of}" if of else title
+    label, caption = paragraphs("report/captions.txt.j2", kind=kind, title=title, **facts)
+    return Chart(name, heading, label, caption, to_svg(name, label, paint, height))
+
+
+def to_svg(name: str, label: str, paint: Callable[[Any], None], height: float = 2.9) -> str:
+    """Let `paint` draw in a new matplotlib Figure, and return it as an element of the page.
 
     Matplotlib escapes all text. The same drawing gives the same characters.
     """
@@ -52,7 +65,7 @@ def draw_chart(
 
     looks = str(files("polyceptron.paper.report").joinpath("figures.mplstyle"))
     with style.context(["default", looks, {"svg.hashsalt": name}]):
-        figure = Figure(figsize=size, layout="constrained", facecolor="none")
+        figure = Figure(figsize=(3.9, height), layout="constrained", facecolor="none")
         FigureCanvasAgg(figure)  # measures text; no window, no state
         figure.get_layout_engine().set(w_pad=0.03, h_pad=0.03)
         paint(figure)
@@ -60,7 +73,7 @@ def draw_chart(
             ax.set_facecolor("none")
         out = io.StringIO()
         figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
-    return Chart(name, title, label, caption, _inline(out.getvalue(), name, label))
+    return _inline(out.getvalue(), name, label)
 
 
 def _inline(text: str, name: str, label: str) -> str:
@@ -102,7 +115,60 @@ def plain_log(axis: Any) -> None:
 
 
 def _compact(value: float) -> str:
-    for unit, letter in ((1e6, "M"), (1e3, "k")):
-        if value >= 10 * unit or (letter == "M" and value >= unit):
-            return f"{value / unit:g}{letter}"
-    return f"{value:g}"
+    if value >= 1e6:
+        return f"{value / 1e6:g}M"
+    return f"{value / 1e3:g}k" if value >= 1e4 else f"{value:g}"
+
+
+_ANGLES = np.deg2rad([0, 180, 90, 270, 30, 150, 330, 210, 60, 120, 300, 240])
+_DISTANCES = (7.0, 13.0, 20.0, 28.0, 37.0, 47.0)
+_LINE = {"arrowstyle": "-", "linewidth": 0.6, "alpha": 0.7, "shrinkA": 0, "shrinkB": 3}
+
+
+def label_points(ax: Any, points: Sequence[tuple[float, float, str, str]]) -> None:
+    """Write the text of each (x, y, text, colour) near its point, with a line where it is far.
+
+    Each takes the nearest place that overlaps no label, no mark and no edge of the axes;
+    those with the least room choose first.
+    """
+    from matplotlib.transforms import Bbox
+
+    ax.figure.draw_without_rendering()
+    ax.figure.set_layout_engine("none")  # the boxes must stay where they were measured
+    scale, edge = ax.figure.dpi / 72, ax.get_window_extent()
+    marks = ax.transData.transform([(x, y) for x, y, *_ in points])
+    taken = [Bbox([mark - 4 * scale, mark + 4 * scale]) for mark in marks]
+    crowd = [sum(np.hypot(*(mark - other)) < 40 * scale for other in marks) for mark in marks]
+    for i in sorted(range(len(points)), key=lambda i: (-crowd[i], -marks[i][1], i)):
+        x, y, text, color = points[i]
+        label = ax.annotate(
+            text, (x, y), (0, 0), textcoords="offset points", ha="center", va="center",
+            fontsize=9, color=color, zorder=4,
+        )  # fmt: skip
+        box = label.get_window_extent(ax.figure.canvas.get_renderer())
+        others = taken[:i] + taken[i + 1 :]
+        best, least = np.zeros(2), np.inf
+        for distance, angle in product(_DISTANCES, _ANGLES):
+            towards = np.array([np.cos(angle), np.sin(angle)])
+            place = towards * (distance + box.size / 2 / scale)
+            cost = _cost(box.translated(*(scale * place)), others, edge)
+            if cost < least:
+                best, least = place, cost
+            if cost == 0:
+                break
+        label.set_position(best)
+        taken.append(box.translated(*(scale * best)))
+        if np.hypot(*np.maximum(np.abs(best) - box.size / 2 / scale, 0)) > 9:
+            line = {**_LINE, "color": color}
+            ax.annotate("", (x, y), best, textcoords="offset points", arrowprops=line, zorder=4)
+
+
+def _cost(box: Any, taken: Sequence[Any], edge: Any) -> float:
+    """The area that a label shares with others or has beyond the edge; rounding is none."""
+
+    def shared(other: Any) -> float:
+        common = box.intersection(box, other)
+        return 0.0 if common is None else float(common.width * common.height)
+
+    beyond = float(box.width * box.height) - shared(edge)
+    return round(sum(map(shared, taken)) + beyond, 6)
