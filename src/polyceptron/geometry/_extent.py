@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from polyceptron.geometry._nearest import EPS, Shortest, shortest, unlimited
-from polyceptron.geometry.faces import FAR, GeometryError, UnitFaces, empty, question, unit_faces
+from polyceptron.geometry._nearest import EPS, Limits, Shortest, shortest
+from polyceptron.geometry.faces import GeometryError, UnitFaces, empty, question, unit_faces
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.utils.types import Floats
 
@@ -24,18 +24,8 @@ class Ball(NamedTuple):
     radius: float
 
 
-class BalancedFaces(NamedTuple):
+def balanced(polyhedron: Polyhedron) -> tuple[UnitFaces, Floats]:
     """Unit faces in coordinates y = x / columns, in which no feature has a scale of its own.
-
-    For questions about the set whose answer does not depend on units.
-    """
-
-    faces: UnitFaces
-    columns: Floats
-
-
-def balanced(polyhedron: Polyhedron) -> BalancedFaces:
-    """Divide features by their scale, which the faces show.
 
     Coefficients have a geometric mean of one in every row and column (Curtis and Reid, 1972):
     so other units give the same coordinates, which the largest coefficients would not.
@@ -51,7 +41,7 @@ def balanced(polyhedron: Polyhedron) -> BalancedFaces:
     # By powers of two, which change no digit.
     exponents = np.rint(columns).astype(int)
     scaled = np.ldexp(A, -exponents)
-    return BalancedFaces(unit_faces(scaled, b), np.ldexp(1.0, -exponents))
+    return unit_faces(scaled, b), np.ldexp(1.0, -exponents)
 
 
 @question
@@ -68,12 +58,12 @@ def is_empty(polyhedron: Polyhedron) -> bool:
     >>> is_empty(Polyhedron([[1], [-1]], [-2, 1])), is_empty(Polyhedron([[1], [-1]], [-1, 1]))
     (True, False)
     """
-    return nearest_origin(balanced(polyhedron).faces).z is None
+    return nearest_origin(balanced(polyhedron)[0]).z is None
 
 
 def nearest_origin(faces: UnitFaces) -> Shortest:
     """The point of a set that is nearest to the origin, or the faces in conflict."""
-    return shortest(unlimited(faces.A, -faces.b))
+    return shortest(Limits(faces.A, -faces.b))
 
 
 def some_point(faces: UnitFaces, n_faces: int) -> Floats:
@@ -98,13 +88,12 @@ def is_bounded(polyhedron: Polyhedron) -> bool:
     """
     from scipy.optimize import nnls
 
-    A, _ = balanced(polyhedron).faces
+    A = balanced(polyhedron)[0].A
     K, d = A.shape
     if d < K and np.linalg.matrix_rank(A, tol=1e-12) == d:
         # No direction leads to infinity just where the normals, each with a weight of at least
         # one, cancel out (Stiemke's lemma).
-        total = A.sum(axis=0)
-        more, rest = nnls(A.T, -total, maxiter=30 * K + 100)
+        more, rest = nnls(A.T, -A.sum(axis=0), maxiter=30 * K + 100)
         if rest <= 1e-11 * (K + float(more.sum())):
             return True
     return is_empty(polyhedron)
@@ -116,10 +105,6 @@ def chebyshev_ball(polyhedron: Polyhedron) -> Ball:
 
     Where several balls are largest it is one of them. Where balls of every size fit, the radius
     is infinite and the centre some point inside.
-
-    Parameters
-    ----------
-    polyhedron : Polyhedron
 
     Returns
     -------
@@ -140,13 +125,11 @@ def chebyshev_ball(polyhedron: Polyhedron) -> Ball:
     Ball(centre=array([1., 1.]), radius=1.0)
     """
     faces = unit_faces(polyhedron.W, polyhedron.b)
-    outward = shortest(unlimited(faces.A, np.ones(len(faces.b))))
+    outward = shortest(Limits(faces.A, np.ones(len(faces.b))))
     if outward.z is not None:  # along z every face gets farther away
         sizes = np.abs(faces.b[faces.b != 0])
-        steps = max(0.0, float((-faces.b).max())) + float(
-            sizes.min(initial=FAR) if sizes.size else 1
-        )
-        return Ball(outward.z * steps, np.inf)
+        least = float(sizes.min()) if sizes.size else 1.0
+        return Ball(outward.z * (max(0.0, float((-faces.b).max())) + least), np.inf)
     return _widest(faces, some_point(faces, polyhedron.n_faces), outward.support)
 
 
@@ -193,10 +176,6 @@ def _linprog(cost: Floats, A: Floats, slack: Floats) -> Any:
 def bounding_box(polyhedron: Polyhedron) -> tuple[Floats, Floats]:
     """Return the least and the greatest value of every feature inside.
 
-    Parameters
-    ----------
-    polyhedron : Polyhedron
-
     Returns
     -------
     lower, upper : ndarray of shape (n_features,)
@@ -215,17 +194,17 @@ def bounding_box(polyhedron: Polyhedron) -> tuple[Floats, Floats]:
     >>> bounding_box(triangle)
     (array([0., 0.]), array([1., 2.]))
     """
-    frame = balanced(polyhedron)
-    start = some_point(frame.faces, polyhedron.n_faces)
-    A, slack = frame.faces.A, frame.faces.A @ start + frame.faces.b
+    (A, b), columns = balanced(polyhedron)
+    start = some_point(UnitFaces(A, b), polyhedron.n_faces)
+    slack = A @ start + b
     # What is left of a slack of zero by rounding would be a scale of its own.
-    rounding = 16 * EPS * (np.abs(A) @ np.abs(start) + np.abs(frame.faces.b))
+    rounding = 16 * EPS * (np.abs(A) @ np.abs(start) + np.abs(b))
     slack = np.where(slack <= rounding, 0.0, slack)
     sides = np.array([
         [start[j] + sign * _least(A, slack, j, sign) for sign in (1.0, -1.0)]
         for j in range(A.shape[1])
     ])  # fmt: skip
-    lower, upper = (sides * frame.columns[:, None]).T
+    lower, upper = (sides * columns[:, None]).T
     return lower, np.maximum(lower, upper)
 
 

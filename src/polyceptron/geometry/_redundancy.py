@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyceptron.geometry._extent import balanced, chebyshev_ball, nearest_origin
-from polyceptron.geometry._nearest import shortest, unlimited
-from polyceptron.geometry.faces import UnitFaces, question, with_box
+from polyceptron.geometry._nearest import Limits, shortest
+from polyceptron.geometry.faces import question, with_box
 from polyceptron.polyhedron import Polyhedron
 
 _CUT = 1e-8
@@ -20,8 +20,8 @@ _CUT = 1e-8
 def redundant_faces(polyhedron: Polyhedron, box: Any = None) -> NDArray[np.intp]:
     """Return the faces that can be left out, all of them together, and the set stays the same.
 
-    Of faces that say the same the first is kept. Of an empty polyhedron some faces are kept
-    that exclude each other.
+    They are in ascending order. Of faces that say the same the first is kept; of an empty
+    polyhedron some that exclude each other.
 
     Parameters
     ----------
@@ -29,11 +29,6 @@ def redundant_faces(polyhedron: Polyhedron, box: Any = None) -> NDArray[np.intp]
     box : pair (lower, upper), optional
         Only points in this box count, each side a number or one number a feature: faces that
         cut nothing off it are redundant.
-
-    Returns
-    -------
-    ndarray of int
-        In ascending order.
 
     Examples
     --------
@@ -46,20 +41,21 @@ def redundant_faces(polyhedron: Polyhedron, box: Any = None) -> NDArray[np.intp]
     array([0, 2, 3])
     """
     K = polyhedron.n_faces
-    whole = with_box(polyhedron, box)
-    frame = balanced(whole)
-    start = nearest_origin(frame.faces)
+    faces, _ = balanced(with_box(polyhedron, box))
+    start = nearest_origin(faces)
     if start.z is None:
         return np.setdiff1d(np.arange(K), start.support)
-    inner = Polyhedron(*frame.faces)
     # From the middle, so that the distance of a face says how large the set is there.
-    centre = chebyshev_ball(inner).centre
-    slack = np.maximum(frame.faces.A @ centre + frame.faces.b, 0.0)
-    scale = _scale(slack)
+    centre = chebyshev_ball(Polyhedron(*faces)).centre
+    slack = np.maximum(faces.A @ centre + faces.b, 0.0)
+    scale = slack[slack > 0].min() if slack.any() else 1.0
     keep = np.ones(len(slack), bool)
     for k in range(K - 1, -1, -1):
         keep[k] = False
-        keep[k] = _cuts(UnitFaces(frame.faces.A, slack), k, keep, scale)
+        beyond = slack[k] + _CUT * max(slack[k], scale)
+        # Whether the others leave points beyond face k.
+        others = Limits(np.vstack([faces.A[keep], -faces.A[k]]), np.append(-slack[keep], beyond))
+        keep[k] = shortest(others).z is not None
     return np.flatnonzero(~keep)
 
 
@@ -85,16 +81,3 @@ def without_redundant(polyhedron: Polyhedron, box: Any = None) -> Polyhedron:
     if keep.size == 0:
         keep = np.array([0])
     return Polyhedron(polyhedron.W[keep], polyhedron.b[keep], polyhedron.feature_names)
-
-
-def _scale(slack: NDArray[np.float64]) -> float:
-    near = slack[slack > 0]
-    return float(near.min()) if near.size else 1.0
-
-
-def _cuts(faces: UnitFaces, k: int, others: NDArray[np.bool_], scale: float) -> bool:
-    """Whether the others leave points beyond face k."""
-    A, slack = faces
-    beyond = slack[k] + _CUT * max(slack[k], scale)
-    limits = unlimited(np.vstack([A[others], -A[k]]), np.append(-slack[others], beyond))
-    return shortest(limits).z is not None
