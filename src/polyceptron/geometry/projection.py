@@ -26,7 +26,7 @@ _HAIRS = tuple(4.0**power for power in range(11))
 """How far beyond the faces to aim, in roundings of their sums: the nearest that will do."""
 
 
-Side: TypeAlias = Floats | float
+Limit: TypeAlias = Floats | float
 
 
 class Nearest(NamedTuple):
@@ -51,7 +51,7 @@ class Goal:
 
     @np.errstate(over="ignore", invalid="ignore")
     def nearest(
-        self, x: Floats, lower: Side = -np.inf, upper: Side = np.inf, beyond: Side = 0.0
+        self, x: Floats, lower: Limit = -np.inf, upper: Limit = np.inf, beyond: Limit = 0.0
     ) -> Nearest:
         """Return the point within the limits and faces that is nearest to x.
 
@@ -92,7 +92,7 @@ class Goal:
             raise too_large()
         return Nearest(np.clip(start, lower, upper), *deciding)
 
-    def aims(self, x: Floats, lower: Side = -np.inf, upper: Side = np.inf) -> Iterator[Nearest]:
+    def aims(self, x: Floats, lower: Limit = -np.inf, upper: Limit = np.inf) -> Iterator[Nearest]:
         """Yield the nearest point, then nearest points a hair farther in, ever farther.
 
         The last has no point but what excludes each other, if there is no room.
