@@ -11,7 +11,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -46,6 +46,9 @@ class TestConstruction:
         p = Polyhedron(W, b)
         W[:] = 9
         assert p.W.tolist() == [[1, 2]]
+        assert (p.n_faces, p.n_features, p.feature_names) == (1, 2, None)
+        names = Polyhedron([[1, 2]], [0], np.array(["a", "b"])).feature_names
+        assert [type(name) for name in names] == [str, str]
         for array in (p.W, p.b):
             assert array.dtype == np.float64
             assert array.flags.c_contiguous
@@ -56,13 +59,6 @@ class TestConstruction:
             p.W = W
         with pytest.raises((AttributeError, TypeError)):
             p.colour = "red"
-
-    def test_sizes_and_names(self):
-        assert (SQUARE.n_faces, SQUARE.n_features) == (4, 2)
-        assert SQUARE.feature_names == ("age", "bmi")
-        assert Polyhedron([[1]], [0]).feature_names is None
-        names = Polyhedron([[1, 2]], [0], np.array(["a", "b"])).feature_names
-        assert [type(name) for name in names] == [str, str]
 
     @pytest.mark.parametrize(
         ("W", "b", "message"),
@@ -115,10 +111,6 @@ class TestAnswers:
         np.testing.assert_array_equal(SQUARE.contains(self.X), [True, False, True, False])
         np.testing.assert_array_equal(SQUARE.active_face(self.X), [1, 2, 0, 1])
 
-    def test_no_rows(self):
-        assert SQUARE.margins(np.empty((0, 2))).shape == (0, 4)
-        assert SQUARE.contains(np.empty((0, 2))).shape == (0,)
-
     @pytest.mark.parametrize(
         "convert",
         [
@@ -154,6 +146,7 @@ class TestAnswers:
             np.testing.assert_array_equal(SQUARE.margins(X), SQUARE.margins([[3.0, 0.0]]))
             assert X.nnz == 2
 
+    @settings(max_examples=40)
     @given(polyhedra_and_rows(), st.data())
     def test_batch_size_does_not_matter(self, case, data):
         polyhedron, X = case
@@ -163,6 +156,7 @@ class TestAnswers:
         assert whole.tobytes() == parts.tobytes()
         np.testing.assert_array_equal(polyhedron.margins(sp.csr_array(X)), whole)
 
+    @settings(max_examples=40)
     @given(polyhedra_and_rows())
     def test_against_matrix_product(self, case):
         polyhedron, X = case
@@ -209,10 +203,6 @@ class TestExtremes:
         np.testing.assert_allclose(p.distance([[3, 4]]), [[7 / np.sqrt(2), -4]])
         np.testing.assert_allclose(p.normalized().W, [[np.sqrt(0.5)] * 2, [0, -1]])
 
-    def test_distance_of_huge_and_tiny_faces_with_offsets(self):
-        p = Polyhedron([[3e300, 4e300], [3e-300, 4e-300]], [5e300, 5e-300])
-        np.testing.assert_allclose(p.distance([[3, 4]]), [[6, 6]])
-
     def test_face_beyond_float64(self):
         p = Polyhedron([[1], [1e-300]], [0, -1e300])
         assert p.distance([[0]]).tolist() == [[0, -np.inf]]
@@ -231,6 +221,7 @@ class TestExtremes:
         p = Polyhedron([[1.0, 1.0, -1.0]], [0])
         assert p.decision([[1.5e308, 1.5e308, 1.6e308]]).tolist() == [1.4e308]
 
+    @settings(max_examples=40)
     @given(polyhedra_and_rows(), st.integers(-900, 900))
     def test_scaling_by_a_power_of_two_changes_no_distance(self, case, exponent):
         polyhedron, X = case
@@ -239,6 +230,7 @@ class TestExtremes:
 
 
 class TestTransforms:
+    @settings(max_examples=40)
     @given(polyhedra_and_rows())
     def test_normalized_keeps_membership(self, case):
         polyhedron, X = case
@@ -249,6 +241,7 @@ class TestTransforms:
         np.testing.assert_allclose(unit.margins(X), polyhedron.distance(X), rtol=1e-9, atol=1e-9)
         assert unit.equals(polyhedron)
 
+    @settings(max_examples=40)
     @given(polyhedra_and_rows(), st.data())
     def test_pullback(self, case, data):
         polyhedron, X = case
@@ -261,6 +254,7 @@ class TestTransforms:
         size = (np.abs(scale * X) + np.abs(shift)) @ np.abs(polyhedron.W).T + np.abs(polyhedron.b)
         assert (np.abs(back.margins(X) - expected) <= 1e-12 * size).all()
 
+    @settings(max_examples=40)
     @given(polyhedra_and_rows(st.integers(-8, 8).map(float)), st.integers(-3, 3))
     def test_pullback_is_exact_where_arithmetic_is(self, case, exponent):
         polyhedron, X = case
@@ -268,9 +262,6 @@ class TestTransforms:
         back = polyhedron.pullback(scale, shift)
         np.testing.assert_array_equal(back.margins(X), polyhedron.margins(scale * X + shift))
         assert back.pullback(1 / scale, -shift / scale) == polyhedron
-
-    def test_pullback_keeps_names(self):
-        assert SQUARE.pullback([1, 2], 0).feature_names == ("age", "bmi")
 
     @pytest.mark.parametrize(
         ("scale", "shift", "message"),
@@ -310,6 +301,7 @@ class TestEquality:
         assert plus == minus
         assert hash(plus) == hash(minus)
 
+    @settings(max_examples=40)
     @given(polyhedra(), st.data())
     def test_equals_up_to_factors_and_order(self, polyhedron, data):
         K = polyhedron.n_faces
@@ -358,8 +350,6 @@ class TestText:
         p = Polyhedron([[-1, 0, 1, -0.0, -2], [0, 0, 0, 0.5, 0]], [0.0, 1e-7])
         assert str(p) == "-x0 + x2 - 2*x4 >= 0\n0.5*x3 >= -1e-07"
         assert str(Polyhedron([[1]], [-0.0])) == "x0 >= 0"
-
-    def test_rounding_to_one(self):
         assert str(Polyhedron([[0.9999, -1.0001]], [0])) == "x0 - x1 >= 0"
 
     def test_repr_is_short(self):
@@ -390,6 +380,7 @@ class TestText:
     def test_odd_names(self, name, printed):
         assert str(Polyhedron([[2]], [0], [name])) == f"2*{printed} >= 0"
 
+    @settings(max_examples=40)
     @given(polyhedra(), st.data())
     def test_text_can_be_read_back(self, polyhedron, data):
         d = polyhedron.n_features

@@ -83,7 +83,7 @@ def looped(rule, x):
 
 
 class TestAnswers:
-    @settings(max_examples=200)
+    @settings(max_examples=60)
     @given(made_rules())
     def test_are_those_of_loops(self, rule):
         X = some_rows(rule)
@@ -99,7 +99,7 @@ class TestAnswers:
             assert part.active_face([x])[0] == face
             assert part.margins([x])[0, face] == slack
 
-    @settings(max_examples=100)
+    @settings(max_examples=40)
     @given(made_rules())
     def test_scores_and_probabilities_of_loops(self, rule):
         X = some_rows(rule)
@@ -132,7 +132,7 @@ class TestAnswers:
             right = np.where(h.max(axis=1) >= 0, rule.inside_place, rule.otherwise)
             assert (P[np.arange(len(X)), right] >= 0.5).all()
 
-    @settings(max_examples=60)
+    @settings(max_examples=12)
     @given(made_rules(), st.integers(0, 12))
     def test_kinds_of_rows_and_threads(self, rule, n):
         X = some_rows(rule, n)
@@ -163,6 +163,7 @@ class TestAnswers:
         np.testing.assert_array_equal(union.predict(sp.csr_matrix(X)), contained)
         assert 0 < contained.sum() < 200
 
+    @settings(max_examples=15)
     @given(made_rules(names=("age", "dose")))
     def test_names(self, rule):
         X = pd.DataFrame(some_rows(rule), columns=["age", "dose"])
@@ -174,7 +175,7 @@ class TestAnswers:
         assert other.renamed(None).names == ("x0", "x1")
         np.testing.assert_array_equal(other.predict(X), rule.predict(X))
 
-    @settings(max_examples=20)
+    @settings(max_examples=5)
     @given(made_rules(names=("a", "b")))
     def test_bad_rows(self, rule):
         for X, message in [
@@ -201,7 +202,7 @@ class TestTrees:
         rng = np.random.default_rng(1)
         for model in trees:
             tree = model.tree_
-            X = rng.integers(-4, 5, (20_000, 3)).astype(float)
+            X = rng.integers(-4, 5, (5000, 3)).astype(float)
             # Half of them on a face, but for rounding.
             node = rng.choice(np.flatnonzero(~tree.is_leaf), len(X) // 2)
             near = X[: len(node)]
@@ -240,6 +241,7 @@ class TestTrees:
 
 
 class TestValue:
+    @settings(max_examples=30)
     @given(made_rules(), made_rules())
     def test_equal_hash_pickle(self, rule, other):
         same = Rule(rule.classes.tolist(), list(rule.pieces), rule.otherwise, list(rule.links))

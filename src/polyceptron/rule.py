@@ -20,15 +20,9 @@ Places = NDArray[np.intp]
 
 
 class Piece(NamedTuple):
-    """A polyhedron, and the class of the rows in it.
+    """A polyhedron, and the place of its class among the classes of the rule.
 
-    Parameters
-    ----------
-    polyhedron : Polyhedron
-    place : int
-        Of its class among the classes of the rule.
-    shares : tuple of float
-        Of the classes among the training rows in it, where the answer is a leaf of a tree.
+    Leaves of a tree have the shares of the classes among the training rows in them, too.
     """
 
     polyhedron: Polyhedron
@@ -37,23 +31,16 @@ class Piece(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """The answers to some rows, and what they rest on: an array each.
-
-    Parameters
-    ----------
-    place : of the class that is answered, among the classes of the rule
-    piece : the piece that the answer rests on; the one of the greatest score where none contains
-        the row, or where all are of one class
-    score : what `Rule.decision_function` has for the row; for the answer, where that has a column
-        for each class; the share of the answer in a leaf of a tree
-    face : of that piece, the one of least margin. Only if asked for
-    slack : the margin of that face. Only if asked for
-    """
+    """The answers to some rows, and what they rest on: an array each."""
 
     place: Places
+    """Of the class that is answered, among the classes of the rule."""
     piece: Places
+    """That decides; the best one where none contains the row, or where all are of one class."""
     score: Floats
+    """`Rule.decision_function`, of several columns that of the answer; in a leaf, its share."""
     face: Places | None = None
+    """Of that piece, the one of least margin; only if asked for, as its slack."""
     slack: Floats | None = None
 
 
@@ -104,10 +91,9 @@ class Rule:
     def __post_init__(self) -> None:
         classes = np.array(self.classes)
         classes.flags.writeable = False
-        object.__setattr__(self, "classes", classes)
-        object.__setattr__(self, "pieces", tuple(Piece(*piece) for piece in self.pieces))
-        object.__setattr__(self, "links", tuple(self.links))
-        if not self.pieces:
+        pieces = tuple(Piece(*piece) for piece in self.pieces)
+        self.__dict__.update(classes=classes, pieces=pieces, links=tuple(self.links))
+        if not pieces:
             raise ValueError("pieces must not be empty")
         first = self.pieces[0].polyhedron
         for piece in self.pieces:
@@ -129,16 +115,9 @@ class Rule:
     def inside(
         cls, classes: ArrayLike, place: int, *polyhedra: Polyhedron, link: Link | None = None
     ) -> Rule:
-        """The rule of two classes, one of which is the union of polyhedra.
+        """The rule of two classes, that at `place` being the union of polyhedra.
 
-        Parameters
-        ----------
-        classes : array-like of shape (2,)
-        place : {0, 1}
-            Of the class of the rows inside.
-        *polyhedra : Polyhedron
-        link : Link, optional
-            How scores become probabilities of the class inside.
+        The link says how scores become probabilities of the class inside.
 
         Examples
         --------
@@ -172,18 +151,15 @@ class Rule:
     @property
     def labels(self) -> list[Any]:
         """The classes as plain values of Python."""
-        labels: list[Any] = self.classes.tolist()
-        return labels
+        return list(self.classes.tolist())
 
     @cached_property
     def polyhedra(self) -> dict[Any, tuple[Polyhedron, ...]]:
         """For each class that has any, the polyhedra whose union it is."""
-        found: dict[Any, tuple[Polyhedron, ...]] = {}
-        for place, label in enumerate(self.labels):
-            union = tuple(piece.polyhedron for piece in self.pieces if piece.place == place)
-            if union:
-                found[label] = union
-        return found
+        return {
+            self.labels[place]: tuple(one.polyhedron for one in self.pieces if one.place == place)
+            for place in sorted({one.place for one in self.pieces})
+        }
 
     @cached_property
     def inside_place(self) -> int | None:
@@ -209,45 +185,26 @@ class Rule:
     def renamed(self, names: Any) -> Rule:
         """The same rule, its features called otherwise."""
         names = None if names is None else tuple(names)
-        return replace(
-            self,
-            pieces=tuple(
-                piece._replace(polyhedron=Polyhedron(piece.polyhedron.W, piece.polyhedron.b, names))
-                for piece in self.pieces
-            ),
-        )
+        parts = [Polyhedron(one.polyhedron.W, one.polyhedron.b, names) for one in self.pieces]
+        pairs = zip(self.pieces, parts, strict=True)
+        return replace(self, pieces=tuple(one._replace(polyhedron=part) for one, part in pairs))
 
     # --- answers ----------------------------------------------------------------------
 
     def scores(self, X: Any, n_jobs: int | None = 1) -> Floats:
-        """h(x) of every row by every piece; a piece contains the row where it is at least 0.
+        """h(x) of every row by every piece, which contains the row where it is at least 0.
 
         Parameters
         ----------
         X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
         n_jobs : int or None, default=1
-            Threads for many rows; None is all cores. Answers do not depend on it.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_pieces)
+            Threads for many rows, here and below; None is all cores. Answers are the same.
         """
         rows = self._rows(X)
         return np.column_stack([_least(rows, piece.polyhedron, n_jobs) for piece in self.pieces])
 
     def decide(self, X: Any, *, faces: bool = False, n_jobs: int | None = 1) -> Decision:
-        """The answer to every row, and what it rests on.
-
-        Parameters
-        ----------
-        X, n_jobs : as for `scores`
-        faces : bool, default=False
-            Find the face of least margin, too.
-
-        Returns
-        -------
-        Decision
-        """
+        """The answer to every row, and what it rests on; its face of least margin if asked for."""
         rows = self._rows(X)
         if self.is_most_probable:
             odds = self._log_odds(rows, n_jobs)
@@ -270,14 +227,6 @@ class Rule:
 
         Of two classes, h(x) with the sign that the second is positive; of more, a column for each:
         its log-odds where it has a link, else the score of the best of its pieces.
-
-        Parameters
-        ----------
-        X, n_jobs : as for `scores`
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_classes)
         """
         rows = self._rows(X)
         if self.inside_place is not None and len(self.classes) == 2:
@@ -285,16 +234,7 @@ class Rule:
         return self._log_odds(rows, n_jobs) if self.links else self._by_class(rows, n_jobs)
 
     def predict(self, X: Any, n_jobs: int | None = 1) -> NDArray[Any]:
-        """The label of every row.
-
-        Parameters
-        ----------
-        X, n_jobs : as for `scores`
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
+        """The label of every row."""
         inside = self.inside_place
         if inside is None:
             return np.asarray(self.classes[self.decide(X, n_jobs=n_jobs).place])
@@ -303,18 +243,9 @@ class Rule:
         return np.where(h >= 0, self.classes[inside], self.classes[self.otherwise])
 
     def predict_proba(self, X: Any, n_jobs: int | None = 1) -> Floats:
-        """The probability of each class.
-
-        Parameters
-        ----------
-        X, n_jobs : as for `scores`
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Columns in the order of the classes.
-        """
-        self._check_probabilities()
+        """The probability of each class: an array of shape (n_samples, n_classes)."""
+        if not self.has_probabilities:
+            raise ValueError("this rule has no probabilities: its learner gives scores only")
         rows = self._rows(X)
         if not self.links:
             shares = np.array([piece.shares for piece in self.pieces])
@@ -322,24 +253,18 @@ class Rule:
         if self.inside_place is None:
             each = self._each(rows, n_jobs)
             return np.asarray(each / each.sum(axis=1, keepdims=True))
-        return self._in_order(self._link().both(self._best(rows, n_jobs)[1]))
+        link = self.links[self.inside_place]
+        assert link is not None
+        return self._in_order(link.both(self._best(rows, n_jobs)[1]))
 
     def predict_log_proba(self, X: Any, n_jobs: int | None = 1) -> Floats:
-        """The logarithm of `predict_proba`, exact where the link allows it.
-
-        Parameters
-        ----------
-        X, n_jobs : as for `scores`
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-        """
-        self._check_probabilities()
+        """The logarithm of `predict_proba`, exact where the link allows it."""
         if not self.links or self.inside_place is None:
             with np.errstate(divide="ignore"):
                 return np.log(self.predict_proba(X, n_jobs))
-        return self._in_order(self._link().logarithms(self._best(self._rows(X), n_jobs)[1]))
+        h, link = self._best(self._rows(X), n_jobs)[1], self.links[self.inside_place]
+        assert link is not None
+        return self._in_order(link.logarithms(h))
 
     def _rows(self, X: Any) -> Any:
         """The rows as the kernels take them: validated arrays as they are."""
@@ -429,12 +354,6 @@ class Rule:
         h = self.scores(rows, n_jobs)
         return np.asarray(np.where(own[None, :] == place[:, None], h, -np.inf).argmax(axis=1))
 
-    def _link(self) -> Link:
-        """That of the only class with polyhedra."""
-        link = self.links[self.pieces[0].place]
-        assert link is not None
-        return link
-
     def _in_order(self, both: tuple[Floats, Floats]) -> Floats:
         """Columns of outside and inside in the order of two classes."""
         return np.column_stack(both if self.inside_place == 1 else both[::-1])
@@ -464,24 +383,10 @@ class Rule:
             face[here], slack[here] = margins.argmin(axis=1), margins.min(axis=1)
         return decision._replace(face=face, slack=slack)
 
-    def _check_probabilities(self) -> None:
-        if not self.has_probabilities:
-            raise ValueError("this rule has no probabilities: its learner gives scores only")
-
     # --- as a value -------------------------------------------------------------------
 
     def to_text(self, digits: int = 3) -> str:
-        """The rule in words: the inequalities of each class, and what holds otherwise.
-
-        Parameters
-        ----------
-        digits : int, default=3
-            Significant digits of the numbers.
-
-        Returns
-        -------
-        str
-        """
+        """The rule in words, numbers to `digits` significant digits."""
         lines = []
         for label, union in self.polyhedra.items():
             lines += _as_text(label, union, digits)
@@ -504,36 +409,23 @@ class Rule:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Rule):
             return NotImplemented
-        return (
-            self.classes.dtype.kind == other.classes.dtype.kind
-            and np.array_equal(self.classes, other.classes)
-            and self.pieces == other.pieces
-            and self.otherwise == other.otherwise
-            and self.links == other.links
-        )
+        return self.classes.dtype.kind == other.classes.dtype.kind and self._key == other._key
 
     def __hash__(self) -> int:
-        return hash((tuple(self.labels), self.pieces, self.otherwise, self.links))
+        return hash(self._key)
+
+    @property
+    def _key(self) -> tuple[Any, ...]:
+        return tuple(self.labels), self.pieces, self.otherwise, self.links
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Rule, (self.classes, self.pieces, self.otherwise, self.links)
 
 
 def as_rule(model: Any, name: str = "model", error: type[Exception] = ValueError) -> Rule:
-    """The rule of a model, whatever kind it is.
+    """The rule of a fitted learner, a Rule or a Polyhedron: "inside" of that, and "outside".
 
-    Parameters
-    ----------
-    model : fitted learner, Rule or Polyhedron
-        A polyhedron has the classes "inside" and "outside".
-    name : str
-        What the argument is called, for the error.
-    error : type of Exception
-        What to raise where there is no rule.
-
-    Returns
-    -------
-    Rule
+    Where there is none, raises an error of this type that calls the argument by this name.
 
     Examples
     --------

@@ -10,12 +10,9 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 from benchmarks.counterfactuals import judge, random_case
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from sklearn.exceptions import NotFittedError
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from common import X_SQUARE, Y_SQUARE, every_polyhedron, fit, quick
 from polyceptron import OC1, OnlinePolyceptron, Polyceptron, Polyhedron
@@ -152,23 +149,10 @@ class TestRows:
 
 
 class TestModels:
-    def test_not_fitted(self):
-        with pytest.raises(NotFittedError):
-            rules(Polyceptron())
-
-    @pytest.mark.parametrize("question", [rules, rules_table])
-    @pytest.mark.parametrize("thing", [None, 3, "model.json", Polyceptron])
-    def test_no_model(self, question, thing):
-        with pytest.raises(
-            ExplainError, match="fitted learner of polyceptron, a Rule or a Polyhedron"
-        ):
-            question(thing)
-
-    def test_pipeline(self):
-        pipeline = make_pipeline(StandardScaler(), quick(OnlinePolyceptron))
-        fit(pipeline, X_SQUARE, Y_SQUARE)
-        with pytest.raises(ExplainError, match=r"Pipeline\. Of a pipeline, give the last step"):
-            counterfactual(pipeline, [0, 0])
+    def test_no_model(self):
+        for question in (rules, rules_table, lambda thing: counterfactual(thing, [0])):
+            with pytest.raises(ExplainError, match="model must be a fitted learner of polyceptron"):
+                question(None)
 
     @pytest.mark.parametrize("question", [rejected_by, contributions, robustness, counterfactual])
     def test_three_classes(self, question, three_classes):
@@ -178,7 +162,7 @@ class TestModels:
 
     def test_tree(self, tree):
         frame, _ = square_frame()
-        for _, x in frame.iloc[:20].iterrows():
+        for _, x in frame.iloc[:8].iterrows():
             leaf = tree.rule_.pieces[membership(tree, x).piece].polyhedron
             assert rejected_by(tree, x) == rejected_by(leaf, x)
             assert contributions(tree, x) == contributions(leaf, x)
@@ -213,7 +197,7 @@ class TestUnions:
         grid = np.array(list(itertools.product(ticks, ticks)))
         answers = rule.predict(grid)
         rng = np.random.default_rng(0)
-        for x in rng.uniform(-1, 5, (25, 2)):
+        for x in rng.uniform(-1, 5, (10, 2)):
             weights = rng.uniform(0.5, 2, 2)
             found = counterfactual(rule, x, weights=weights)
             now = rule.predict([x])[0]
@@ -228,7 +212,7 @@ class TestUnions:
     def test_whole_numbers(self):
         rule = Rule.inside([0, 1], 1, *boxes(*self.CASES[3]))
         grid = np.array(list(itertools.product(range(-2, 7), repeat=2)), float)
-        for x in np.random.default_rng(1).uniform(-1, 5, (40, 2)):
+        for x in np.random.default_rng(1).uniform(-1, 5, (15, 2)):
             found = counterfactual(rule, x, integers=[0, 1], bounds={0: (-2, 6), 1: (-2, 6)})
             flips = grid[rule.predict(grid) != found.before]
             best = np.sqrt(((flips - x) ** 2).sum(axis=1)).min()
@@ -242,7 +226,7 @@ class TestUnions:
         ticks = np.arange(-0.95, 5, 0.1)
         grid = np.array(list(itertools.product(ticks, ticks)))
         answers = rule.predict(grid)
-        for x in np.random.default_rng(2).uniform(-1, 4, (30, 2)):
+        for x in np.random.default_rng(2).uniform(-1, 4, (15, 2)):
             found = counterfactual(rule, x)
             assert rule.predict([found.x])[0] == found.after != found.before
             best = np.linalg.norm(grid - x, axis=1)[answers != found.before].min()
@@ -281,6 +265,7 @@ class TestUnions:
 
 
 class TestRejectedBy:
+    @settings(max_examples=40)
     @given(polyhedra_and_row())
     def test_agrees_with_the_polyhedron(self, made):
         polyhedron, x = made
@@ -290,13 +275,9 @@ class TestRejectedBy:
         assert any(face.rejects for face in faces) != polyhedron.contains([x])[0]
         assert [face.face for face in faces] == list(range(polyhedron.n_faces))
 
-    def test_as_a_table(self):
-        frame = pd.DataFrame(rejected_by(P, OUTSIDE))
-        assert frame.columns.tolist() == ["face", "inequality", "slack", "distance", "rejects"]
-        assert frame["rejects"].tolist() == [False, True]
-
 
 class TestContributions:
+    @settings(max_examples=40)
     @given(polyhedra_and_row(), st.data())
     def test_add_up(self, made, data):
         polyhedron, x = made
@@ -332,6 +313,7 @@ class TestContributions:
 
 
 class TestRobustness:
+    @settings(max_examples=40)
     @given(polyhedra_and_row(), st.data(), st.integers(0, 2**32 - 1))
     def test_the_answer_holds_in_the_ball_and_no_farther(self, made, data, seed):
         polyhedron, x = made
@@ -365,7 +347,7 @@ class TestRobustness:
 
     def test_of_a_tree(self, tree):
         rng = np.random.default_rng(0)
-        for x in rng.uniform(-2, 2, (30, 2)):
+        for x in rng.uniform(-2, 2, (10, 2)):
             radius = robustness(tree, x)
             ways = rng.standard_normal((300, 2))
             ways *= 0.999999 * radius / np.linalg.norm(ways, axis=1)[:, None]
@@ -379,39 +361,12 @@ class TestCounterfactual:
         """As ``python -m benchmarks.counterfactuals``, which takes 10,000 of them."""
         pytest.importorskip("highspy")
         rng = np.random.default_rng(1)
-        for _ in range(120):
+        for _ in range(60):
             counts, excess, found = judge(random_case(rng))
             assert counts["flips"] == counts["keeps conditions"] == counts["found"]
             assert counts["no farther"] == counts["compared"], (excess, found)
             if not counts["HiGHS failed"]:
                 assert counts["impossible"] == counts["impossible for both"], found.reason
-
-    def test_as_near_as_cvxpy_gets(self):
-        cvxpy = pytest.importorskip("cvxpy")
-        rng = np.random.default_rng(2)
-        for _ in range(20):
-            case = random_case(rng)
-            if case.polyhedron.contains([case.x])[0] or is_empty(case.polyhedron):
-                continue
-            lower, upper = case.limits()
-            z = cvxpy.Variable(len(case.x))
-            rows = case.polyhedron.W @ z + case.polyhedron.b >= 0
-            sides = [z[j] >= lower[j] for j in np.flatnonzero(np.isfinite(lower))]
-            sides += [z[j] <= upper[j] for j in np.flatnonzero(np.isfinite(upper))]
-            cost = cvxpy.sum_squares(cvxpy.multiply(case.roots, z - case.x))
-            problem = cvxpy.Problem(cvxpy.Minimize(cost), [rows, *sides])
-            problem.solve(solver="HIGHS")
-            found = counterfactual(
-                case.polyhedron,
-                case.x,
-                weights=case.weights,
-                frozen=case.frozen,
-                bounds=case.bounds,
-            )
-            if problem.status == "optimal":
-                assert found.distance <= np.sqrt(problem.value) + 1e-6
-            else:
-                assert not found.feasible
 
     @every_polyhedron
     def test_flips_what_learners_predict(self, learner):
@@ -426,7 +381,7 @@ class TestCounterfactual:
 
     def test_flips_what_a_tree_predicts(self, tree):
         frame, _ = square_frame()
-        rows = frame.iloc[:40]
+        rows = frame.iloc[:15]
         new = [counterfactual(tree, row, bounds={"age": (-1.9, 1.9)}) for _, row in rows.iterrows()]
         assert all(found.feasible for found in new)
         changed = pd.DataFrame([found.x for found in new], columns=frame.columns)
@@ -442,7 +397,7 @@ class TestCounterfactual:
     @pytest.mark.parametrize("size", [1e-150, 1e-8, 1.0, 1e8, 1e150])
     def test_in_every_unit(self, size):
         rng = np.random.default_rng(0)
-        for _ in range(15):
+        for _ in range(6):
             case = random_case(rng)
             scaled = case.polyhedron.pullback(1 / size, 0)
             found = counterfactual(scaled, case.x * size)
@@ -462,13 +417,10 @@ class TestCounterfactual:
         assert found.distance == pytest.approx(2.5)
         assert str(found) == "'inside' instead of 'outside': dose from 3 to 0.5 (distance 2.5)"
 
-    def test_weights(self):
+    def test_leaves_by_the_cheapest_face_that_it_may(self):
         # The dose is cheap, so it is the dose that changes.
         found = counterfactual(P, OUTSIDE, weights={"age": 1e6})
         np.testing.assert_allclose(found.x, [1, 0.5], atol=1e-4)
-        np.testing.assert_allclose(found.x, counterfactual(P, OUTSIDE, weights=[1e6, 1]).x)
-
-    def test_leaves_by_the_cheapest_face_that_it_may(self):
         assert set(counterfactual(P, INSIDE).changes) == {"age", "dose"}
         assert counterfactual(P, INSIDE, frozen=["dose"]).x[0] < 0
         assert counterfactual(P, INSIDE, frozen=[1], bounds={0: (0, None)}).x[0] > 1
@@ -571,7 +523,7 @@ class TestIntegers:
     def test_as_near_as_trying_all(self):
         rng = np.random.default_rng(0)
         grid = range(-4, 5)
-        for _ in range(80):
+        for _ in range(30):
             d, K = int(rng.integers(1, 4)), int(rng.integers(1, 5))
             W = rng.integers(-3, 4, (K, d)).astype(float)
             W[~W.any(axis=1), 0] = 1
@@ -595,7 +547,7 @@ class TestIntegers:
 
     def test_mixed_with_real_ones(self):
         rng = np.random.default_rng(1)
-        for _ in range(30):
+        for _ in range(8):
             case = random_case(rng)
             d = len(case.x)
             bounds = {0: (case.x[0] - 6, case.x[0] + 6)}
@@ -642,6 +594,7 @@ class TestDocs:
 
 
 class TestShown:
+    @settings(max_examples=40)
     @given(polyhedra_and_row())
     def test_the_values_shown_flip_the_answer(self, made):
         polyhedron, x = made

@@ -65,7 +65,7 @@ def test_labels_without_a_type_are_refused(labels):
         to_onnx(Polyhedron([[1.0]], [0.0]), inside=labels[0], outside=labels[1])
 
 
-@settings(max_examples=50)
+@settings(max_examples=20)
 @given(st.data())
 def test_numbers_come_back_to_the_last_bit(data):
     floats = st.floats(allow_nan=False, allow_infinity=False)
@@ -107,20 +107,14 @@ def test_every_learner_in_a_pipeline(learner):
     check(fit(model, X, np.array(["out", "in"])[y]), X_NEW)
 
 
-@pytest.mark.parametrize("labels", [(0, 1), (True, False)])
-def test_labels_of_other_kinds(labels):
+def test_labels_of_other_kinds_and_either_class_inside():
     X, y = square(200)
-    for learner in (OC1, OnlinePolyceptron):
-        check(fit(quick(learner), X, np.array(labels)[y]), X_NEW)
-
-
-def test_either_class_inside():
-    X, y = square(200)
+    check(fit(quick(OC1), X, y == 0), X_NEW)
     for inside in (0, 1):
         check(fit(quick(OnlinePolyceptron, inside=inside), X, y), X_NEW)
 
 
-@pytest.mark.parametrize("opset", [13, 15, 18, None])
+@pytest.mark.parametrize("opset", [13, 18, None])
 def test_three_classes(opset):
     X, y = square(300)
     y = np.array(["a", "b", "c"])[np.where(X[:, 0] > 1.2, 2, y)]

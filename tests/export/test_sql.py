@@ -54,26 +54,6 @@ def frame(P, X):
 
 
 @databases
-@pytest.mark.parametrize("kind", ["select", "where", "case"])
-def test_answers_of_ten_thousand_rows(dialect, kind):
-    P = polyhedron(["age", "dose", "a b", "z", "t"])
-    X = rows()
-    db = Database(dialect, frame(P, X))
-    sql = to_sql(P, dialect=dialect, kind=kind, inside="in", outside="out")
-    inside = P.contains(X)
-    assert 0.2 < inside.mean() < 0.8
-    if kind == "where":
-        found = db(f"SELECT * FROM data WHERE {sql}")
-        np.testing.assert_array_equal(np.array(found), X[inside])
-        assert len(db(f"SELECT * FROM data WHERE NOT {sql}")) == len(X) - inside.sum()
-        return
-    answers = db.answers(sql if kind == "select" else f"SELECT {sql} FROM data")
-    np.testing.assert_array_equal(answers, np.where(inside, "in", "out"))
-    if kind == "select":
-        np.testing.assert_array_equal(np.array([row[:-1] for row in db(sql)]), X)
-
-
-@databases
 @pytest.mark.parametrize(
     "labels", [(1, 0), (True, False), (2.5, -1e-30), ("it's", '"; DROP TABLE data; --')]
 )
@@ -99,12 +79,12 @@ def test_hostile_names_are_columns(dialect):
 
 
 @databases
-@pytest.mark.parametrize("table", [name for name in HOSTILE if len(name) < 1000])
-def test_hostile_tables_and_labels(dialect, table):
+def test_hostile_tables_and_labels(dialect):
     P = Polyhedron([[1.0]], [0.0], ["x"])
-    db = Database(dialect, frame(P, np.array([[1.0], [-1.0]])), table)
-    sql = to_sql(P, dialect=dialect, table=table, name=table, inside=table, outside="no")
-    assert db(sql) == [(1.0, table), (-1.0, "no")]
+    for table in (name for name in HOSTILE if len(name) < 1000):
+        db = Database(dialect, frame(P, np.array([[1.0], [-1.0]])), table)
+        sql = to_sql(P, dialect=dialect, table=table, name=table, inside=table, outside="no")
+        assert db(sql) == [(1.0, table), (-1.0, "no")]
 
 
 @pytest.mark.parametrize("dialect", sorted(set(sqlglot.Dialect.classes) - {"", "dax", "prql"}))
@@ -183,7 +163,7 @@ ENCODING = Encoding(
 @databases
 def test_encoded_columns(dialect):
     rng = np.random.default_rng(0)
-    n = 10_000
+    n = 2000
     table = pd.DataFrame(
         {
             "dose": rng.normal(size=n),

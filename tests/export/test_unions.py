@@ -62,6 +62,7 @@ def cases():
     lattice = np.random.default_rng(5).integers(-3, 4, (10_000, 5)).astype(float)
     grids = [whole(seed, K) for seed, K in ((0, 2), (1, 3), (2, 4))]
     made = {
+        "one": Rule.inside(["in", "out"], 0, parts[1]),
         "two": Rule.inside(["no", "yes"], 1, *parts[:2]),
         "three": Rule.inside(["inside", "outside"], 0, *parts),
         "classes": Rule(
@@ -79,7 +80,7 @@ def cases():
 def on_faces(rule):
     W, b = (np.concatenate([getattr(p.polyhedron, a) for p in rule.pieces]) for a in "Wb")
     stacked = Polyhedron(W[W[:, -1] != 0], b[W[:, -1] != 0])
-    return rows_on_faces(stacked, 600)
+    return rows_on_faces(stacked, 1500)
 
 
 def test_the_cases_tell_labels_apart(cases):
@@ -101,7 +102,11 @@ def test_sql(cases, dialect):
             con.execute("INSERT INTO data SELECT * FROM frame")
         else:
             con.executemany("INSERT INTO data VALUES (?, ?, ?, ?, ?)", X.tolist())
-        answers = [row[-1] for row in con.execute(to_sql(rule, dialect=dialect)).fetchall()]
+        rows_out = con.execute(to_sql(rule, dialect=dialect)).fetchall()
+        np.testing.assert_array_equal(np.array([row[:-1] for row in rows_out]), X)
+        answers = [row[-1] for row in rows_out]
+        case = to_sql(rule, dialect=dialect, kind="case")
+        assert [one for (one,) in con.execute(f"SELECT {case} FROM data").fetchall()] == answers
         contained = (rule.scores(X) >= 0).any(axis=1) | (rule.otherwise is not None)
         expected = np.where(contained, rule.predict(X).astype(object), None)
         assert answers == expected.tolist(), name
@@ -127,7 +132,7 @@ COMPILER = shutil.which("gcc") or shutil.which("cc")
 def test_c(cases, tmp_path):
     source = "\n".join(to_c(rule, name=name) for name, (rule, _) in cases.items())
     (tmp_path / "model.c").write_text(source, encoding="utf-8")
-    flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-shared", "-fPIC"]
+    flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-shared", "-fPIC", "-O2"]
     command = [COMPILER, *flags, "model.c", "-o", "model.so", "-lm"]
     subprocess.run(command, cwd=tmp_path, check=True)
     library = ctypes.CDLL(str(tmp_path / "model.so"))
@@ -146,7 +151,7 @@ def test_python(cases):
     for name, (rule, X) in cases.items():
         module = {}
         exec(compile(to_python(rule), f"{name}.py", "exec"), module)
-        for some in (X, on_faces(rule)):
+        for some in (X if name == "one" else X[:1500], on_faces(rule)):
             found = [module["predict"](x) for x in some.tolist()]
             assert found == rule.predict(some).tolist(), name
 
@@ -159,7 +164,7 @@ def test_javascript(cases, tmp_path):
     asked = {}
     for name, (rule, X) in cases.items():
         (tmp_path / f"{name}.cjs").write_text(to_javascript(rule), encoding="utf-8")
-        asked[name] = np.vstack([X, on_faces(rule)])
+        asked[name] = np.vstack([X if name == "one" else X[:1500], on_faces(rule)])
     (tmp_path / "main.cjs").write_text("""
 const asked = JSON.parse(require("fs").readFileSync("rows.json", "utf8"));
 const found = {};
@@ -236,7 +241,7 @@ def corners(c):
     return min(c[0] * x + c[1] * y for xs, ys in spans for x in xs for y in ys)
 
 
-@pytest.mark.parametrize("c", np.random.default_rng(0).normal(size=(4, 2)).tolist())
+@pytest.mark.parametrize("c", np.random.default_rng(0).normal(size=(2, 2)).tolist())
 def test_optimisers_find_the_best_island(tmp_path, c):
     best = corners(c)
     x = cvxpy.Variable(2)

@@ -71,7 +71,7 @@ def random_polyhedron(rng, most_features=8):
 
 
 class TestProject:
-    @settings(max_examples=40)
+    @settings(max_examples=20)
     @given(polyhedra(), st.data())
     def test_is_inside_and_optimal(self, P, data):
         assume(not is_empty(P))
@@ -86,7 +86,7 @@ class TestProject:
     @pytest.mark.parametrize("size", [1e-100, 1e-6, 1.0, 1e6, 1e100])
     def test_rows_are_inside_whatever_the_units(self, size):
         rng = np.random.default_rng(0)
-        for _ in range(50):
+        for _ in range(8):
             P, _ = random_polyhedron(rng)
             units = 10.0 ** rng.uniform(-3, 3, P.n_features) * size
             scaled = Polyhedron(P.W / units, P.b)
@@ -129,10 +129,6 @@ class TestProject:
     def test_flat(self):
         np.testing.assert_allclose(project(FLAT, [2, 2]), [0.5, 0.5])
 
-    def test_empty(self):
-        with pytest.raises(GeometryError, match="empty: faces 0 and 2 exclude each other"):
-            project(EMPTY, [0, 0])
-
     def test_bad_arguments(self):
         with pytest.raises(ValueError, match=r"weights must be above 0; weights\[1\] is 0.0"):
             project(SQUARE, [3, 3], [1, 0])
@@ -153,7 +149,7 @@ def assert_nearest(P, x, new, weights, scale):
 
 
 class TestDistance:
-    @settings(max_examples=40)
+    @settings(max_examples=20)
     @given(polyhedra(), st.data())
     def test_is_that_of_the_projection(self, P, data):
         assume(not is_empty(P))
@@ -177,6 +173,7 @@ class TestDistance:
 
 
 class TestBall:
+    @settings(max_examples=40)
     @given(polyhedra())
     def test_is_inside(self, P):
         assume(not is_empty(P))
@@ -188,7 +185,7 @@ class TestBall:
         else:
             assert nearest >= -1e-9 * scale
 
-    @settings(max_examples=40)
+    @settings(max_examples=20)
     @given(polytopes(), st.integers(0, 2**32 - 1))
     def test_no_other_point_is_deeper(self, made, seed):
         P, _ = made
@@ -226,12 +223,13 @@ class TestBall:
     def test_flat(self):
         assert chebyshev_ball(FLAT).radius == pytest.approx(0, abs=1e-12)
 
-    def test_empty(self):
-        with pytest.raises(GeometryError, match="empty: faces 0 and 2 exclude"):
-            chebyshev_ball(EMPTY)
-
 
 class TestEmptyAndBounded:
+    def test_what_excludes_each_other(self):
+        for question in (chebyshev_ball, bounding_box, lambda P: project(P, [0, 0])):
+            with pytest.raises(GeometryError, match="empty: faces 0 and 2 exclude each other"):
+                question(EMPTY)
+
     def test_examples(self):
         for P, empty, bounded in [
             (SQUARE, False, True),
@@ -246,7 +244,7 @@ class TestEmptyAndBounded:
             assert is_empty(P) is empty
             assert is_bounded(P) is bounded
 
-    @settings(max_examples=40)
+    @settings(max_examples=20)
     @given(polyhedra(WHOLE), st.integers(-100, 100), st.data())
     def test_units_do_not_matter(self, P, exponent, data):
         units = 2.0 ** data.draw(
@@ -256,14 +254,7 @@ class TestEmptyAndBounded:
         assert is_empty(scaled) == is_empty(P)
         assert is_bounded(scaled) == is_bounded(P)
 
-    @settings(max_examples=40)
-    @given(polytopes())
-    def test_polytopes(self, made):
-        P, _ = made
-        assert not is_empty(P)
-        assert is_bounded(P)
-
-    @settings(max_examples=40)
+    @settings(max_examples=20)
     @given(polyhedra())
     def test_as_the_box_says(self, P):
         assume(not is_empty(P))
@@ -275,7 +266,7 @@ class TestEmptyAndBounded:
 
 
 class TestBoundingBox:
-    @settings(max_examples=40)
+    @settings(max_examples=20)
     @given(polytopes())
     def test_holds_the_vertices_tightly(self, made):
         P, _ = made
@@ -300,13 +291,9 @@ class TestBoundingBox:
         P = Polyhedron(np.vstack([eye, -eye]), [*np.negative(lower), *upper])
         np.testing.assert_allclose(bounding_box(P), [lower, upper], rtol=1e-15)
 
-    def test_empty(self):
-        with pytest.raises(GeometryError, match="empty"):
-            bounding_box(EMPTY)
-
 
 class TestRedundancy:
-    @settings(max_examples=40)
+    @settings(max_examples=20)
     @given(polyhedra(), st.integers(0, 2**32 - 1))
     def test_changes_nothing(self, P, seed):
         fewer = without_redundant(P)
@@ -317,7 +304,7 @@ class TestRedundancy:
         clear = np.abs(P.distance(X)).min(axis=1) > 1e-5
         np.testing.assert_array_equal(P.contains(X)[clear], fewer.contains(X)[clear])
 
-    @settings(max_examples=40)
+    @settings(max_examples=20)
     @given(polytopes())
     def test_what_is_kept_is_needed(self, made):
         P, _ = made
@@ -336,7 +323,7 @@ class TestRedundancy:
 
     def test_sums_of_faces(self):
         rng = np.random.default_rng(0)
-        for _ in range(50):
+        for _ in range(10):
             W, b = rng.standard_normal((3, 5)), rng.standard_normal(3)
             shares = rng.exponential(size=(4, 3))
             P = Polyhedron(np.vstack([W, shares @ W]), np.append(b, shares @ b))
@@ -374,19 +361,13 @@ class TestRedundancy:
 
 
 class TestVertices:
-    @settings(max_examples=40)
+    @settings(max_examples=20)
     @given(polytopes())
     def test_are_on_as_many_faces_as_there_are_features(self, made):
         P, _ = made
         far = P.distance(vertices(P))
         assert (far >= -1e-9).all()
         assert ((np.abs(far) < 1e-8).sum(axis=1) >= P.n_features).all()
-
-    def test_cube(self):
-        eye = np.eye(4)
-        V = vertices(Polyhedron(np.vstack([eye, -eye]), np.ones(8)))
-        assert V.shape == (16, 4)
-        assert set(map(tuple, V)) == set(np.ndindex(2, 2, 2, 2)) or (np.abs(V) == 1).all()
 
     def test_where_many_faces_meet(self):
         octahedron = Polyhedron(
@@ -400,23 +381,22 @@ class TestVertices:
     def test_segment(self):
         assert vertices(Polyhedron([[2], [-1], [-1]], [4, 3, 5])).tolist() == [[-2], [3]]
 
-    @pytest.mark.parametrize(
-        ("P", "message"),
-        [
+    @pytest.mark.parametrize("question", [vertices, volume])
+    def test_refusals(self, question):
+        for P, message in [
             (CORNER, "unbounded, 'age' has no limit"),
             (EMPTY, "empty"),
-            (FLAT, "flat"),
             (Polyhedron(np.ones((1, 9)), [1]), "9 features, and more than 8"),
-        ],
-    )
-    def test_refusals(self, P, message):
-        with pytest.raises(GeometryError, match=message):
-            vertices(P)
+        ]:
+            with pytest.raises(GeometryError, match=message):
+                question(P)
+        with pytest.raises(GeometryError, match="vertices: the polyhedron is flat"):
+            vertices(FLAT)
 
 
 class TestVolume:
     @given(st.integers(1, 6), st.data())
-    @settings(max_examples=50)
+    @settings(max_examples=20)
     def test_of_boxes(self, d, data):
         lower = data.draw(arrays(float, d, elements=st.floats(-5, 5)))
         sides = 10.0 ** data.draw(arrays(float, d, elements=st.floats(-3, 3)))
@@ -427,7 +407,7 @@ class TestVolume:
     @pytest.mark.parametrize("d", range(1, 9))
     def test_of_simplices(self, d):
         rng = np.random.default_rng(d)
-        for _ in range(5):
+        for _ in range(2):
             corners = rng.standard_normal((d + 1, d))
             edges = corners[1:] - corners[0]
             # Barycentric coordinates are at least zero.
@@ -441,18 +421,13 @@ class TestVolume:
     def test_in_huge_and_tiny_units(self):
         assert volume(SQUARE.pullback([1e-200, 1e200], 0)) == pytest.approx(1)
 
-    def test_flat_and_refusals(self):
+    def test_flat(self):
         assert volume(FLAT) == 0
-        for P, message in [(CORNER, "unbounded"), (EMPTY, "empty")]:
-            with pytest.raises(GeometryError, match=message):
-                volume(P)
-        with pytest.raises(GeometryError, match="9 features"):
-            volume(Polyhedron(np.ones((1, 9)), [1]))
 
 
 class TestSample:
     @given(polytopes(), st.integers(0, 100))
-    @settings(max_examples=40)
+    @settings(max_examples=20)
     def test_is_inside(self, made, seed):
         P, _ = made
         X = sample(P, 200, random_state=seed)

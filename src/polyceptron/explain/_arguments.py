@@ -71,17 +71,7 @@ def columns_of(values: Any, rule: Rule, argument: str, default: float) -> Any:
 def as_row(x: Any, model: Any, argument: str = "x") -> Floats:
     """Return one row as numbers: by name from a mapping, a series or a frame, else by place.
 
-    Parameters
-    ----------
-    x : array-like, mapping, Series or one-row frame
-    model : fitted learner, Rule or Polyhedron
-        Whose features the row has.
-    argument : str
-        What the row is called, for errors.
-
-    Returns
-    -------
-    ndarray of shape (n_features,)
+    It has the features of the model; errors call it by the name of the argument.
 
     Examples
     --------

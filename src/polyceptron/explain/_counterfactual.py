@@ -90,9 +90,8 @@ def counterfactual(
 
     Exact: the nearest point of a polyhedron, or beyond the face that is the cheapest to cross,
     is found by least distance programming, whole numbers and ways out of polyhedra that overlap by
-    branch and bound on top of it. The
-    new row is verified by asking the model for its answer: it goes beyond the boundary by as
-    few roundings as that takes.
+    branch and bound on top of it. The new row is verified by asking the model for its answer: it
+    goes beyond the boundary by as few roundings as that takes.
 
     Parameters
     ----------
@@ -111,10 +110,6 @@ def counterfactual(
         Features whose new values must be whole numbers.
     max_nodes : int
         Programs to solve at most, for whole numbers or a way out of several polyhedra.
-
-    Returns
-    -------
-    Counterfactual
 
     Raises
     ------
@@ -201,9 +196,8 @@ def _conditions(row: Floats, rule: Rule, frozen: Any, bounds: Any, integers: Any
     for key, pair in (bounds or {}).items():
         j = place_of(key, rule, "bounds")
         lower[j], upper[j] = _limits(key, pair)
-    held, whole = np.zeros(d, bool), np.zeros(d, bool)
-    held[places_of(frozen, rule, "frozen")] = True
-    whole[places_of(integers, rule, "integers")] = True
+    held = np.isin(np.arange(d), places_of(frozen, rule, "frozen"))
+    whole = np.isin(np.arange(d), places_of(integers, rule, "integers"))
     clash = _clash(row, lower, upper, held, whole, rule.names)
     lower, upper = np.where(held, row, lower), np.where(held, row, upper)
     lower, upper = np.where(whole, np.ceil(lower), lower), np.where(whole, np.floor(upper), upper)

@@ -10,8 +10,8 @@ from polyceptron.explain._arguments import ExplainError, answerable, as_row, col
 from polyceptron.explain._search import CounterfactualSearch
 from polyceptron.geometry import distance
 from polyceptron.geometry.faces import as_roots
-from polyceptron.geometry.projection import Goal, anywhere, length, too_large
-from polyceptron.polyhedron import scaled_faces
+from polyceptron.geometry.projection import Goal, length, too_large
+from polyceptron.polyhedron import Polyhedron, scaled_faces
 from polyceptron.rule import Rule
 from polyceptron.utils.text import inequality
 from polyceptron.utils.types import Floats
@@ -37,7 +37,8 @@ def rejected_by(model: Any, x: Any, digits: int = 3) -> list[Face]:
     Parameters
     ----------
     model : fitted learner, Rule or Polyhedron
-        Of several polyhedra, the one that `membership` names counts.
+        Of several polyhedra, the one that `membership` names counts. Not one of several classes
+        of which the most probable is the answer.
     x : array-like, mapping, Series or one-row frame
         One row; by name where it has the names of the features, else by place.
     digits : int
@@ -91,18 +92,8 @@ class Membership(NamedTuple):
 def membership(model: Any, x: Any) -> Membership:
     """Return which polyhedron of a model contains a row, or else is the nearest to it.
 
-    Parameters
-    ----------
-    model : fitted learner, Rule or Polyhedron
-        Not of several classes of which the most probable is the answer.
-    x : array-like, mapping, Series or one-row frame
-        One row.
-
-    Returns
-    -------
-    Membership
-        Of several that contain the row, the one that decides: the first, or, where all are of one
-        class, the one of the greatest score.
+    Arguments are those of `rejected_by`. Of several that contain the row, it is the one that
+    decides: the first, or, where all are of one class, the one of the greatest score.
 
     Examples
     --------
@@ -117,11 +108,10 @@ def membership(model: Any, x: Any) -> Membership:
     """
     rule = rule_of(model)
     row = as_row(x, rule)[None, :]
-    place = _piece(rule, row)
-    piece = rule.pieces[place]
-    far = _distance(rule, row, place)
-    inside = bool(piece.polyhedron.contains(row)[0])
-    return Membership(rule.labels[piece.place], place, len(rule.pieces), inside, far)
+    number = _piece(rule, row)
+    piece = rule.pieces[number]
+    inside, far = bool(piece.polyhedron.contains(row)[0]), _distance(piece.polyhedron, row)
+    return Membership(rule.labels[piece.place], number, len(rule.pieces), inside, far)
 
 
 def _piece(rule: Rule, row: Floats) -> int:
@@ -131,12 +121,12 @@ def _piece(rule: Rule, row: Floats) -> int:
     piece = int(rule.decide(row).piece[0])
     if rule.pieces[piece].polyhedron.contains(row)[0]:
         return piece
-    return int(np.argmin([_distance(rule, row, p) for p in range(len(rule.pieces))]))
+    return int(np.argmin([_distance(one.polyhedron, row) for one in rule.pieces]))
 
 
-def _distance(rule: Rule, row: Floats, piece: int) -> float:
+def _distance(polyhedron: Polyhedron, row: Floats) -> float:
     with answerable():
-        return float(distance(rule.pieces[piece].polyhedron, row)[0])
+        return float(distance(polyhedron, row)[0])
 
 
 class Contributions(NamedTuple):
@@ -163,11 +153,8 @@ def contributions(
 
     Parameters
     ----------
-    model : fitted learner, Rule or Polyhedron
-        Of several polyhedra, the one that `membership` names counts.
-    x : array-like, mapping, Series or one-row frame
-        One row.
-    reference : the same, optional
+    model, x : as for `rejected_by`
+    reference : the same as x, optional
         The row to compare with, for example the mean of the training rows. By default the point
         of the face that is nearest to the origin, ``-b w / |w|^2``: its slack is zero, so the
         contributions alone add up to that of the row. This shares the offset out in proportion
@@ -175,11 +162,6 @@ def contributions(
         have different ones.
     face : int, optional
         Another face than the deciding one, which is the face of the least slack.
-
-    Returns
-    -------
-    Contributions
-        A named tuple ``(face, slack, base, values, reference)``.
 
     Examples
     --------
@@ -195,7 +177,9 @@ def contributions(
     rule = rule_of(model)
     row = as_row(x, rule)
     P = rule.pieces[_piece(rule, row[None, :])].polyhedron
-    k = _face(P.n_faces, face, int(P.active_face(row[None, :])[0]))
+    k: Any = P.active_face(row[None, :])[0] if face is None else face
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 0 <= k < P.n_faces:
+        raise ValueError(f"face must be a whole number from 0 to {P.n_faces - 1}; got {face!r}")
     w, slack = P.W[k], float(P.margins(row[None, :])[0, k])
     if reference is None:
         start, base = _foot(w, float(P.b[k])), 0.0
@@ -205,21 +189,8 @@ def contributions(
     # Not by the difference of two sums, which would lose what they have in common.
     with np.errstate(over="ignore"):
         values = w * (row - start)
-    return Contributions(
-        k,
-        slack,
-        base,
-        dict(zip(rule.names, values.tolist(), strict=True)),
-        dict(zip(rule.names, start.tolist(), strict=True)),
-    )
-
-
-def _face(n_faces: int, face: Any, deciding: int) -> int:
-    if face is None:
-        return deciding
-    if isinstance(face, bool) or not isinstance(face, int | np.integer) or not 0 <= face < n_faces:
-        raise ValueError(f"face must be a whole number from 0 to {n_faces - 1}; got {face!r}")
-    return int(face)
+    by_name = [dict(zip(rule.names, one.tolist(), strict=True)) for one in (values, start)]
+    return Contributions(int(k), slack, base, *by_name)
 
 
 def _foot(w: Floats, b: float) -> Floats:
@@ -229,8 +200,7 @@ def _foot(w: Floats, b: float) -> Floats:
         foot = -offset * (unit / (unit @ unit))
     far = np.finfo(float).max
     # Adding zero turns -0.0 into 0.0.
-    clipped: Floats = np.clip(foot, -far, far) + 0.0
-    return clipped
+    return np.asarray(np.clip(foot, -far, far) + 0.0)
 
 
 def robustness(model: Any, x: Any, *, weights: Any = None) -> float:
@@ -242,14 +212,8 @@ def robustness(model: Any, x: Any, *, weights: Any = None) -> float:
 
     Parameters
     ----------
-    model : fitted learner, Rule or Polyhedron
-        A union or a tree will do as well; classes of which the most probable wins will not.
-    x : array-like, mapping, Series or one-row frame
-        One row.
-    weights : mapping or array-like of shape (n_features,), optional
-        What a unit of each feature costs: the ball is
-        ``sum_j weights[j] * change[j]**2 < radius**2``. One each by default, also for features
-        that a mapping leaves out.
+    model, x, weights : as for `counterfactual`
+        The ball is ``sum_j weights[j] * change[j]**2 < radius**2``.
 
     Returns
     -------
@@ -271,15 +235,15 @@ def robustness(model: Any, x: Any, *, weights: Any = None) -> float:
     if inside and len(rule.pieces) == 1:
         # Of an affine function on a ball: no program to solve.
         P = rule.pieces[0].polyhedron
-        A, slack = Goal(P.W, P.b, roots).slack(row)
-        radius = float((slack / np.linalg.norm(A / roots, axis=1)).min())
+        goal = Goal(P.W, P.b, roots)
+        radius = (goal.distances(row) / np.linalg.norm(goal.faces.A / roots, axis=1)).min()
         if not np.isfinite(radius):
             raise ExplainError(str(too_large()))
-        return radius
+        return float(radius)
     search = CounterfactualSearch(rule, row, roots)
     with answerable():
         if inside:  # what is beyond a face may be in another piece: the search verifies
             new = search.run()
             return np.inf if new is None else length(new - row, roots)
-        points = [target.goal.nearest(row, *anywhere(len(row))).x for target in search.targets]
+        points = [target.goal.nearest(row).x for target in search.targets]
     return min((length(new - row, roots) for new in points if new is not None), default=np.inf)

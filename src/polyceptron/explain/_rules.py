@@ -21,10 +21,6 @@ def rules(model: Any, digits: int = 3) -> str:
     digits : int
         Significant digits of the numbers.
 
-    Returns
-    -------
-    str
-
     Examples
     --------
     >>> from polyceptron import Polyhedron
@@ -82,21 +78,13 @@ def rules_table(model: Any, digits: int = 3) -> dict[str, list[Any]]:
     (['age >= 0', '-age - 2*dose >= -4'], [0.0, -2.0], [0.0, 4.0])
     """
     digits, rule = as_count(digits, "digits"), as_rule(model, error=ExplainError)
+    columns = ["label", "part", "face", "inequality", "b", *(f"w[{name}]" for name in rule.names)]
     faces = [
-        (label, part, k, polyhedron)
+        [label, part, k, inequality(w, b, rule.names, digits), b, *w.tolist()]
         for label, union in rule.polyhedra.items()
-        for part, polyhedron in enumerate(union)
-        for k in range(polyhedron.n_faces)
+        for part, p in enumerate(union)
+        for k, (w, b) in enumerate(zip(p.W, p.b.tolist(), strict=True))
     ]
-    table: dict[str, list[Any]] = {
-        "label": [label for label, _, _, _ in faces],
-        "part": [part for _, part, _, _ in faces],
-        "face": [k for _, _, k, _ in faces],
-        "inequality": [
-            inequality(p.W[k], float(p.b[k]), rule.names, digits) for _, _, k, p in faces
-        ],
-        "b": [float(p.b[k]) for _, _, k, p in faces],
+    return {
+        name: list(values) for name, values in zip(columns, zip(*faces, strict=True), strict=True)
     }
-    for j, name in enumerate(rule.names):
-        table[f"w[{name}]"] = [float(p.W[k, j]) for _, _, k, p in faces]
-    return table

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from polyceptron.explain._arguments import ExplainError
 from polyceptron.geometry.faces import faces_in_words
-from polyceptron.geometry.projection import Goal, Nearest, anywhere, first, length
-from polyceptron.polyhedron import Polyhedron
+from polyceptron.geometry.projection import Goal, Nearest, first, length
 from polyceptron.rule import Rule
 from polyceptron.utils.text import quoted
 from polyceptron.utils.types import Floats
@@ -36,10 +35,6 @@ class Target(NamedTuple):
     """The piece of each face, and its number there."""
     crossed: frozenset[int]
     """The pieces that its faces lead out of."""
-
-    @property
-    def task(self) -> str:
-        return "crossed" if len(self.crossed) else "met"
 
 
 class SearchNode(NamedTuple):
@@ -67,13 +62,15 @@ class CounterfactualSearch:
         given: Conditions | None = None,
         max_nodes: int = 10_000,
     ) -> None:
-        none = np.zeros(len(row), bool)
-        self.given = given or Conditions(*anywhere(len(row)), none, none, None)
+        if given is None:
+            far, none = np.full(len(row), np.inf), np.zeros(len(row), bool)
+            given = Conditions(-far, far, none, none, None)
+        self.given = given
         self.rule, self.row, self.roots, self.max_nodes = rule, row, roots, max_nodes
         decision = rule.decide(row[None, :])
         self.before, piece = int(decision.place[0]), int(decision.piece[0])
         self.targets = [
-            Target(self._goal(one.polyhedron), self._faces(p), frozenset())
+            Target(Goal(one.polyhedron.W, one.polyhedron.b, roots), self._faces(p), frozenset())
             for p, one in enumerate(rule.pieces)
             if one.place != self.before
         ]
@@ -111,9 +108,6 @@ class CounterfactualSearch:
             texts.append(whole if names else "every way out of a piece leads into another")
         return "; ".join(texts)
 
-    def _goal(self, part: Polyhedron) -> Goal:
-        return Goal(part.W, part.b, self.roots)
-
     def _faces(self, piece: int) -> tuple[tuple[int, int], ...]:
         return tuple((piece, k) for k in range(self.rule.pieces[piece].polyhedron.n_faces))
 
@@ -150,10 +144,11 @@ class CounterfactualSearch:
         faces = faces_in_words(k for _, k in own)
         if len(self.rule.pieces) > 1:
             faces += f" of piece {own[0][0] + 1}"
-        if touching and target.task == "met":
+        if touching and not target.crossed:
             words = f"{faces} {'leaves' if len(own) == 1 else 'leave'} no room"
         else:
-            words = f"{faces} cannot be {target.task}{' together' if len(own) > 1 else ''}"
+            task = "crossed" if target.crossed else "met"
+            words = f"{faces} cannot be {task}{' together' if len(own) > 1 else ''}"
         held = _held(target, nearest, self.row, self.given, self.rule.names)
         nowhere = "" if touching else " by any row"
         self.conflicts.append(words + (f" while {held}" if held else nowhere))

@@ -20,14 +20,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from polyceptron.data.encoding import Encoding
     from polyceptron.export._shared import ExportError, ExportOptionError
-    from polyceptron.export.c import to_c
-    from polyceptron.export.javascript import to_javascript
     from polyceptron.export.latex import to_latex
     from polyceptron.export.lp import lp_names, to_lp
-    from polyceptron.export.onnx import to_onnx
+    from polyceptron.export.onnx import register_skl2onnx, to_onnx
     from polyceptron.export.optimise import to_cvxpy, to_pyomo, to_scipy
-    from polyceptron.export.python import to_python
-    from polyceptron.export.skl2onnx import register_skl2onnx
+    from polyceptron.export.programs import to_c, to_javascript, to_python
     from polyceptron.export.sql import to_sql
 
 __all__ = [
@@ -52,7 +49,9 @@ __all__ = [
 
 # The module of a public name, where that is not the name of the format.
 _HOME = dict.fromkeys(["to_cvxpy", "to_pyomo", "to_scipy"], "optimise")
-_HOME |= dict.fromkeys(["ExportError", "ExportOptionError"], "_shared") | {"lp_names": "lp"}
+_HOME |= dict.fromkeys(["to_c", "to_javascript", "to_python"], "programs")
+_HOME |= dict.fromkeys(["ExportError", "ExportOptionError"], "_shared")
+_HOME |= {"lp_names": "lp", "register_skl2onnx": "onnx"}
 
 
 class Format(NamedTuple):
@@ -141,9 +140,8 @@ def export(
                 f"the format {to} has no option {option!r}; it has {', '.join(known) or 'none'}"
             )
     common = {"inside": inside, "outside": outside, "encoding": encoding, "name": name}
-    made: str | bytes = function(
-        polyhedron, **{key: value for key, value in common.items() if key in known}, **options
-    )
+    options |= {key: value for key, value in common.items() if key in known}
+    made: str | bytes = function(polyhedron, **options)
     return made
 
 
@@ -167,7 +165,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    home = _HOME.get(name, name.removeprefix("to_").removeprefix("register_"))
+    home = _HOME.get(name, name.removeprefix("to_"))
     value = getattr(import_module(f"{__name__}.{home}"), name)
     globals()[name] = value
     return value

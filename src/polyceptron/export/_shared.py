@@ -56,12 +56,12 @@ class Labelled(NamedTuple):
         made = made_by()
         if len(self.rule.pieces) == 1 and self.rule.otherwise is not None:
             head = f"{made} A row is inside where all of this holds, here to three digits:"
-            part = self.rule.pieces[0].polyhedron
-            return [head, *(f"  {line}" for line in inequalities(part, names))]
+            lines = inequalities(self.rule.pieces[0].polyhedron, names)
+            return [head, *(f"  {line}" for line in lines)]
         lines = [f"{made} The first of these that holds gives the label, here to three digits:"]
-        for place, part in ((piece.place, piece.polyhedron) for piece in self.rule.pieces):
-            lines.append(f"  {safe(str(self.labels[place]))} where all of this holds:")
-            lines += [f"    {line}" for line in inequalities(part, names)]
+        for piece in self.rule.pieces:
+            lines.append(f"  {safe(str(self.labels[piece.place]))} where all of this holds:")
+            lines += [f"    {line}" for line in inequalities(piece.polyhedron, names)]
         if self.rule.otherwise is not None:
             lines.append(f"  otherwise {safe(str(self.labels[self.rule.otherwise]))}")
         return lines
@@ -86,9 +86,17 @@ def labelled(model: Any, inside: Any, outside: Any, *, most_probable: bool = Fal
     own, other = rule.labels[place], rule.labels[1 - place]
     if isinstance(model, Polyhedron):
         own, other = "1", "0"
-    labels = check_labels(own if inside is None else inside, other if outside is None else outside)
+    one = _label(own if inside is None else inside, "inside")
+    other = _label(other if outside is None else outside, "outside")
+    if isinstance(one, str) != isinstance(other, str):
+        raise ExportError(
+            "inside and outside must both be text or both be numbers; "
+            f"got {one!r:.60} and {other!r:.60}"
+        )
+    if one == other:
+        raise ExportError(f"inside and outside must be different; both are {one!r:.60}")
     union = [piece.polyhedron for piece in rule.pieces]
-    return Labelled(Rule.inside([0, 1], 1, *union), labels[::-1])
+    return Labelled(Rule.inside([0, 1], 1, *union), (other, one))
 
 
 class Field(NamedTuple):
@@ -122,14 +130,10 @@ def features(rule: Rule, encoding: Encoding | None) -> tuple[str, ...]:
     if encoding is None:
         return rule.names
     names = encoding.feature_names
-    if rule.feature_names not in (None, names):
+    if rule.feature_names not in (None, names) or len(names) != rule.n_features:
         raise ExportError(
-            "encoding must give the features of the polyhedron; it gives "
-            f"{list(names)!r:.60}, expected {list(rule.names)!r:.60}"
-        )
-    if len(names) != rule.n_features:
-        raise ExportError(
-            f"encoding gives {len(names)} features, the polyhedron has {rule.n_features}"
+            f"encoding must give the features of the polyhedron, {rule.n_features}; it gives "
+            f"{len(names)}, {list(names)!r:.60}, expected {list(rule.names)!r:.60}"
         )
     return names
 
@@ -145,19 +149,6 @@ def fields(rule: Rule, encoding: Encoding | None) -> list[Field]:
         found.append(Field(column.name, start, categories, column.fill))
         start += len(found[-1].features)
     return found
-
-
-def check_labels(inside: Any, outside: Any) -> tuple[Label, Label]:
-    """Return the two labels as plain values of one kind."""
-    one, other = _label(inside, "inside"), _label(outside, "outside")
-    if isinstance(one, str) != isinstance(other, str):
-        raise ExportError(
-            "inside and outside must both be text or both be numbers; "
-            f"got {one!r:.60} and {other!r:.60}"
-        )
-    if one == other:
-        raise ExportError(f"inside and outside must be different; both are {one!r:.60}")
-    return one, other
 
 
 def _label(value: Any, name: str) -> Label:
@@ -190,15 +181,10 @@ def refuse_unwritable(text: str, what: str) -> None:
 
 
 def safe(name: str, most: int = 200) -> str:
-    r"""Return a name for a comment of any language: quoted where it is not a plain word.
+    """Return a name for a comment of any language: quoted where it is not a plain word.
 
     Letters, digits and some signs stay. All else is escaped, so that the name can neither end the
     comment nor show in another order than it is read.
-
-    Examples
-    --------
-    >>> print(safe("age"), safe("body mass (kg)"), safe("*/ x"), safe("a\nb"))
-    age "body mass (kg)" "\x2a/ x" "a\nb"
     """
     if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_.]*", name) and len(name) <= most:
         return name

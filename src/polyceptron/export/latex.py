@@ -20,12 +20,7 @@ _SPECIALS |= {
 }
 
 
-def to_latex(
-    polyhedron: Any,
-    *,
-    digits: int | None = 3,
-    environment: str = "align*",
-) -> str:
+def to_latex(polyhedron: Any, *, digits: int | None = 3, environment: str = "align*") -> str:
     r"""Return the inequalities for a document that uses the package amsmath.
 
     Parameters
@@ -94,13 +89,7 @@ def _rows(polyhedron: Polyhedron, rule: Rule, digits: int | None, indent: str) -
 
 
 def escaped(text: str) -> str:
-    r"""Return text for ``\text{}``.
-
-    Examples
-    --------
-    >>> print(escaped("50% of $x_1^2$\n"))
-    50\% of \$x\_1\textasciicircum{}2\$\textbackslash{}n
-    """
+    r"""Return text for ``\text{}``."""
     return "".join(map(_escaped, text))
 
 

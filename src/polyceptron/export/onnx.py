@@ -1,29 +1,24 @@
-"""ONNX: a model in double precision that onnxruntime and others run."""
+"""ONNX: models in double precision for onnxruntime and others, and a part of those of skl2onnx."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polyceptron.calibration import Calibration, Side
-from polyceptron.export._shared import (
-    ExportError,
-    Labelled,
-    labelled,
-    made_by,
-    need,
-    refuse_unwritable,
-)
+from polyceptron.export._shared import ExportError, labelled, made_by, need, refuse_unwritable
 from polyceptron.polyhedron import Polyhedron
-from polyceptron.rule import Rule
+from polyceptron.rule import Rule, as_rule
 
 OPSET = 13
 """Of January 2021: old enough for most runtimes."""
 _IR_VERSION = 8
+_DOUBLE = 11
+"""Of onnx.TensorProto, which is not loaded here."""
 _AXES_ARE_INPUT = 18
 """From this version on, what to reduce over is an input rather than an attribute."""
 
@@ -52,10 +47,6 @@ def to_onnx(
     name : str
         The name of the graph.
 
-    Returns
-    -------
-    bytes
-
     Notes
     -----
     Runtimes multiply matrices in an order of their own: a row that is nearer to a face than
@@ -79,14 +70,10 @@ def to_onnx(
     place, score = graph.answer("X", found.rule)
     graph.add("Identity", [score], outputs=["score"])
     graph.add("Gather", [graph.constant(labels), place], outputs=["label"], axis=0)
-    return _model(onnx, graph, labels, found, name)
-
-
-def _model(onnx: Any, graph: Graph, labels: NDArray[Any], found: Labelled, name: str) -> bytes:
     helper, types = onnx.helper, onnx.TensorProto
     label_type = types.STRING if labels.dtype == object else types.INT64
     made = helper.make_graph(
-        [helper.make_node(n.op, n.inputs, n.outputs, **n.attributes) for n in graph.nodes],
+        [helper.make_node(*node, **attributes) for *node, attributes in graph.nodes],
         name,
         [helper.make_tensor_value_info("X", types.DOUBLE, ["rows", found.rule.n_features])],
         [
@@ -104,8 +91,7 @@ def _model(onnx: Any, graph: Graph, labels: NDArray[Any], found: Labelled, name:
     )
     helper.set_model_props(model, {"feature_names": json.dumps(found.rule.names)})
     onnx.checker.check_model(model, full_check=True)
-    serialised: bytes = model.SerializeToString()
-    return serialised
+    return bytes(model.SerializeToString())
 
 
 def score_shape(rows: Any, rule: Rule) -> list[Any]:
@@ -128,30 +114,16 @@ def label_array(labels: Sequence[Any]) -> NDArray[Any]:
     return np.array(whole, dtype=np.int64)
 
 
-class Operation(NamedTuple):
-    """One operation of a graph."""
-
-    op: str
-    inputs: list[str]
-    outputs: list[str]
-    attributes: dict[str, Any]
-
-
 class Graph:
     """Operations and constants by name, for a model of ours or as a part of another's.
 
-    Parameters
-    ----------
-    prefix : str
-        What the names begin with: a graph may be several times in a model.
-    opset : int
-        The version of the operations.
+    Names begin with a prefix, as a graph may be several times in a model.
     """
 
     def __init__(self, prefix: str = "", opset: int = OPSET) -> None:
-        self.prefix = prefix
-        self.opset = opset
-        self.nodes: list[Operation] = []
+        self.prefix, self.opset = prefix, opset
+        # Operations: name, inputs, outputs, attributes.
+        self.nodes: list[tuple[str, list[str], list[str], dict[str, Any]]] = []
         self.constants: dict[str, NDArray[Any]] = {}
 
     def constant(self, value: Any) -> str:
@@ -163,7 +135,7 @@ class Graph:
     def add(self, op: str, inputs: list[str], outputs: list[str] | None = None, **kw: Any) -> str:
         """Add an operation and return the name of its first output."""
         outputs = outputs or [f"{self.prefix}{op}{len(self.nodes)}"]
-        self.nodes.append(Operation(op, inputs, outputs, kw))
+        self.nodes.append((op, inputs, outputs, kw))
         return outputs[0]
 
     def reduced(self, op: str, values: str, keepdims: int = 0) -> str:
@@ -239,5 +211,80 @@ class Graph:
         return self.add("Add", [share, self.constant(0.5)])
 
 
-DOUBLE = 11
-"""Of onnx.TensorProto, which is not loaded here."""
+def register_skl2onnx() -> None:
+    """Teach skl2onnx every learner of this library; once is enough.
+
+    ``skl2onnx.to_onnx`` and ``convert_sklearn`` then convert the learners and the pipelines that
+    end in them. The outputs are ``label`` and ``score``: the `decision_function`, or the
+    `predict_proba` of `OC1`, in double precision. Give the input as ``DoubleTensorType``, or
+    double arrays: with single precision the steps before round, and answers near faces change.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skl2onnx import to_onnx
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from polyceptron import BatchPolyceptron
+    >>> from polyceptron.datasets import make_dataset1
+    >>> from polyceptron.export import register_skl2onnx
+    >>> X, y = make_dataset1(random_state=0, return_X_y=True)
+    >>> pipeline = make_pipeline(StandardScaler(), BatchPolyceptron(3, random_state=0)).fit(X, y)
+    >>> register_skl2onnx()
+    >>> model = to_onnx(pipeline, X[:1])
+    >>> [output.name for output in model.graph.output]
+    ['label', 'score']
+    """
+    skl2onnx = need("skl2onnx", "register_skl2onnx")
+    from polyceptron import learners
+
+    for name in learners.__all__:
+        skl2onnx.update_registered_converter(
+            getattr(learners, name), f"Polyceptron{name}", _shapes, _convert, parser=_parse
+        )
+
+
+def _parse(scope: Any, model: Any, inputs: Any, custom_parsers: Any = None) -> Any:  # noqa: ARG001
+    types = need("skl2onnx.common.data_types", "register_skl2onnx")
+    operator = scope.declare_local_operator(f"Polyceptron{type(model).__name__}", model)
+    operator.inputs = inputs
+    is_text = label_array(as_rule(model).labels).dtype == object
+    label = types.StringTensorType() if is_text else types.Int64TensorType()
+    operator.outputs.append(scope.declare_local_variable("label", label))
+    operator.outputs.append(scope.declare_local_variable("score", types.DoubleTensorType()))
+    return operator.outputs
+
+
+def _shapes(operator: Any) -> None:
+    rows = operator.inputs[0].get_first_dimension()
+    operator.outputs[0].type.shape = [rows]
+    operator.outputs[1].type.shape = score_shape(rows, as_rule(operator.raw_operator))
+
+
+def _convert(scope: Any, operator: Any, container: Any) -> None:
+    rule = as_rule(operator.raw_operator)
+    # Of the two forms that operations had since, the one that the rest of the model has.
+    opset = 18 if container.target_opset >= 18 else OPSET
+    graph = Graph(scope.get_unique_variable_name("polyceptron") + "_", opset)
+    doubles = [graph.add("Cast", [one.full_name], to=_DOUBLE) for one in operator.inputs]
+    rows = graph.add("Concat", doubles, axis=1)
+    place, score = graph.answer(rows, rule)
+    if rule.inside_place == 0:  # the decision function is positive for the second class
+        score = graph.add("Neg", [score])
+    labels = graph.constant(label_array(rule.labels))
+    outputs = [output.full_name for output in operator.outputs]
+    graph.add("Gather", [labels, place], outputs=[outputs[0]], axis=0)
+    graph.add("Identity", [score], outputs=[outputs[1]])
+    _pour(graph, scope, container)
+
+
+def _pour(graph: Graph, scope: Any, container: Any) -> None:
+    types = need("onnx", "register_skl2onnx").TensorProto
+    kinds = {"f": types.DOUBLE, "i": types.INT64, "O": types.STRING}
+    for name, array in graph.constants.items():
+        kind = kinds[array.dtype.kind]
+        values = [v.encode("utf-8") if kind == types.STRING else v for v in array.ravel().tolist()]
+        container.add_initializer(name, kind, list(array.shape), values)
+    for op, inputs, outputs, attributes in graph.nodes:
+        name = scope.get_unique_operator_name(op)
+        container.add_node(op, inputs, outputs, op_version=graph.opset, name=name, **attributes)

@@ -91,8 +91,7 @@ def to_scipy(polyhedron: Any) -> tuple[Floats, Floats]:
 
     Returns
     -------
-    A_ub : ndarray of shape (n_faces, n_features)
-    b_ub : ndarray of shape (n_faces,)
+    A_ub, b_ub : ndarray of shape (n_faces, n_features) and (n_faces,)
 
     Examples
     --------
@@ -131,10 +130,6 @@ def to_cvxpy(
     bounds : mapping of str to (low, high), optional
         Limits of features, by name; None is no limit. Several polyhedra need them all.
 
-    Returns
-    -------
-    list of cvxpy.Constraint
-
     Examples
     --------
     >>> import cvxpy
@@ -156,9 +151,9 @@ def to_cvxpy(
             f"variable must be of shape ({region.rule.n_features},), one number a feature; "
             f"got {variable if shape is None else shape!r:.60}"
         )
-    limited = [
-        variable[j] >= region.lower[j] for j in np.flatnonzero(np.isfinite(region.lower))
-    ] + [variable[j] <= region.upper[j] for j in np.flatnonzero(np.isfinite(region.upper))]
+    low, high = (np.flatnonzero(np.isfinite(side)) for side in (region.lower, region.upper))
+    limited = [variable[j] >= region.lower[j] for j in low]
+    limited += [variable[j] <= region.upper[j] for j in high]
     if len(region.parts) == 1:
         return [region.parts[0].W @ variable + region.parts[0].b >= 0, *limited]
     z = cvxpy.Variable(len(region.parts), boolean=True)
@@ -185,10 +180,6 @@ def to_pyomo(
         and may be indexed by names or by 0, 1, ...
     bounds : mapping of str to (low, high), optional
         As for `to_cvxpy`.
-
-    Returns
-    -------
-    pyomo.environ.Constraint or Block
 
     Examples
     --------
@@ -238,9 +229,8 @@ def _by_name(rule: Rule, variables: Any) -> list[Any]:
             raise ExportError(f"variables must be one a feature, {len(names)}; got {len(listed)}")
         return listed
     keys = list(variables.keys())
-    wanted: Sequence[Any] = names
-    if all(isinstance(key, int) for key in keys):
-        wanted = range(len(names))
+    whole = all(isinstance(key, int) for key in keys)
+    wanted: Sequence[Any] = range(len(names)) if whole else names
     missing = [key for key in wanted if key not in keys]
     if missing:
         raise ExportError(

@@ -66,10 +66,6 @@ def to_sql(
     name : str
         What the added column is called.
 
-    Returns
-    -------
-    str
-
     Notes
     -----
     A row with NULL, NaN or a number beyond 1e308 in a column that counts gets the label NULL, and
@@ -211,24 +207,18 @@ class _Writer:
 
     def union(self, polyhedra: list[Polyhedron], used: list[Field]) -> str:
         """Whether a row is in one of the polyhedra."""
-        parts = [
-            _joined(
-                [self.face(w, float(b), used) for w, b in zip(one.W, one.b, strict=True)],
-                "\n  AND ",
-            )
-            for one in polyhedra
-        ]
+        parts = []
+        for one in polyhedra:
+            faces = zip(one.W, one.b.tolist(), strict=True)
+            parts.append(_joined([self.face(w, b, used) for w, b in faces], "\n  AND "))
         if len(parts) == 1:
             return parts[0]
-        return f"({_joined([f'({part})' for part in parts], chr(10) + '  OR ')})"
+        return "(" + _joined([f"({part})" for part in parts], "\n  OR ") + ")"
 
     def face(self, w: Floats, b: float, used: list[Field]) -> str:
-        terms = [self.number(b)]
-        for field in used:
-            weights = [float(w[j]) for j in field.features]
-            if any(weights):
-                terms.append(self._term(field, weights))
-        return f"{_joined(terms, ' + ')} >= 0"
+        parts = [(field, w[field.features].tolist()) for field in used]
+        terms = [self._term(field, weights) for field, weights in parts if any(weights)]
+        return f"{_joined([self.number(b), *terms], ' + ')} >= 0"
 
     def _term(self, field: Field, weights: list[float]) -> str:
         if field.categories is None:

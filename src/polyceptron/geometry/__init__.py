@@ -20,9 +20,10 @@ from polyceptron.geometry._extent import (
     chebyshev_ball,
     is_bounded,
     is_empty,
+    redundant_faces,
+    without_redundant,
 )
 from polyceptron.geometry._inside import sample, vertices, volume
-from polyceptron.geometry._redundancy import redundant_faces, without_redundant
 from polyceptron.geometry.faces import GeometryError
 from polyceptron.geometry.projection import distance, project
 

@@ -1,4 +1,4 @@
-"""How large a polyhedron is: empty or not, bounded or not, its widest ball, its box."""
+"""How large a polyhedron is: empty, bounded, its ball, its box, and faces that change nothing."""
 
 from __future__ import annotations
 
@@ -7,12 +7,21 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from polyceptron.geometry._nearest import EPS, Shortest, shortest, unlimited
-from polyceptron.geometry.faces import FAR, GeometryError, UnitFaces, empty, question, unit_faces
+from polyceptron.geometry._nearest import EPS, Limits, Shortest, shortest
+from polyceptron.geometry.faces import (
+    GeometryError,
+    UnitFaces,
+    empty,
+    question,
+    unit_faces,
+    with_box,
+)
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.utils.types import Floats
 
 _HIGHS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+_CUT = 1e-8
+"""A face that cuts off less than this share of its distance is taken for redundant."""
 _FAR_OFF = 1e9
 """A face this many times farther than the scale is as good as one a little nearer."""
 
@@ -24,18 +33,8 @@ class Ball(NamedTuple):
     radius: float
 
 
-class BalancedFaces(NamedTuple):
+def balanced(polyhedron: Polyhedron) -> tuple[UnitFaces, Floats]:
     """Unit faces in coordinates y = x / columns, in which no feature has a scale of its own.
-
-    For questions about the set whose answer does not depend on units.
-    """
-
-    faces: UnitFaces
-    columns: Floats
-
-
-def balanced(polyhedron: Polyhedron) -> BalancedFaces:
-    """Divide features by their scale, which the faces show.
 
     Coefficients have a geometric mean of one in every row and column (Curtis and Reid, 1972):
     so other units give the same coordinates, which the largest coefficients would not.
@@ -51,7 +50,7 @@ def balanced(polyhedron: Polyhedron) -> BalancedFaces:
     # By powers of two, which change no digit.
     exponents = np.rint(columns).astype(int)
     scaled = np.ldexp(A, -exponents)
-    return BalancedFaces(unit_faces(scaled, b), np.ldexp(1.0, -exponents))
+    return unit_faces(scaled, b), np.ldexp(1.0, -exponents)
 
 
 @question
@@ -68,12 +67,12 @@ def is_empty(polyhedron: Polyhedron) -> bool:
     >>> is_empty(Polyhedron([[1], [-1]], [-2, 1])), is_empty(Polyhedron([[1], [-1]], [-1, 1]))
     (True, False)
     """
-    return nearest_origin(balanced(polyhedron).faces).z is None
+    return nearest_origin(balanced(polyhedron)[0]).z is None
 
 
 def nearest_origin(faces: UnitFaces) -> Shortest:
     """The point of a set that is nearest to the origin, or the faces in conflict."""
-    return shortest(unlimited(faces.A, -faces.b))
+    return shortest(Limits(faces.A, -faces.b))
 
 
 def some_point(faces: UnitFaces, n_faces: int) -> Floats:
@@ -98,13 +97,12 @@ def is_bounded(polyhedron: Polyhedron) -> bool:
     """
     from scipy.optimize import nnls
 
-    A, _ = balanced(polyhedron).faces
+    A = balanced(polyhedron)[0].A
     K, d = A.shape
     if d < K and np.linalg.matrix_rank(A, tol=1e-12) == d:
         # No direction leads to infinity just where the normals, each with a weight of at least
         # one, cancel out (Stiemke's lemma).
-        total = A.sum(axis=0)
-        more, rest = nnls(A.T, -total, maxiter=30 * K + 100)
+        more, rest = nnls(A.T, -A.sum(axis=0), maxiter=30 * K + 100)
         if rest <= 1e-11 * (K + float(more.sum())):
             return True
     return is_empty(polyhedron)
@@ -116,10 +114,6 @@ def chebyshev_ball(polyhedron: Polyhedron) -> Ball:
 
     Where several balls are largest it is one of them. Where balls of every size fit, the radius
     is infinite and the centre some point inside.
-
-    Parameters
-    ----------
-    polyhedron : Polyhedron
 
     Returns
     -------
@@ -140,13 +134,11 @@ def chebyshev_ball(polyhedron: Polyhedron) -> Ball:
     Ball(centre=array([1., 1.]), radius=1.0)
     """
     faces = unit_faces(polyhedron.W, polyhedron.b)
-    outward = shortest(unlimited(faces.A, np.ones(len(faces.b))))
+    outward = shortest(Limits(faces.A, np.ones(len(faces.b))))
     if outward.z is not None:  # along z every face gets farther away
         sizes = np.abs(faces.b[faces.b != 0])
-        steps = max(0.0, float((-faces.b).max())) + float(
-            sizes.min(initial=FAR) if sizes.size else 1
-        )
-        return Ball(outward.z * steps, np.inf)
+        least = float(sizes.min()) if sizes.size else 1.0
+        return Ball(outward.z * (max(0.0, float((-faces.b).max())) + least), np.inf)
     return _widest(faces, some_point(faces, polyhedron.n_faces), outward.support)
 
 
@@ -193,10 +185,6 @@ def _linprog(cost: Floats, A: Floats, slack: Floats) -> Any:
 def bounding_box(polyhedron: Polyhedron) -> tuple[Floats, Floats]:
     """Return the least and the greatest value of every feature inside.
 
-    Parameters
-    ----------
-    polyhedron : Polyhedron
-
     Returns
     -------
     lower, upper : ndarray of shape (n_features,)
@@ -215,17 +203,17 @@ def bounding_box(polyhedron: Polyhedron) -> tuple[Floats, Floats]:
     >>> bounding_box(triangle)
     (array([0., 0.]), array([1., 2.]))
     """
-    frame = balanced(polyhedron)
-    start = some_point(frame.faces, polyhedron.n_faces)
-    A, slack = frame.faces.A, frame.faces.A @ start + frame.faces.b
+    (A, b), columns = balanced(polyhedron)
+    start = some_point(UnitFaces(A, b), polyhedron.n_faces)
+    slack = A @ start + b
     # What is left of a slack of zero by rounding would be a scale of its own.
-    rounding = 16 * EPS * (np.abs(A) @ np.abs(start) + np.abs(frame.faces.b))
+    rounding = 16 * EPS * (np.abs(A) @ np.abs(start) + np.abs(b))
     slack = np.where(slack <= rounding, 0.0, slack)
     sides = np.array([
         [start[j] + sign * _least(A, slack, j, sign) for sign in (1.0, -1.0)]
         for j in range(A.shape[1])
     ])  # fmt: skip
-    lower, upper = (sides * frame.columns[:, None]).T
+    lower, upper = (sides * columns[:, None]).T
     return lower, np.maximum(lower, upper)
 
 
@@ -251,3 +239,70 @@ def _least(A: Floats, slack: Floats, j: int, sign: float) -> float:
         if np.abs(A[tight].T @ weights - cost).max() < 1e-9 and weights.min() > -1e-9:
             return -float(slack[tight] @ weights)
     return limit * float(found.fun)
+
+
+@question
+def redundant_faces(polyhedron: Polyhedron, box: Any = None) -> NDArray[np.intp]:
+    """Return the faces that can be left out, all of them together, and the set stays the same.
+
+    They are in ascending order. Of faces that say the same the first is kept; of an empty
+    polyhedron some that exclude each other.
+
+    Parameters
+    ----------
+    polyhedron : Polyhedron
+    box : pair (lower, upper), optional
+        Only points in this box count, each side a number or one number a feature: faces that
+        cut nothing off it are redundant.
+
+    Examples
+    --------
+    >>> from polyceptron import Polyhedron
+    >>> from polyceptron.geometry import redundant_faces
+    >>> P = Polyhedron([[1, 0], [0, 1], [1, 1], [2, 0]], [0, 0, 1, 0])
+    >>> redundant_faces(P)
+    array([2, 3])
+    >>> redundant_faces(P, box=([1, -5], [2, 5]))
+    array([0, 2, 3])
+    """
+    K = polyhedron.n_faces
+    faces, _ = balanced(with_box(polyhedron, box))
+    start = nearest_origin(faces)
+    if start.z is None:
+        return np.setdiff1d(np.arange(K), start.support)
+    # From the middle, so that the distance of a face says how large the set is there.
+    centre = chebyshev_ball(Polyhedron(*faces)).centre
+    slack = np.maximum(faces.A @ centre + faces.b, 0.0)
+    scale = slack[slack > 0].min() if slack.any() else 1.0
+    keep = np.ones(len(slack), bool)
+    for k in range(K - 1, -1, -1):
+        keep[k] = False
+        beyond = slack[k] + _CUT * max(slack[k], scale)
+        # Whether the others leave points beyond face k.
+        others = Limits(np.vstack([faces.A[keep], -faces.A[k]]), np.append(-slack[keep], beyond))
+        keep[k] = shortest(others).z is not None
+    return np.flatnonzero(~keep)
+
+
+@question
+def without_redundant(polyhedron: Polyhedron, box: Any = None) -> Polyhedron:
+    """Return the same set without its redundant faces.
+
+    Parameters
+    ----------
+    polyhedron : Polyhedron
+    box : pair (lower, upper), optional
+        As for `redundant_faces`. The first face is kept if all are redundant in the box.
+
+    Examples
+    --------
+    >>> from polyceptron import Polyhedron
+    >>> from polyceptron.geometry import without_redundant
+    >>> print(without_redundant(Polyhedron([[1, 0], [0, 1], [1, 1]], [0, 0, 1])))
+    x0 >= 0
+    x1 >= 0
+    """
+    keep = np.setdiff1d(np.arange(polyhedron.n_faces), redundant_faces(polyhedron, box))
+    if keep.size == 0:
+        keep = np.array([0])
+    return Polyhedron(polyhedron.W[keep], polyhedron.b[keep], polyhedron.feature_names)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from polyceptron.geometry._extent import balanced, bounding_box, chebyshev_ball, some_point
 from polyceptron.geometry.faces import GeometryError, UnitFaces, question, unit_faces, with_box
@@ -29,23 +28,26 @@ class Boxed(NamedTuple):
     radius: float
 
     def to_user(self, Y: Floats) -> Floats:
-        points: Floats = self.middle + Y * self.half
-        return points
+        return np.asarray(self.middle + Y * self.half)
 
 
-def boxed(polyhedron: Polyhedron, what: str) -> Boxed:
+def boxed(polyhedron: Polyhedron, what: str, *, flat: bool = True, advice: str = "") -> Boxed:
     """Return a bounded polyhedron in the coordinates of its box, or say why there are none."""
     lower, upper = bounding_box(polyhedron)
     endless = np.flatnonzero(~(np.isfinite(lower) & np.isfinite(upper)))
     if endless.size:
         j = int(endless[0])
         name = polyhedron.feature_names[j] if polyhedron.feature_names else f"x{j}"
-        raise GeometryError(f"{what}: the polyhedron is unbounded, {name!r} has no limit inside")
+        raise GeometryError(
+            f"{what}: the polyhedron is unbounded, {name!r} has no limit inside{advice}"
+        )
     middle, half = lower / 2 + upper / 2, upper / 2 - lower / 2
     half = np.where(half > 0, half, 1.0)
     A, b = unit_faces(polyhedron.W, polyhedron.b)
     faces = unit_faces(A * half, A @ middle + b)
     ball = chebyshev_ball(Polyhedron(*faces))
+    if ball.radius <= _FLAT and not flat:
+        raise GeometryError(f"{what}: the polyhedron is flat, no ball of any size fits inside")
     return Boxed(faces, middle, half, *ball)
 
 
@@ -53,19 +55,10 @@ def boxed(polyhedron: Polyhedron, what: str) -> Boxed:
 def vertices(polyhedron: Polyhedron) -> Floats:
     """Return the corners of a bounded polyhedron, sorted.
 
-    Parameters
-    ----------
-    polyhedron : Polyhedron
-        Of 8 features at most.
-
-    Returns
-    -------
-    ndarray of shape (n_vertices, n_features)
-
     Raises
     ------
     GeometryError
-        If there are more features, or if the polyhedron is empty, unbounded or flat.
+        If it has more than 8 features, or is empty, unbounded or flat.
 
     Examples
     --------
@@ -77,9 +70,7 @@ def vertices(polyhedron: Polyhedron) -> Floats:
            [4., 0.]])
     """
     _refuse_many(polyhedron, "vertices")
-    box = boxed(polyhedron, "vertices")
-    if box.radius <= _FLAT:
-        raise GeometryError("vertices: the polyhedron is flat, no ball of any size fits inside")
+    box = boxed(polyhedron, "vertices", flat=False)
     corners = box.to_user(_corners(box))
     # Adding zero turns -0.0 into 0.0.
     return corners[np.lexsort(corners.T[::-1])] + 0.0
@@ -89,15 +80,10 @@ def vertices(polyhedron: Polyhedron) -> Floats:
 def volume(polyhedron: Polyhedron) -> float:
     """Return the volume of a bounded polyhedron, in user units; 0 if it is flat.
 
-    Parameters
-    ----------
-    polyhedron : Polyhedron
-        Of 8 features at most.
-
     Raises
     ------
     GeometryError
-        If there are more features, or if the polyhedron is empty or unbounded.
+        If it has more than 8 features, or is empty or unbounded.
 
     Examples
     --------
@@ -133,7 +119,7 @@ def _refuse_many(polyhedron: Polyhedron, what: str) -> None:
 
 def _corners(box: Boxed) -> Floats:
     """The vertices in the coordinates of the box, each once."""
-    from scipy.spatial import HalfspaceIntersection, QhullError
+    from scipy.spatial import HalfspaceIntersection, QhullError, cKDTree
 
     A, b = box.faces
     if A.shape[1] == 1:
@@ -144,19 +130,12 @@ def _corners(box: Boxed) -> Floats:
         reason = str(error).splitlines()[0]
         raise GeometryError(f"Qhull cannot list the vertices: {reason}") from None
     found = found[np.isfinite(found).all(axis=1)]
-    unique = _distinct(found)
-    return np.array([_polished(box.faces, corner) for corner in unique])
-
-
-def _distinct(points: Floats) -> Floats:
-    """One point of each cluster: where more faces meet than are needed, Qhull lists it again."""
-    from scipy.spatial import cKDTree
-
-    kept = np.ones(len(points), bool)
-    for one, other in cKDTree(points).query_pairs(1e-8, output_type="ndarray"):
+    # One of each cluster: where more faces meet than are needed, Qhull lists the corner again.
+    kept = np.ones(len(found), bool)
+    for one, other in cKDTree(found).query_pairs(1e-8, output_type="ndarray"):
         if kept[one]:
             kept[other] = False
-    return points[kept]
+    return np.array([_polished(box.faces, corner) for corner in found[kept]])
 
 
 def _polished(faces: UnitFaces, corner: Floats) -> Floats:
@@ -210,17 +189,10 @@ def sample(polyhedron: Polyhedron, n: int, random_state: Any = None, box: Any = 
     n = as_count(n, "n", least=0)
     rng = np.random.default_rng(random_state)
     whole = with_box(polyhedron, box)
-    some_point(balanced(whole).faces, polyhedron.n_faces)
-    try:
-        inner = boxed(whole, "sample")
-    except GeometryError as error:
-        advice = "; give a box to draw from" if "unbounded" in str(error) else ""
-        raise GeometryError(f"{error}{advice}") from None
-    if inner.radius <= _FLAT:
-        raise GeometryError("sample: the polyhedron is flat, no ball of any size fits inside")
+    some_point(balanced(whole)[0], polyhedron.n_faces)
+    inner = boxed(whole, "sample", flat=False, advice="; give a box to draw from")
     d = polyhedron.n_features
-    Y = np.tile(inner.centre, (max(n, 10 * d), 1))
-    Y, shape = _grown(Y, inner.faces, rng)
+    Y, shape = _grown(np.tile(inner.centre, (max(n, 10 * d), 1)), inner.faces, rng)
     return _inside(whole, inner, _walk(Y, inner.faces, shape, 30 + 10 * d, rng)[:n])
 
 
@@ -258,12 +230,9 @@ def _walk(Y: Floats, faces: UnitFaces, shape: Floats, n_steps: int, rng: Any) ->
 
 def _inside(polyhedron: Polyhedron, box: Boxed, Y: Floats) -> Floats:
     """The points in user units; those that rounding put outside are drawn towards the centre."""
-    pull = 1e-15
-    X = box.to_user(Y)
-    out: NDArray[np.bool_] = ~polyhedron.contains(X)
-    while out.any() and pull < 1:
+    pull, X = 1e-15, box.to_user(Y)
+    while (out := ~polyhedron.contains(X)).any() and pull < 1:
         pull *= 4
         Y[out] += pull * (box.centre - Y[out])
         X = box.to_user(Y)
-        out = ~polyhedron.contains(X)
     return X

@@ -26,16 +26,8 @@ class Limits(NamedTuple):
 
     A: Floats
     c: Floats
-    lower: Floats
-    upper: Floats
-
-    def needed(self) -> Floats:
-        """What each inequality asks for: those of A, the lower limits, the upper ones."""
-        return np.concatenate([self.c, self.lower, -self.upper])
-
-    def missed(self, z: Floats) -> Floats:
-        """By how much each inequality is missed; below zero where it holds."""
-        return np.concatenate([self.c - self.A @ z, self.lower - z, z - self.upper])
+    lower: Floats | float = -np.inf
+    upper: Floats | float = np.inf
 
     def rows(self, which: NDArray[np.intp]) -> Floats:
         """The left sides of some inequalities; those of limits are made when asked for."""
@@ -56,28 +48,24 @@ class Shortest(NamedTuple):
     support: NDArray[np.intp]
 
 
-def unlimited(A: Floats, c: Floats) -> Limits:
-    """Limits that are those of A alone."""
-    n = A.shape[1]
-    return Limits(A, c, np.full(n, -np.inf), np.full(n, np.inf))
-
-
 def shortest(limits: Limits) -> Shortest:
     """Return the shortest z within the limits.
 
     Inequalities come in when the solution without them misses them, so none of them is far
     away at the scale of the solution, whatever else there is.
     """
-    needed = limits.needed()
-    z = np.zeros(limits.A.shape[1])
+    A, c = limits.A, limits.c
+    z = np.zeros(A.shape[1])
+    lower, upper = (np.broadcast_to(side, z.shape) for side in (limits.lower, limits.upper))
+    needed = np.concatenate([c, lower, -upper])
+    # An infinite limit is never missed.
+    size = np.where(np.isfinite(needed), np.abs(needed), 0.0)
     active = working = np.empty(0, np.intp)
     for _ in range(len(needed) + 1):
         length = _norm(z)
-        missed = limits.missed(z)
+        missed = np.concatenate([c - A @ z, lower - z, z - upper])
         # What is worked with is met as well as it can be.
         missed[working] = -np.inf
-        # An infinite limit is never missed.
-        size = np.where(np.isfinite(needed), np.abs(needed), 0.0)
         new = np.flatnonzero(missed > 4 * EPS * (length + size))
         if new.size == 0:
             break

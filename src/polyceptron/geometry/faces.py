@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from polyceptron.polyhedron import Polyhedron, scaled_faces
 from polyceptron.rule import as_rule
 from polyceptron.scoring import as_rows, check_finite_rows
-from polyceptron.utils.checks import as_columns, as_floats
+from polyceptron.utils.checks import as_columns
 from polyceptron.utils.types import Floats
 
 FAR = 1e300
@@ -77,18 +77,14 @@ def with_box(polyhedron: Polyhedron, box: Any) -> Polyhedron:
 def as_box(box: Any, n_features: int) -> tuple[Floats, Floats]:
     """Return the lower and upper limits of every column; either may be infinite."""
     try:
-        sides = [as_floats(side, f"box[{i}]") for i, side in enumerate(box)]
+        sides = [
+            as_columns(side, f"box[{i}]", n_features, finite=False) for i, side in enumerate(box)
+        ]
     except TypeError:
         raise ValueError(f"box must be a pair (lower, upper); got {box!r}") from None
     if len(sides) != 2:
         raise ValueError(f"box must be a pair (lower, upper); got {len(sides)} items")
-    for i, side in enumerate(sides):
-        if side.shape not in ((), (n_features,)):
-            raise ValueError(
-                f"box[{i}] must be a number or have one number a column, shape ({n_features},); "
-                f"got shape {side.shape}"
-            )
-    lower, upper = (np.broadcast_to(side, (n_features,)) for side in sides)
+    lower, upper = sides
     bad = np.flatnonzero(~(lower <= upper) | (lower == np.inf) | (upper == -np.inf))
     if bad.size:
         j = bad[0]

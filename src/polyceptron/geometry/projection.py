@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,6 +26,9 @@ _HAIRS = tuple(4.0**power for power in range(11))
 """How far beyond the faces to aim, in roundings of their sums: the nearest that will do."""
 
 
+Limit: TypeAlias = Floats | float
+
+
 class Nearest(NamedTuple):
     """The nearest point, or None and what excludes each other: faces, lower and upper limits."""
 
@@ -36,15 +39,7 @@ class Nearest(NamedTuple):
 
 
 class Goal:
-    """Where to go: the faces of a polyhedron, and limits of the features.
-
-    Parameters
-    ----------
-    W, b : ndarray
-        The faces ``W x + b >= 0``.
-    roots : ndarray of shape (n_features,)
-        Square roots of the weights of the features.
-    """
+    """Where to go: faces ``W x + b >= 0``, and the square roots of the features' weights."""
 
     def __init__(self, W: Floats, b: Floats, roots: Floats) -> None:
         self.W, self.b, self.roots = W, b, roots
@@ -56,26 +51,24 @@ class Goal:
 
     @np.errstate(over="ignore", invalid="ignore")
     def nearest(
-        self, x: Floats, lower: Floats, upper: Floats, beyond: Floats | None = None
+        self, x: Floats, lower: Limit = -np.inf, upper: Limit = np.inf, beyond: Limit = 0.0
     ) -> Nearest:
         """Return the point within the limits and faces that is nearest to x.
 
         A feature whose limits are equal has that value. `beyond` says how far beyond each face
         to aim. Raises a GeometryError where distances overflow.
         """
+        lower, upper = np.broadcast_to(lower, x.shape), np.broadcast_to(upper, x.shape)
         free = lower < upper
         start = np.where(free, x, lower)
-        margins = self._distances(start)
-        if beyond is not None:
-            margins -= beyond
+        margins = self.distances(start) - beyond
         A = self.faces.A[:, free] / self.roots[free]
         norms = np.linalg.norm(A, axis=1)
         # What free features cannot move holds, or does not.
         held = norms == 0
-        none = np.empty(0, np.intp)
         stuck = np.flatnonzero(held & (margins < 0))
         if stuck.size:
-            return Nearest(None, stuck[:1], none, none)
+            return Nearest(None, stuck[:1], stuck[:0], stuck[:0])
         moving = np.flatnonzero(~held)
         limits = Limits(
             A[moving] / norms[moving, None],
@@ -99,7 +92,7 @@ class Goal:
             raise too_large()
         return Nearest(np.clip(start, lower, upper), *deciding)
 
-    def aims(self, x: Floats, lower: Floats, upper: Floats) -> Iterator[Nearest]:
+    def aims(self, x: Floats, lower: Limit = -np.inf, upper: Limit = np.inf) -> Iterator[Nearest]:
         """Yield the nearest point, then nearest points a hair farther in, ever farther.
 
         The last has no point but what excludes each other, if there is no room.
@@ -125,16 +118,11 @@ class Goal:
             hair = EPS * (np.abs(self.faces.A) @ size + np.abs(self.faces.b))
             # Where all is zero, the least that shows in the product with a normal.
             least = 1e-315 * np.maximum(1.0, 1.0 / np.abs(self.W).max(axis=1))
-        rounding: Floats = np.maximum(hair, least)
-        return rounding
+        return np.asarray(np.maximum(hair, least))
 
-    def slack(self, x: Floats) -> tuple[Floats, Floats]:
-        """Return the unit normals, and the signed Euclidean distance of x to every face."""
-        return self.faces.A, self._distances(x)
-
-    def _distances(self, x: Floats) -> Floats:
-        margins: Floats = scores(x[None, :], *self._scaled)[0] / self._norms
-        return margins
+    def distances(self, x: Floats) -> Floats:
+        """The signed Euclidean distance of x to every face."""
+        return np.asarray(scores(x[None, :], *self._scaled)[0] / self._norms)
 
 
 def too_large() -> GeometryError:
@@ -201,7 +189,11 @@ def project(polyhedron: Polyhedron, X: Any, weights: ArrayLike | None = None) ->
     goal = Goal(polyhedron.W, polyhedron.b, as_roots(weights, polyhedron.n_features))
     nearest = rows.copy()
     for i in np.flatnonzero(~polyhedron.contains(rows)):
-        nearest[i] = _projected(polyhedron, goal, rows[i])
+        inner = first(goal.aims(rows[i]), lambda new: bool(polyhedron.contains([new])[0]))
+        found = inner if inner.x is not None else goal.nearest(rows[i])
+        if found.x is None:
+            raise empty(found.faces, polyhedron.n_faces)
+        nearest[i] = found.x
     return nearest[0] if single else nearest
 
 
@@ -209,18 +201,8 @@ def project(polyhedron: Polyhedron, X: Any, weights: ArrayLike | None = None) ->
 def distance(polyhedron: Polyhedron, X: Any, weights: ArrayLike | None = None) -> Any:
     """Return how far every row is from the polyhedron: 0 inside, infinite if it is empty.
 
-    Parameters
-    ----------
-    polyhedron : Polyhedron
-    X : array-like of shape (n_samples, n_features) or (n_features,)
-        Rows, or a single one.
-    weights : array-like of shape (n_features,), optional
-        As for `project`.
-
-    Returns
-    -------
-    ndarray of shape (n_samples,), or float
-        The weighted Euclidean distance. ``Polyhedron.distance`` is to each face instead.
+    The weighted Euclidean distance, a float for a single row; arguments are those of `project`.
+    ``Polyhedron.distance`` is to each face instead.
 
     Examples
     --------
@@ -234,22 +216,6 @@ def distance(polyhedron: Polyhedron, X: Any, weights: ArrayLike | None = None) -
     goal = Goal(polyhedron.W, polyhedron.b, as_roots(weights, polyhedron.n_features))
     far = np.zeros(len(rows))
     for i in np.flatnonzero(~polyhedron.contains(rows)):
-        found = goal.nearest(rows[i], *anywhere(polyhedron.n_features)).x
+        found = goal.nearest(rows[i]).x
         far[i] = np.inf if found is None else length(found - rows[i], goal.roots)
     return float(far[0]) if single else far
-
-
-def _projected(polyhedron: Polyhedron, goal: Goal, x: Floats) -> Floats:
-    limits = anywhere(len(x))
-    inner = first(goal.aims(x, *limits), lambda new: bool(polyhedron.contains([new])[0]))
-    if inner.x is not None:
-        return inner.x
-    found = goal.nearest(x, *limits)
-    if found.x is None:
-        raise empty(found.faces, polyhedron.n_faces)
-    return found.x
-
-
-def anywhere(n_features: int) -> tuple[Floats, Floats]:
-    """Limits that are none."""
-    return np.full(n_features, -np.inf), np.full(n_features, np.inf)

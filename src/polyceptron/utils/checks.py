@@ -124,8 +124,8 @@ def as_names(names: Iterable[str] | None, n_features: int) -> tuple[str, ...] | 
     return tuple(map(str, listed))
 
 
-def as_columns(value: ArrayLike, name: str, n_features: int) -> Floats:
-    """Return one finite number for each column."""
+def as_columns(value: ArrayLike, name: str, n_features: int, *, finite: bool = True) -> Floats:
+    """Return one number for each column."""
     array = as_floats(value, name)
     if array.shape not in ((), (n_features,)):
         raise ValueError(
@@ -134,6 +134,6 @@ def as_columns(value: ArrayLike, name: str, n_features: int) -> Floats:
         )
     columns = np.broadcast_to(array, (n_features,))
     bad = np.flatnonzero(~np.isfinite(columns))
-    if bad.size:
+    if finite and bad.size:
         raise ValueError(f"{name} must be finite; {name}[{bad[0]}] is {columns[bad[0]]}")
     return columns
