@@ -10,6 +10,12 @@ from polyceptron.plots import HistoryDisplay
 plt = pytest.importorskip("matplotlib.pyplot")
 
 
+@pytest.fixture(scope="session")
+def online():
+    X, y, _ = make_polyhedron(200, 3, 2, margin=0.05, random_state=0)
+    return OnlinePolyceptron(2, random_state=0).fit(X, y)
+
+
 def test_history_of_batch_has_mistakes_and_criterion(cancer):
     model, _ = cancer
     display = HistoryDisplay.from_estimator(model)
@@ -20,12 +26,6 @@ def test_history_of_batch_has_mistakes_and_criterion(cancer):
     assert display.axes_[-1].get_xlabel() == "iteration"
 
 
-@pytest.fixture(scope="session")
-def online():
-    X, y, _ = make_polyhedron(200, 3, 2, margin=0.05, random_state=0)
-    return OnlinePolyceptron(2, random_state=0).fit(X, y)
-
-
 def test_history_of_online_counts_passes(online):
     display = HistoryDisplay.from_estimator(online)
     assert list(display.lines_) == ["mistakes"]
@@ -34,50 +34,44 @@ def test_history_of_online_counts_passes(online):
 
 def test_two_histories_share_one_axes():
     _, ax = plt.subplots()
-    first = HistoryDisplay({"mistakes": np.array([3.0, 1.0])}, name="a").plot(ax=ax)
-    second = HistoryDisplay({"mistakes": np.array([9.0, 0.0])}, name="b").plot(ax=ax)
-    assert first.axes_[0] is second.axes_[0]
+    for values in ([3.0, 1.0], [9.0, 0.0]):
+        display = HistoryDisplay.from_predictions({"mistakes": values}, unit="pass", ax=ax)
+        assert display.lines_["mistakes"].get_ydata().tolist() == values
+    assert display.axes_ == [ax]
+    assert ax.get_xlabel() == "pass"
     low, high = ax.get_ylim()
     assert low == 0
     assert high >= 9
 
 
-def test_history_wrong_measure(online):
+def test_wrong_arguments(online):
     with pytest.raises(ValueError, match="'criterion', but the history has"):
         HistoryDisplay.from_estimator(online, measures=["criterion"])
-
-
-def test_history_wrong_number_of_axes(online):
     _, axes = plt.subplots(2)
     with pytest.raises(ValueError, match="2 axes for 1 measures"):
         HistoryDisplay.from_estimator(online, measures=["mistakes"], ax=axes)
+    with pytest.raises(ValueError, match="at least one fitted learner"):
+        HistoryDisplay.from_estimators([])
 
 
 def test_histories_share_axes_and_differ_in_look():
-    X, y, _ = make_polyhedron(100, 2, 2, random_state=0)
-    runs = {f"start {s}": BatchPolyceptron(2, n_init=1, random_state=s) for s in range(4)}
-    fitted = {name: run.fit(X, y) for name, run in runs.items()}
-    displays = HistoryDisplay.from_estimators(fitted)
+    X, y, _ = make_polyhedron(60, 2, 2, random_state=0)
+    runs = {f"start {s}": BatchPolyceptron(2, n_init=1, random_state=s).fit(X, y) for s in range(3)}
+    displays = HistoryDisplay.from_estimators(runs)
     assert len({id(axes) for d in displays for axes in d.axes_}) == 2
     lines = [d.lines_["mistakes"] for d in displays]
-    assert len({line.get_color() for line in lines}) == 4
+    assert len({line.get_color() for line in lines}) == 3
     assert len({line.get_linestyle() for line in lines}) > 1
     legend = displays[0].axes_[0].get_legend()
     assert [text.get_text() for text in legend.get_texts()] == list(runs)
-    for name, line in zip(runs, lines, strict=True):
-        np.testing.assert_array_equal(line.get_ydata(), fitted[name].history_["mistakes"])
+    for run, line in zip(runs.values(), lines, strict=True):
+        np.testing.assert_array_equal(line.get_ydata(), run.history_["mistakes"])
 
 
 def test_histories_of_learners_of_two_kinds(cancer, online):
     model, _ = cancer
     displays = HistoryDisplay.from_estimators([model, online, model])
-    assert [d.name for d in displays] == [
-        "BatchPolyceptron 0", "OnlinePolyceptron", "BatchPolyceptron 1"
-    ]  # fmt: skip
+    names = ["BatchPolyceptron 0", "OnlinePolyceptron", "BatchPolyceptron 1"]
+    assert [d.name for d in displays] == names
     assert list(displays[0].lines_) == ["mistakes"]
     assert displays[0].axes_[-1].get_xlabel() == "iteration or pass"
-
-
-def test_no_histories():
-    with pytest.raises(ValueError, match="at least one fitted learner"):
-        HistoryDisplay.from_estimators([])

@@ -5,10 +5,10 @@ import io
 import numpy as np
 import pytest
 
-from polyceptron import OC1, BatchPolyceptron, OnlinePolyceptron, Polyhedron
+from polyceptron import OC1, OnlinePolyceptron, Polyhedron
 from polyceptron.datasets import make_polyhedron
 from polyceptron.plots import PolyhedraDisplay, PolyhedronDisplay, plot_model
-from polyceptron.plots._arguments import clearest_plane
+from polyceptron.plots._model import clearest_plane
 from polyceptron.rule import Piece, Rule
 
 plt = pytest.importorskip("matplotlib.pyplot")
@@ -27,6 +27,8 @@ def test_two_columns_are_drawn_as_a_region():
     (ax,) = figure.axes
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("age", "dose")
     assert len(drawn(plot_model(model)).axes) == 1
+    (ax,) = drawn(plot_model(Polyhedron([[1]], [0]), ROWS[:, :1], LABELS)).axes
+    assert ax.get_xlabel() == "x0"
     assert not plt.get_fignums()  # nothing is left in pyplot
 
 
@@ -53,32 +55,25 @@ def test_faces_are_in_view_with_text_columns():
     W = np.zeros((2, 8))
     W[0, 0], W[1, 1], W[1, 2] = -1, -1, 0.1
     polyhedron = Polyhedron(W, [45, 6], names)
-    shown = [
-        PolyhedronDisplay.from_polyhedron(polyhedron, X, plane=plane)
-        for plane in ("pca", clearest_plane([polyhedron], X))
-    ]
-    assert not shown[0].faces_
-    assert set(shown[1].faces_) == {0, 1}
-    assert shown[1].region_ is not None
+    assert not PolyhedronDisplay.from_polyhedron(polyhedron, X, plane="pca").faces_
+    plane = clearest_plane([polyhedron], X)
+    shown = PolyhedronDisplay.from_polyhedron(polyhedron, X, plane=plane)
+    assert set(shown.faces_) == {0, 1}
+    assert shown.region_ is not None
     labels = {ax.get_xlabel() for ax in drawn(plot_model(polyhedron, X)).axes}
-    assert shown[1].ax_.get_xlabel() in labels
+    assert shown.ax_.get_xlabel() in labels
 
 
-@pytest.mark.parametrize("learner", [BatchPolyceptron(2, random_state=0), OC1(random_state=0)])
-def test_learned_faces_are_in_view_with_text_columns(learner):
+def test_leaves_are_in_view_with_text_columns():
     X, _ = mixed_rows()
     y = (X[:, 0] < 45) & (X[:, 1] < 6) & (X[:, 3] == 0)
-    model = learner.fit(X, y)
-    if isinstance(learner, OC1):
-        polyhedra = [piece.polyhedron for piece in model.rule_.pieces]
-        display = PolyhedraDisplay.from_estimator(model, X, y, plane=clearest_plane(polyhedra, X))
-        assert all(display.regions_[label] for label in (False, True))
-    else:
-        plane = clearest_plane([model.polyhedron_], X)
-        assert PolyhedronDisplay.from_estimator(model, X, y, plane=plane).faces_
+    model = OC1(random_state=0).fit(X, y)
+    plane = clearest_plane([piece.polyhedron for piece in model.rule_.pieces], X)
+    display = PolyhedraDisplay.from_estimator(model, X, y, plane=plane)
+    assert all(display.regions_[label] for label in (False, True))
 
 
-def test_trees_several_classes_and_unions(cancer):
+def test_trees_and_several_classes(cancer):
     from sklearn.datasets import load_iris
 
     iris, (_, bunch) = load_iris(), cancer
@@ -87,24 +82,13 @@ def test_trees_several_classes_and_unions(cancer):
         Piece(Polyhedron(eye, np.concatenate([-row + 1, row + 1])), place)
         for row, place in zip(iris.data[[0, 70, 120, 130]], (0, 1, 2, 2), strict=True)
     ]
-    of_one = [piece._replace(place=1) for piece in pieces]
-    rules = [Rule([0, 1, 2], pieces, otherwise=0), Rule([0, 1, 2], of_one, otherwise=0)]
     tree = OC1(random_state=0, max_depth=3).fit(bunch.data, bunch.target)
-    for model, X, y in (
-        (tree, bunch.data, bunch.target),
-        *((rule, iris.data, iris.target) for rule in rules),
-    ):
+    rule = Rule([0, 1, 2], pieces, otherwise=0)
+    for model, X, y in ((tree, bunch.data, bunch.target), (rule, iris.data, iris.target)):
         figure = drawn(plot_model(model, X, y))
         legends = [ax.get_legend() for ax in figure.axes if ax.get_legend()]
         assert " of " in legends[0].get_texts()[0].get_text()
         plot_model(model)
-
-
-def test_one_column():
-    X = ROWS[:, :1]
-    model = BatchPolyceptron(1, random_state=0).fit(X, X[:, 0] > 0)
-    (ax,) = drawn(plot_model(model, X, X[:, 0] > 0)).axes
-    assert ax.get_xlabel() == "x0"
 
 
 def test_plot_model_wrong_arguments():

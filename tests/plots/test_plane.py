@@ -6,6 +6,8 @@ import pytest
 from polyceptron import Polyhedron
 from polyceptron.plots import PolyhedronDisplay
 
+CUBE = Polyhedron(np.concatenate([np.eye(3), -np.eye(3)]), np.ones(6))
+
 
 @pytest.mark.parametrize("plane", ["pca", "faces"])
 def test_margins_in_the_plane_are_those_of_its_points(cancer, plane):
@@ -48,8 +50,8 @@ def test_plane_of_two_faces_shows_every_row_on_its_side(cancer):
     np.testing.assert_allclose(flat, margins, rtol=1e-7, atol=1e-7 * np.abs(margins).max())
 
 
-@pytest.mark.parametrize("K", [1, 2, 5])
-@pytest.mark.parametrize("shape", [(1, 3), (2, 6), (50, 3), (50, 40)])
+@pytest.mark.parametrize("K", [1, 5])
+@pytest.mark.parametrize("shape", [(1, 3), (2, 6), (50, 40)])
 @pytest.mark.parametrize("plane", ["pca", "faces"])
 def test_planes_of_few_rows_and_many_columns(K, shape, plane):
     random = np.random.default_rng(0)
@@ -66,13 +68,6 @@ def test_at_may_be_a_row_and_is_shown(cancer):
     display = PolyhedronDisplay.from_estimator(learned, bunch.data, at=3)
     np.testing.assert_array_equal(display.at, bunch.data.to_numpy()[3])
     assert display.ax_.get_title(loc="left").startswith("Slice at cell_shape…niformity = ")
-
-
-def test_default_point_is_the_medians():
-    cube = Polyhedron(np.concatenate([np.eye(3), -np.eye(3)]), np.ones(6))
-    X = np.random.default_rng(0).exponential(0.1, size=(51, 3))
-    display = PolyhedronDisplay.from_polyhedron(cube, X)
-    np.testing.assert_array_equal(display.at, np.median(X, axis=0))
 
 
 @pytest.mark.parametrize(
@@ -97,13 +92,6 @@ def test_window_without_rows_shows_the_corners(W, b, points):
     assert set(display.faces_) == set(range(len(b)))
 
 
-def test_slice_without_rows_needs_a_point():
-    cube = Polyhedron(np.concatenate([np.eye(3), -np.eye(3)]), np.ones(6))
-    with pytest.raises(ValueError, match="at or X must be given: a slice of 3 columns"):
-        PolyhedronDisplay.from_polyhedron(cube)
-    assert PolyhedronDisplay.from_polyhedron(cube, at=[0, 0, 0.5]).region_ is not None
-
-
 def test_slice_is_where_the_polyhedron_is(cancer):
     model, bunch = cancer
     display = PolyhedronDisplay.from_estimator(
@@ -118,20 +106,22 @@ def test_slice_is_where_the_polyhedron_is(cancer):
 
 
 def test_slice_through_a_given_point():
-    cube = Polyhedron(np.concatenate([np.eye(3), -np.eye(3)]), np.ones(6))
-    X = np.random.default_rng(0).uniform(-2, 2, (50, 3))
-    inside = PolyhedronDisplay.from_polyhedron(cube, X, at=[0, 0, 0.9])
+    with pytest.raises(ValueError, match="at or X must be given: a slice of 3 columns"):
+        PolyhedronDisplay.from_polyhedron(CUBE)
+    inside = PolyhedronDisplay.from_polyhedron(CUBE, at=[0, 0, 0.9])
     assert inside.region_ is not None
     assert inside.text_[2] == "holds everywhere here"
-    outside = PolyhedronDisplay.from_polyhedron(cube, X, at=[0, 0, 1.1])
+    outside = PolyhedronDisplay.from_polyhedron(CUBE, at=[0, 0, 1.1])
     assert outside.region_ is None
     assert outside.text_[5] == "holds nowhere here"
 
 
-def test_default_slice_shows_the_inside_where_the_medians_do_not():
-    box = Polyhedron(np.concatenate([np.eye(3), -np.eye(3)]), [1, 1, 1, 1, 1, 1])
+def test_default_slice_is_at_the_medians_or_else_where_the_inside_is():
+    X = np.random.default_rng(0).exponential(0.1, size=(51, 3))
+    display = PolyhedronDisplay.from_polyhedron(CUBE, X)
+    np.testing.assert_array_equal(display.at, np.median(X, axis=0))
     X = np.concatenate([np.zeros((1, 3)), np.full((9, 3), 5.0)])
-    display = PolyhedronDisplay.from_polyhedron(box, X)
+    display = PolyhedronDisplay.from_polyhedron(CUBE, X)
     np.testing.assert_array_equal(display.at, np.zeros(3))
     assert display.region_ is not None
 

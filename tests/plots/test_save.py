@@ -1,8 +1,6 @@
 """Pictures as files: whole, the same each time, the user's words only words."""
 
 import os
-import sys
-from concurrent.futures import ThreadPoolExecutor
 from html.parser import HTMLParser
 from xml.etree import ElementTree
 
@@ -69,24 +67,13 @@ def test_hostile_names_are_only_text(hostile, tmp_path):
     assert save(picture, tmp_path / "it.png", **options).stat().st_size > 0
 
 
-def test_names_are_text_in_svg(tmp_path):
-    names = ["$dose$ <mg> & more", "age"]
-    display = PolyhedronDisplay.from_polyhedron(Polyhedron([[1, 0], [0, 1]], [0, 0], names))
-    root = ElementTree.parse(save(display, tmp_path / "it.svg")).getroot()
-    texts = ["".join(element.itertext()).strip() for element in root.iter()]
-    assert names[0] in texts
-    assert names[1] in texts
-
-
 def test_what_the_font_lacks_stays_in_svg_and_is_no_warning_elsewhere(tmp_path):
-    polyhedron = Polyhedron([[1, 2, 1], [2, 1, 1]], [0, 0], ["中文", "\U0001fae0", "العربية"])
-    X = np.random.default_rng(0).normal(size=(30, 3))
-    figures = [
-        plot_model(polyhedron, X),
-        WaterfallDisplay.from_polyhedron(polyhedron, X[0]),
-    ]
+    names = ["中文", "\U0001fae0", "العربية", "$a$ <b> & c"]
+    polyhedron = Polyhedron([[1, 2, 1, 1], [2, 1, 1, 1]], [0, 0], names)
+    X = np.random.default_rng(0).normal(size=(30, 4))
+    figures = [plot_model(polyhedron, X), WaterfallDisplay.from_polyhedron(polyhedron, X[0])]
     svg = [save(f, tmp_path / "it.svg").read_text(encoding="utf-8") for f in figures]
-    assert all("中文" in text for text in svg)
+    assert all("中文" in text and "$a$ &lt;b&gt; &amp; c" in text for text in svg)
     for figure in figures:  # a missing glyph would warn, and warnings are errors
         for kind in ("png", "pdf"):
             assert save(figure, tmp_path / f"it.{kind}", dpi=40).stat().st_size > 0
@@ -108,15 +95,7 @@ def test_the_same_picture_gives_the_same_bytes(tmp_path, kind):
     assert files[0] == files[1]
 
 
-def test_png_is_read_back(tmp_path):
-    from PIL import Image
-
-    with Image.open(save(square(), tmp_path / "it.png", dpi=50)) as image:
-        assert image.format == "PNG"
-        assert image.height == 240
-
-
-@pytest.mark.parametrize("kind", ["png", "svg", "html", "gif"])
+@pytest.mark.parametrize("kind", ["png", "gif"])
 def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch, kind):
     path = tmp_path / f"it.{kind}"
     path.write_bytes(b"old")
@@ -130,17 +109,6 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch, kind):
         save(picture, path)
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="needs named pipes")
-def test_a_pipe_is_written_into(tmp_path):
-    path = tmp_path / "it.png"
-    os.mkfifo(path)
-    with ThreadPoolExecutor(1) as pool:
-        read = pool.submit(path.read_bytes)
-        save(square(), path)
-        assert read.result(timeout=60) == save(square(), tmp_path / "file.png").read_bytes()
-    assert path.is_fifo()
 
 
 def test_save_wrong_arguments(tmp_path):

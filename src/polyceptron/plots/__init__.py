@@ -17,12 +17,11 @@ Examples
 """
 
 from polyceptron.plots._animation import AnimationDisplay, animate
-from polyceptron.plots._arguments import LARGEST
+from polyceptron.plots._frame import LARGEST
 from polyceptron.plots._heatmap import FaceHeatmapDisplay
 from polyceptron.plots._history import HistoryDisplay
 from polyceptron.plots._model import plot_model
-from polyceptron.plots._polyhedra import PolyhedraDisplay
-from polyceptron.plots._polyhedron import PolyhedronDisplay
+from polyceptron.plots._polyhedron import PolyhedraDisplay, PolyhedronDisplay
 from polyceptron.plots._save import save
 from polyceptron.plots._waterfall import WaterfallDisplay
 

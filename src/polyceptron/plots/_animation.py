@@ -12,9 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from polyceptron.learners.trace import Frame, learning_frames
 from polyceptron.plots import style
-from polyceptron.plots._arguments import Wanted
 from polyceptron.plots._frame import checked
-from polyceptron.plots._plane import Plane
+from polyceptron.plots._plane import Plane, Wanted
 from polyceptron.plots._polyhedron import PolyhedronDisplay
 from polyceptron.plots._save import save
 from polyceptron.polyhedron import Polyhedron
@@ -54,16 +53,7 @@ class AnimationDisplay:
         self.plane, self.inside = plane, inside
 
     @classmethod
-    def from_learner(
-        cls,
-        learner: Any,
-        X: Any,
-        y: Any,
-        *,
-        n_frames: int = 40,
-        plane: Wanted = None,
-        at: ArrayLike | int | None = None,
-    ) -> Self:
+    def from_learner(cls, learner: Any, X: Any, y: Any, *, n_frames: int = 40, **how: Any) -> Self:
         """Learn anew, and keep what was learned on the way.
 
         Parameters
@@ -74,11 +64,11 @@ class AnimationDisplay:
         y : array-like of shape (n_samples,)
         n_frames : int, default=40
             The most frames.
-        plane, at
-            As in `PolyhedronDisplay`; the plane is chosen by the last frame.
+        **how
+            As in `PolyhedronDisplay`: `plane`, which is chosen by the last frame, and `at`.
         """
         frames, inside = learning_frames(learner, X, y, as_count(n_frames, "n_frames", 2))
-        return cls.from_predictions(frames, X, y, inside=inside, plane=plane, at=at)
+        return cls.from_predictions(frames, X, y, inside=inside, **how)
 
     from_estimator = from_learner
 
@@ -99,33 +89,23 @@ class AnimationDisplay:
         ----------
         frames : sequence of (Polyhedron, str)
             The polyhedra in order, and when each was learned.
-        X : array-like or data frame of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
+        X, y, plane, at
+            As in `from_learner`.
         inside : label, default=None
             The label of the rows that should be inside; the greatest if None.
-        plane, at
-            As in `PolyhedronDisplay`; the plane is chosen by the last frame.
         """
         known = [Frame(*frame) for frame in frames]
         if not known:
             raise ValueError("frames must have at least one polyhedron, got none")
-        (rows, labels, _), chosen = checked([known[-1].polyhedron], X, y, None, plane, at)
+        rows, labels, shared = checked([known[-1].polyhedron], X, y, None, plane, at)
         if rows is None or labels is None:
             raise ValueError("X and y must be given: an animation shows labelled rows")
         inside = np.unique(labels)[-1] if inside is None else inside
-        return cls(known, rows, labels, plane=chosen, inside=inside)
+        return cls(known, rows, labels, plane=shared["plane"], inside=inside)
 
     def plot(self, frame: int = -1, *, ax: Any = None) -> Self:
-        """Draw one frame.
-
-        Parameters
-        ----------
-        frame : int, default=-1
-            Which of the frames.
-        ax : matplotlib Axes, default=None
-        """
-        if ax is None:
-            ax = style.new_figure((5.4, 4.4)).add_subplot()
+        """Draw the frame of this number; in a new figure if `ax` is None."""
+        ax = style.new_figure((5.4, 4.4)).add_subplot() if ax is None else ax
         polyhedron, when = self.frames[frame]
         drawn = PolyhedronDisplay(polyhedron, self.X, self.y, plane=self.plane, inside=self.inside)
         drawn.plot(ax=ax, legend=False)
@@ -137,14 +117,7 @@ class AnimationDisplay:
 
     @style.drawing()
     def to_gif(self, *, fps: float = 6.0, dpi: float = 80) -> bytes:
-        """Return all frames as a GIF that runs on, and rests on the last frame.
-
-        Parameters
-        ----------
-        fps : float, default=6
-            Frames a second.
-        dpi : float, default=80
-        """
+        """Return all frames, `fps` a second, as a GIF that runs on and rests on the last frame."""
         if not fps > 0:
             raise ValueError(f"fps must be positive, got {fps!r}")
         figure = style.new_figure((5.4, 4.4))
@@ -174,7 +147,6 @@ def animate(
     Returns
     -------
     AnimationDisplay
-        With the frames shown.
 
     Examples
     --------
@@ -204,8 +176,6 @@ def _gif(frames: list[NDArray[np.uint8]], pause: list[int]) -> bytes:
         for frame in frames
     )
     out = io.BytesIO()
-    first.save(
-        out, format="GIF", save_all=True, append_images=others, duration=pause, loop=0,
-        optimize=False,
-    )  # fmt: skip
+    how = {"append_images": others, "duration": pause, "loop": 0, "optimize": False}
+    first.save(out, format="GIF", save_all=True, **how)
     return out.getvalue()

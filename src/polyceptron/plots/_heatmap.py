@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from polyceptron.plots import style
-from polyceptron.plots._arguments import as_array
-from polyceptron.plots._plane import all_faces, names_of, standard
+from polyceptron.plots._frame import Labelled, as_array, unions_of
+from polyceptron.plots._plane import all_faces, names_of, normals_of, standard
 from polyceptron.plots.style import MINUS, shorten
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.rule import as_rule
@@ -35,12 +34,10 @@ class FaceHeatmapDisplay:
         In [-1, 1].
     names : sequence of str
         Of the columns.
-    faces : sequence of str or None
-        Of the faces; numbers if None.
+    faces, sides
+        As in `from_polyhedron`.
     per_spread : bool
         Whether weights count per spread of the column.
-    sides : tuple of two str
-        What negative and positive weights speak for.
 
     Attributes
     ----------
@@ -54,8 +51,6 @@ class FaceHeatmapDisplay:
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")
     >>> from polyceptron import Polyhedron
     >>> from polyceptron.plots import FaceHeatmapDisplay
     >>> window = Polyhedron([[3, -4], [0, 1]], [0, 0], ["age", "dose"])
@@ -82,14 +77,9 @@ class FaceHeatmapDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any = None, **how: Any) -> Self:
-        """Draw the faces that a fitted learner has learned.
+        """Draw the faces that a fitted learner or a Rule has; of a tree its tests, each once.
 
-        Parameters
-        ----------
-        estimator : fitted learner or Rule
-            Of a tree, its tests are shown, each once.
-        X, **how
-            As in `from_polyhedron`: `max_features`, `ax`.
+        The other arguments are as in `from_polyhedron`: `X`, `max_features`, `ax`.
         """
         rule = as_rule(estimator, "estimator")
         if not rule.is_partition:
@@ -107,8 +97,7 @@ class FaceHeatmapDisplay:
         *,
         faces: Sequence[str] | None = None,
         sides: tuple[str, str] = ("outside", "inside"),
-        max_features: int = 30,
-        ax: Any = None,
+        **how: Any,
     ) -> Self:
         """Draw the faces of a polyhedron.
 
@@ -121,29 +110,23 @@ class FaceHeatmapDisplay:
             What the faces are called; their numbers if None.
         sides : tuple of two str, default=("outside", "inside")
             What negative and positive weights speak for.
-        max_features : int, default=30
-            The most columns shown: those with the largest weights, in their order.
-        ax : matplotlib Axes, default=None
-            Where to draw; a new figure if None.
+        **how
+            As in `plot`: `max_features`, `ax`.
         """
         spread = np.ones(polyhedron.n_features)
         if X is not None:
             spread = standard(as_array(X, polyhedron))[1]
-        largest = np.abs(polyhedron.W).max(axis=1, keepdims=True)
-        weights = polyhedron.W / largest * spread  # tiny and huge normals keep their squares
-        weights = weights / np.linalg.norm(weights, axis=1, keepdims=True)
         display = cls(
-            weights, names_of(polyhedron, 32), faces=faces, per_spread=X is not None, sides=sides
-        )
-        return display.plot(max_features=max_features, ax=ax)
+            normals_of(polyhedron, spread), names_of(polyhedron, 32), faces=faces,
+            per_spread=X is not None, sides=sides,
+        )  # fmt: skip
+        return display.plot(**how)
 
     from_predictions = from_polyhedron
 
     @classmethod
-    def from_polyhedra(
-        cls, polyhedra: Mapping[Any, Polyhedron | Sequence[Polyhedron]], X: Any = None, **how: Any
-    ) -> Self:
-        """Draw the faces of the polyhedra of several classes, or of a union, side by side.
+    def from_polyhedra(cls, polyhedra: Labelled, X: Any = None, **how: Any) -> Self:
+        """Draw the faces of several classes, or of a union, side by side.
 
         Parameters
         ----------
@@ -151,19 +134,18 @@ class FaceHeatmapDisplay:
         X, **how
             As in `from_polyhedron`: `max_features`, `ax`.
         """
-        unions = [[p] if isinstance(p, Polyhedron) else list(p) for p in polyhedra.values()]
-        every = [p for union in unions for p in union]
+        unions = unions_of(polyhedra)
+        every = [(label, p) for label, union in unions.items() for p in union]
         if len(every) == 1:
-            return cls.from_polyhedron(every[0], X, **how)
-        faces, number = [], 1
-        for label, union in zip(polyhedra, unions, strict=True):
+            return cls.from_polyhedron(every[0][1], X, **how)
+        faces = []
+        for number, (label, p) in enumerate(every, 1):
             name = f"{shorten(label, 10)}\n" if len(unions) > 1 else ""
-            for p in union:
-                piece = f"{number}." if len(every) > len(unions) else ""
-                faces += [f"{name}{piece}{k}" for k in range(p.n_faces)]
-                number += 1
-        W, b = (np.concatenate(parts) for parts in zip(*((p.W, p.b) for p in every), strict=True))
-        together = Polyhedron(W, b, every[0].feature_names)
+            piece = f"{number}." if len(every) > len(unions) else ""
+            faces += [f"{name}{piece}{k}" for k in range(p.n_faces)]
+        W = np.concatenate([p.W for _, p in every])
+        b = np.concatenate([p.b for _, p in every])
+        together = Polyhedron(W, b, every[0][1].feature_names)
         return cls.from_polyhedron(together, X, faces=faces, **how)
 
     @style.drawing()
@@ -173,41 +155,37 @@ class FaceHeatmapDisplay:
         Parameters
         ----------
         max_features : int, default=30
+            The most columns shown: those with the largest weights, in their order.
         ax : matplotlib Axes, default=None
+            Where to draw; a new figure if None.
         """
-        self.columns_ = self._chosen(as_count(max_features, "max_features"))
+        largest = np.abs(self.weights).max(axis=0)
+        most = as_count(max_features, "max_features")
+        self.columns_ = np.sort(np.argsort(-largest, kind="stable")[:most])
         shown = self.weights[:, self.columns_].T
         m, K = shown.shape
+        step = K // 40 + 1
         if ax is None:
             ax = style.new_axes(figsize=heatmap_size(K, m))[0]
-        self.ax_, self.figure_ = ax, style.whole_figure(ax)
+        self.ax_, self.figure_ = ax, ax.figure.figure
         self._most = float(np.abs(shown).max())  # full colour, however many share a length of one
         self.image_ = ax.imshow(
-            shown, cmap=_colours(), vmin=-self._most, vmax=self._most, aspect="auto",
-            interpolation="nearest",
+            shown, vmin=-self._most, vmax=self._most, aspect="auto", interpolation="nearest",
+            cmap=style.pyplot().matplotlib.colors.LinearSegmentedColormap.from_list(
+                "faces", [style.VERMILLION, "#F7F7F7", style.BLUE]
+            ),
         )  # fmt: skip
+        ax.set_xticks(range(0, K, step), self.faces[::step], **style.PLAIN)
         self._describe(m, K)
         self.figure_.draw_without_rendering()  # what fits depends on the size of the cells
         box = ax.get_window_extent()
         cell = box.width / K * 72 / self.figure_.dpi, box.height / m * 72 / self.figure_.dpi
-        self._turn(cell[0])
+        longest = max(len(line) for name in self.faces for line in name.split("\n"))
+        if 6.5 * longest > cell[0]:  # they would touch each other
+            ticks = [name.replace("\n", " ") for name in self.faces]
+            ax.set_xticks(range(0, K, step), ticks[::step], rotation=90, **style.PLAIN)
         self._write(shown, cell)
         return self
-
-    def _chosen(self, most: int) -> NDArray[np.intp]:
-        """The columns with the largest weights, in their order."""
-        largest = np.abs(self.weights).max(axis=0)
-        return np.sort(np.argsort(-largest, kind="stable")[:most])
-
-    def _turn(self, width: float) -> None:
-        """Turn the names of faces that would touch each other."""
-        longest = max(len(line) for name in self.faces for line in name.split("\n"))
-        if 6.5 * longest > width:
-            ticks = [name.replace("\n", " ") for name in self.faces]
-            step = max(1, len(ticks) // 40 + 1)
-            self.ax_.set_xticks(
-                range(0, len(ticks), step), ticks[::step], rotation=90, **style.PLAIN
-            )
 
     def _write(self, shown: Floats, cell: tuple[float, float]) -> None:
         self.cells_: dict[tuple[int, int], Any] = {}
@@ -216,7 +194,9 @@ class FaceHeatmapDisplay:
             return
         for row, k in np.ndindex(*shown.shape):
             value = float(shown[row, k])
-            text = _number(value) if width > 28 else _sign(value / self._most)
+            text = _number(value)
+            if width <= 28:
+                text = "" if abs(value / self._most) < 0.2 else "+" if value > 0 else MINUS
             self.cells_[k, int(self.columns_[row])] = self.ax_.text(
                 k, row, text, ha="center", va="center", fontsize=8,
                 color=style.PAPER if abs(value) > 0.75 * self._most else style.INK,
@@ -224,8 +204,6 @@ class FaceHeatmapDisplay:
 
     def _describe(self, m: int, K: int) -> None:
         ax, d = self.ax_, len(self.names)
-        every = max(1, K // 40 + 1)
-        ax.set_xticks(range(0, K, every), self.faces[::every], **style.PLAIN)
         ax.set_yticks(range(m), [self.names[j] for j in self.columns_], **style.PLAIN)
         ax.set_xticks(np.arange(K + 1) - 0.5, minor=True)
         ax.set_yticks(np.arange(m + 1) - 0.5, minor=True)
@@ -242,10 +220,8 @@ class FaceHeatmapDisplay:
         bar.ax.set_yticklabels([_number(end) for end in ends])
         bar.outline.set_visible(False)
         unit = "spread" if self.per_spread else "unit"
-        low, high = self.sides
-        bar.set_label(
-            f"weight per {unit} of the column\n{low}  ←  larger is  →  {high}", fontsize=9
-        )
+        sides = "  ←  larger is  →  ".join(self.sides)
+        bar.set_label(f"weight per {unit} of the column\n{sides}", fontsize=9)
 
 
 def heatmap_size(n_faces: int, n_columns: int) -> tuple[float, float]:
@@ -258,13 +234,3 @@ def _number(value: float) -> str:
     """A weight of at most one with its sign, so that colours are not needed."""
     text = f"{value:+.2f}".replace("-", MINUS)
     return "0" if text[1:] == "0.00" else text
-
-
-def _sign(share: float) -> str:
-    return "" if abs(share) < 0.2 else "+" if share > 0 else MINUS
-
-
-def _colours() -> Any:
-    from matplotlib.colors import LinearSegmentedColormap
-
-    return LinearSegmentedColormap.from_list("faces", [style.VERMILLION, "#F7F7F7", style.BLUE])

@@ -25,20 +25,15 @@ class HistoryDisplay:
     unit : str
         What is counted along the x-axis: "iteration" or "pass".
     name : str or None
-        A name to tell several curves apart.
 
     Attributes
     ----------
-    axes_ : list of matplotlib Axes
-        One for each measure.
-    figure_ : matplotlib Figure
+    axes_, figure_ : list of matplotlib Axes, one for each measure, and their Figure
     lines_ : dict of str to matplotlib Line2D
         The curve of each measure.
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")
     >>> from polyceptron import OnlinePolyceptron
     >>> from polyceptron.datasets import make_dataset1
     >>> from polyceptron.plots import HistoryDisplay
@@ -71,12 +66,7 @@ class HistoryDisplay:
 
     @classmethod
     def from_predictions(
-        cls,
-        history: Mapping[str, Any],
-        *,
-        unit: str = "iteration",
-        name: str | None = None,
-        **how: Any,
+        cls, history: Mapping[str, Any], *, unit: str = "iteration", name: Any = None, **how: Any
     ) -> Self:
         """Draw a history that is known already, without a learner.
 
@@ -84,11 +74,8 @@ class HistoryDisplay:
         ----------
         history : mapping of str to array-like of shape (n_iter,)
             Such as `history_` of a learner: "mistakes", perhaps "criterion".
-        unit : str, default="iteration"
-            What is counted along the x-axis.
-        name : str, default=None
-        **how
-            As in `plot`: `measures`, `color`, `ax`.
+        unit, name, **how
+            As in the class and in `plot`: `measures`, `color`, `ax`.
         """
         return cls(history, unit=unit, name=name).plot(**how)
 
@@ -116,25 +103,31 @@ class HistoryDisplay:
         list of HistoryDisplay
             One for each learner, in order. They share their figure.
         """
-        named = dict(estimators) if isinstance(estimators, Mapping) else _named(estimators)
+        if isinstance(estimators, Mapping):
+            named = list(estimators.items())
+        else:
+            kinds = [type(estimator).__name__ for estimator in estimators]
+            # Named by their classes, and by a number where that is not enough.
+            named = [
+                (kind if kinds.count(kind) == 1 else f"{kind} {kinds[:k].count(kind)}", estimator)
+                for k, (kind, estimator) in enumerate(zip(kinds, estimators, strict=True))
+            ]
         if not named:
             raise ValueError("estimators must have at least one fitted learner, got none")
-        displays = [cls._of(estimator, name) for name, estimator in named.items()]
+        displays = [cls._of(estimator, name) for name, estimator in named]
         if measures is None:
             both = ax is None and all("criterion" in d.history for d in displays)
             measures = ["mistakes", "criterion"] if both else ["mistakes"]
-        axes = ax
         if ax is None:
-            axes = style.new_axes(len(measures), figsize=(7.6, 1.6 + 2.0 * len(measures)))
+            ax = style.new_axes(len(measures), figsize=(7.6, 1.6 + 2.0 * len(measures)))
         for k, display in enumerate(displays):
             one = style.look(k)
-            display.plot(measures=measures, color=one.colour, linestyle=one.dashes, ax=axes)
-        first = displays[0]
+            display.plot(measures=measures, color=one.colour, linestyle=one.dashes, ax=ax)
+        axes = displays[0].axes_
         if len({display.unit for display in displays}) > 1:
-            first.axes_[-1].set_xlabel("iteration or pass")
-        handles = [display.lines_[measures[0]] for display in displays]
-        names = [style.shorten(display.name) for display in displays]
-        style.add_legend(first.axes_[0], list(zip(handles, names, strict=True)))
+            axes[-1].set_xlabel("iteration or pass")
+        curves = [(d.lines_[measures[0]], style.shorten(d.name)) for d in displays]
+        style.add_legend(axes[0], curves)
         return displays
 
     @classmethod
@@ -175,11 +168,8 @@ class HistoryDisplay:
         self.axes_, self.figure_ = given, given[0].figure
         self.lines_ = {}
         for measure, axes in zip(chosen, given, strict=True):
-            self.lines_[measure] = self._curve(
-                axes, measure, color or _COLORS.get(measure, style.INK), linestyle
-            )
-            if ax is None:
-                self._say_least(axes, measure)
+            colour = color or _COLORS.get(measure, style.INK)
+            self.lines_[measure] = self._curve(axes, measure, colour, linestyle, alone=ax is None)
         self.axes_[-1].set_xlabel(self.unit)
         return self
 
@@ -189,12 +179,11 @@ class HistoryDisplay:
         chosen = [measures] if isinstance(measures, str) else list(measures)
         for measure in chosen:
             if measure not in self.history:
-                raise ValueError(
-                    f"measures has {measure!r}, but the history has {sorted(self.history)}"
-                )
+                known = sorted(self.history)
+                raise ValueError(f"measures has {measure!r}, but the history has {known}")
         return chosen
 
-    def _curve(self, ax: Any, measure: str, color: str, linestyle: Any) -> Any:
+    def _curve(self, ax: Any, measure: str, color: str, linestyle: Any, *, alone: bool) -> Any:
         values = np.asarray(self.history[measure])
         counts = np.arange(1, len(values) + 1)
         (line,) = ax.plot(
@@ -209,21 +198,7 @@ class HistoryDisplay:
         ax.grid(axis="y", color=style.RULE, linewidth=0.8)
         ax.set_axisbelow(True)
         style.quiet_frame(ax)
+        if alone:
+            least_of_all = f"least {values[least]:.4g}, at {self.unit} {least + 1}"
+            ax.set_title(least_of_all, loc="right", fontsize=9, color=color)
         return line
-
-    def _say_least(self, ax: Any, measure: str) -> None:
-        values = np.asarray(self.history[measure])
-        least = int(values.argmin())
-        ax.set_title(
-            f"least {values[least]:.4g}, at {self.unit} {least + 1}",
-            loc="right", fontsize=9, color=self.lines_[measure].get_color(),
-        )  # fmt: skip
-
-
-def _named(estimators: Sequence[Any]) -> dict[str, Any]:
-    """Name learners by their classes, and by a number where that is not enough."""
-    names = [type(estimator).__name__ for estimator in estimators]
-    return {
-        name if names.count(name) == 1 else f"{name} {names[:k].count(name)}": estimator
-        for k, (name, estimator) in enumerate(zip(names, estimators, strict=True))
-    }

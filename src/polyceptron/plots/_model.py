@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from polyceptron.plots import style
-from polyceptron.plots._arguments import as_array, clearest_plane, labels_of
+from polyceptron.plots._frame import as_array, labels_of
 from polyceptron.plots._heatmap import FaceHeatmapDisplay, heatmap_size
-from polyceptron.plots._plane import all_faces
-from polyceptron.plots._polyhedra import PolyhedraDisplay
-from polyceptron.plots._polyhedron import PolyhedronDisplay
+from polyceptron.plots._plane import Plane, Wanted, all_faces, choose_plane, normals_of, standard
+from polyceptron.plots._polyhedron import PolyhedraDisplay, PolyhedronDisplay
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.rule import Rule, as_rule
 from polyceptron.utils.types import Floats
+
+_ENOUGH = 0.9
+"""A PCA plane as truthful as this is taken, though another may be more so."""
 
 
 def plot_model(
@@ -91,3 +94,38 @@ def _draw_plane(
     PolyhedronDisplay.from_polyhedron(
         polyhedron, rows, labels, inside=inside, plane=plane, regions="faces", ax=ax
     )
+
+
+def clearest_plane(polyhedra: Sequence[Polyhedron], X: Floats) -> Wanted:
+    """Return the PCA plane, or where it shows too many rows on a wrong side, the truest plane.
+
+    The others are the plane of the faces, and the two columns with the largest weights.
+    """
+    weights = (normals_of(all_faces(polyhedra), standard(X)[1]) ** 2).sum(axis=0)
+    first, second = np.sort(np.argsort(-weights, kind="stable")[:2]).tolist()
+    inside = [p.contains(X) for p in polyhedra]
+    best: Wanted = None
+    most = -1.0
+    for wanted in ("pca", "faces", (first, second)):
+        share = _truth(choose_plane(wanted, polyhedra, X, None), polyhedra, X, inside)
+        if wanted == "pca" and share >= _ENOUGH:
+            return wanted
+        if share > most:
+            best, most = wanted, share
+    return best
+
+
+def _truth(
+    plane: Plane, polyhedra: Sequence[Polyhedron], X: Floats, inside: list[NDArray[np.bool_]]
+) -> float:
+    """Return the share of rows seen on the side where they are, both sides counting alike.
+
+    It is a half where the view shows but one side, so that more than that means a face in view.
+    """
+    points = np.column_stack([plane.of_rows(X), np.ones(len(X))])
+    shares = []
+    for polyhedron, there in zip(polyhedra, inside, strict=True):
+        seen = np.asarray((points @ plane.lines(polyhedron).T >= 0).all(axis=1))
+        sides = [seen[there], ~seen[~there]]
+        shares.append(np.mean([side.mean() for side in sides if len(side)]))
+    return float(np.mean(shares))

@@ -23,27 +23,9 @@ _AWAY = (10.0, 28.0, 46.0, -27.0)
 _PLACES = (0.5, 0.38, 0.62, 0.26, 0.74, 0.14, 0.86, 0.06, 0.94)
 
 
-def rows(ax: Any, points: Floats, colour: str, marker: str, *, size: float) -> Any:
+def rows(ax: Any, points: Floats, **look: Any) -> Any:
     """Draw rows of one kind."""
-    alpha = 0.75 if size >= 8 else 0.3  # where there are many, how dense they are shows
-    thin = marker in "x+1234"
-    return ax.scatter(
-        *points.T, s=size, c=colour, marker=marker, linewidths=1.0 if thin else 0.0,
-        alpha=alpha, zorder=2, rasterized=len(points) > _MANY,
-    )  # fmt: skip
-
-
-def rings(ax: Any, points: Floats, *, size: float) -> Any:
-    """Draw rings around rows."""
-    return ax.scatter(
-        *points.T, s=3.2 * size, facecolors="none", edgecolors=style.INK, linewidths=0.9,
-        zorder=3, rasterized=len(points) > _MANY,
-    )  # fmt: skip
-
-
-def size_of(n: int) -> float:
-    """Return how large to draw each of `n` rows."""
-    return float(np.clip(9000 / max(n, 1), 3 if n > 5000 else 8, 34))
+    return ax.scatter(*points.T, rasterized=len(points) > _MANY, **look)
 
 
 def in_lanes(points: Floats, labels: NDArray[Any]) -> Floats:
@@ -51,15 +33,6 @@ def in_lanes(points: Floats, labels: NDArray[Any]) -> Floats:
     _, lane = np.unique(labels, return_inverse=True)
     spread = np.arange(len(points)) * 0.6180339887 % 1.0  # evenly, and the same each time
     return np.column_stack([points[:, 0], lane + 0.75 * (spread - 0.5)])
-
-
-def inside(ax: Any, view: Slice) -> Any:
-    """Shade the inside, and return its patch, or None where there is none."""
-    corners = view.polygon()
-    if len(corners) < 3:
-        return None
-    (patch,) = ax.fill(*corners.T, facecolor=style.BLUE, alpha=0.10, linewidth=0, zorder=0)
-    return patch
 
 
 def cells(ax: Any, view: Slice) -> dict[int, Any]:
@@ -71,12 +44,9 @@ def cells(ax: Any, view: Slice) -> dict[int, Any]:
             continue
         colour, hatch, _, _ = style.look(k)
         (patches[k],) = ax.fill(
-            *corners.T,
-            facecolor=_pale(colour, 0.14),
-            edgecolor=style.PAPER,
-            linewidth=1.0,
+            *corners.T, facecolor=_pale(colour, 0.14), edgecolor=style.PAPER, linewidth=1.0,
             zorder=-2,
-        )
+        )  # fmt: skip
         if len(rejected) >= 3:
             ax.fill(
                 *rejected.T, facecolor=_pale(colour, 0.45), edgecolor=_pale(colour, 0.8),
@@ -87,7 +57,8 @@ def cells(ax: Any, view: Slice) -> dict[int, Any]:
 
 def _pale(colour: str, share: float) -> Any:
     """Return a colour mixed with white: unlike a transparent one, the same whatever lies below."""
-    return tuple(1 - share + share * channel for channel in _rgb(colour))
+    red_green_blue = style.pyplot().matplotlib.colors.to_rgb(colour)
+    return tuple(1 - share + share * channel for channel in red_green_blue)
 
 
 def faces(ax: Any, view: Slice) -> dict[int, Any]:
@@ -127,7 +98,7 @@ def numbers(
         if segment is None:
             continue
         # The gradient of the margin on the screen, where the axes have other lengths.
-        arrow = view.inward(k) / [box.width, box.height]
+        arrow = view.lines[k, :2] / [box.width, box.height]
         arrow = arrow / np.linalg.norm(arrow)
         places = segment[0] + np.outer(_PLACES, segment[1] - segment[0])
         seen = ax.transData.transform(places)
@@ -169,8 +140,7 @@ def _arrow(ax: Any, place: Floats, arrow: Floats, away: float) -> None:
 
 def bubble(ax: Any, key: Any, place: Floats, offset: Floats, *, coloured: bool) -> Any:
     """Write the number of a face, some points away from a place."""
-    look = style.look(key) if coloured else None
-    fill, ink = (look.colour, look.ink) if look else (style.PAPER, style.INK)
+    fill, _, _, ink = style.look(key) if coloured else (style.PAPER, "", "", style.INK)
     text = str(key)
     return ax.annotate(
         text, xy=place, xytext=tuple(offset), textcoords="offset points", zorder=6,
@@ -179,58 +149,28 @@ def bubble(ax: Any, key: Any, place: Floats, offset: Floats, *, coloured: bool) 
     )  # fmt: skip
 
 
-def nothing() -> Any:
-    """Return what a line of the legend has that stands for nothing in the picture."""
-    from matplotlib.lines import Line2D
-
-    return Line2D([], [], linestyle="none")
-
-
-def number_in_legend(key: Any) -> Any:
-    """Return the number of a face, for the legend."""
-    from matplotlib.lines import Line2D
-
-    size = {"markersize": 7.0} if len(str(key)) < 3 else {"markersize": 13, "markeredgewidth": 0}
-    return Line2D([], [], marker=f"${key}$", color=style.INK, linestyle="none", **size)
+def in_legend(key: Any = "") -> Any:
+    """Return the number of a face for the legend; without a key, what shows nothing."""
+    text = str(key)
+    size = {"markersize": 7.0} if len(text) < 3 else {"markersize": 13, "markeredgewidth": 0}
+    marker = f"${text}$" if text else ""
+    return style.pyplot().Line2D([], [], marker=marker, color=style.INK, linestyle="none", **size)
 
 
-def sample_of_face(k: int) -> Any:
-    """Return a patch for the legend, in the look of face `k`."""
+def swatch(**look: Any) -> Any:
+    """Return a patch for the legend."""
     from matplotlib.patches import Patch
 
-    colour, hatch, _, _ = style.look(k)
-    return Patch(facecolor=colour, hatch=hatch, edgecolor=style.PAPER)
+    return Patch(**look)
 
 
-def patch(ax: Any, corners: Floats, k: int) -> Any:
-    """Shade a polygon in the look of class `k`."""
-    (filled,) = ax.fill(*corners.T, linewidth=1.0, zorder=0)
-    filled.set(**_look_of_class(k))
-    return filled
-
-
-def swatch(k: int) -> Any:
-    """Return a patch for the legend, in the look of class `k`."""
-    from matplotlib.patches import Patch
-
-    sample = Patch()
-    sample.set(**_look_of_class(k))
-    return sample
-
-
-def _look_of_class(k: int) -> dict[str, Any]:
+def look_of_class(k: int) -> dict[str, Any]:
+    """Return how the regions of class `k` are filled, in the picture and in the legend."""
     # Another hatch beside each colour when these begin anew, so that 49 classes differ.
     n = len(_CLASS_HATCHES)
     return {
-        "facecolor": (*_rgb(style.look(k).colour), 0.32),
+        "facecolor": (style.look(k).colour, 0.32),
         "edgecolor": style.INK,
         "hatch": _CLASS_HATCHES[(k + k // n) % n],
         "hatch_linewidth": 0.4,
     }
-
-
-def _rgb(colour: str) -> tuple[float, float, float]:
-    from matplotlib.colors import to_rgb
-
-    red, green, blue = to_rgb(colour)
-    return red, green, blue

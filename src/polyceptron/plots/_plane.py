@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from polyceptron.plots._slice import Limits, corners_of, cut
 from polyceptron.plots.style import MINUS, short_names, shorten
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.utils.text import inequality
 from polyceptron.utils.types import Floats
+
+Wanted = str | Sequence[int | str] | None
+"""A plane as the caller names it: "pca", "faces", two columns, or None to choose."""
 
 _ORDINAL = ("first", "second")
 
@@ -58,14 +64,13 @@ class Plane:
         if self.columns is None:
             return {k: strongest(w * self.spread, names, 2) for k, w in enumerate(polyhedron.W)}
         shown = [self.columns[0]] if self.is_line else list(self.columns)
+        pair = [names[c] for c in shown]
         texts = {}
         for k, (*_, offset) in enumerate(self.lines(polyhedron).tolist()):
             w = polyhedron.W[k, shown]
+            texts[k] = "holds everywhere here" if offset >= 0 else "holds nowhere here"
             if w.any():
-                pair = [names[c] for c in shown]
                 texts[k] = inequality(w, offset, pair, 3).replace(">=", "≥")
-            else:
-                texts[k] = "holds everywhere here" if offset >= 0 else "holds nowhere here"
         return texts
 
 
@@ -113,7 +118,7 @@ def of_faces(polyhedron: Polyhedron, X: Floats, names: list[str]) -> Callable[[F
     With two faces it holds both normals: every row is seen where it lies to both.
     """
     Z, spread = standard(X)
-    normals = normals_of(polyhedron, X)
+    normals = normals_of(polyhedron, spread)
     _, sizes, directions = np.linalg.svd(
         np.vstack([normals, np.zeros((1, len(spread)))]), full_matrices=False
     )
@@ -132,9 +137,10 @@ def standard(X: Floats) -> tuple[Floats, Floats]:
     return (X - X.mean(axis=0)) / spread, spread
 
 
-def normals_of(polyhedron: Polyhedron, X: Floats) -> Floats:
-    """Return the normals of the faces in standardised columns, of length one."""
-    normals = polyhedron.W / np.abs(polyhedron.W).max(axis=1, keepdims=True) * standard(X)[1]
+def normals_of(polyhedron: Polyhedron, spread: Floats) -> Floats:
+    """Return the normals of the faces per spread of the columns, of length one."""
+    # First by the largest: tiny and huge normals keep their squares.
+    normals = polyhedron.W / np.abs(polyhedron.W).max(axis=1, keepdims=True) * spread
     return np.asarray(normals / np.linalg.norm(normals, axis=1, keepdims=True))
 
 
@@ -145,9 +151,8 @@ def middle_of(X: Floats) -> Floats:
     """
     middle: Floats = np.median(X, axis=0)
     flags = np.flatnonzero(((X == 0) | (X == 1)).all(axis=0))
-    if len(flags):
-        marks = X[:, flags]
-        middle[flags] = marks[((marks - marks.mean(axis=0)) ** 2).sum(axis=1).argmin()]
+    marks = X[:, flags]
+    middle[flags] = marks[((marks - marks.mean(axis=0)) ** 2).sum(axis=1).argmin()]
     return middle
 
 
@@ -218,9 +223,7 @@ def room_around(points: Floats, share: float = 0.06) -> Limits:
 def window_without_rows(lines: Floats) -> Limits:
     """Return limits that show the corners of the inside."""
     points = corners_of(lines)
-    if not len(points):
-        points = np.zeros((1, 2))
-    elif len(points) == 1:  # one corner: a size from its distance to the axes
+    if len(points) < 2:  # one corner: a size from its distance to the axes
         points = np.vstack([points, np.zeros((1, 2))])
     return room_around(points, 0.3)
 
@@ -241,3 +244,64 @@ def all_faces(polyhedra: Sequence[Polyhedron]) -> Polyhedron:
     _, index = np.unique(faces * first[:, None], axis=0, return_index=True)
     faces = faces[np.sort(index)]
     return Polyhedron(faces[:, :-1], faces[:, -1], polyhedra[0].feature_names)
+
+
+def choose_plane(
+    wanted: Wanted, polyhedra: Sequence[Polyhedron], X: Floats | None, at: Any
+) -> Plane:
+    """Return the plane to draw, through the point given or one that tells something."""
+    every = all_faces(polyhedra)
+    names = names_of(every, 16 if isinstance(wanted, str) else 24)
+    through: Callable[[Floats], Plane]
+    if isinstance(wanted, str):
+        if wanted not in ("pca", "faces"):
+            raise ValueError(
+                f"plane must be 'pca', 'faces' or two columns of {names}, got {wanted!r}"
+            )
+        if X is None or every.n_features < 2:
+            raise ValueError(f"plane={wanted!r} needs X, with at least two columns")
+        through = of_rows(X, names) if wanted == "pca" else of_faces(every, X, names)
+    else:
+        through = partial(of_columns, _columns_of(wanted, every), names=names)
+    return through(_point_of(at, polyhedra, through, X))
+
+
+def _columns_of(wanted: Sequence[int | str] | None, polyhedron: Polyhedron) -> tuple[int, int]:
+    if wanted is None:
+        return 0, min(1, polyhedron.n_features - 1)
+    if len(wanted) != 2:
+        raise ValueError(f"plane must be two columns, 'pca' or 'faces'; got {wanted!r}")
+    names = list(polyhedron.feature_names or [f"x{j}" for j in range(polyhedron.n_features)])
+    places = {name: j for j, name in enumerate(names)} | {j: j for j in range(len(names))}
+    for column in wanted:
+        if column not in places:
+            raise ValueError(f"plane has {column!r}, which is none of the columns {names}")
+    found = [places[column] for column in wanted]
+    if found[0] == found[1]:
+        raise ValueError(f"plane must be two different columns, got {wanted!r}")
+    return found[0], found[1]
+
+
+def _point_of(
+    at: ArrayLike | None,
+    polyhedra: Sequence[Polyhedron],
+    through: Callable[[Floats], Plane],
+    X: Floats | None,
+) -> Floats:
+    d = polyhedra[0].n_features
+    if at is None:
+        if X is not None:
+            return telling_point(polyhedra, through, X)
+        if d > 2:
+            raise ValueError(f"at or X must be given: a slice of {d} columns goes through a point")
+        return np.zeros(d)
+    if isinstance(at, int | np.integer):
+        if X is None or not -len(X) <= at < len(X):
+            raise ValueError(f"at={at} is no row: X has {0 if X is None else len(X)} rows")
+        return np.array(X[at])
+    point = np.array(at, dtype=float)
+    if point.shape != (d,) or not np.isfinite(point).all():
+        raise ValueError(
+            f"at must be {d} finite numbers, one a column, or the number of a row of X; got {at!r}"
+        )
+    return point

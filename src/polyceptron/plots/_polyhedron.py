@@ -1,4 +1,4 @@
-"""A polyhedron in a plane: two columns, or the plane that shows most of more."""
+"""A polyhedron, or several with labels, in a plane: two columns, or what shows most of more."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from polyceptron.plots import _paint as paint
 from polyceptron.plots import style
-from polyceptron.plots._arguments import Wanted, one_of
-from polyceptron.plots._frame import LISTED, PlaneDisplay, checked
-from polyceptron.plots._plane import Plane, names_of
-from polyceptron.plots._slice import Limits, cut
+from polyceptron.plots._frame import Entries, Labelled, PlaneDisplay, checked, pieces_of, unions_of
+from polyceptron.plots._plane import Plane, Wanted, names_of
+from polyceptron.plots._slice import Limits, Slice, cut
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.rule import as_rule
 from polyceptron.utils.types import Floats
 
+_LISTED = 12
+"""Faces in the legend; more would not fit."""
 _WIDE = 48
 """Characters in a line of the legend, which leaves room for the plane."""
 
@@ -52,15 +53,11 @@ class PolyhedronDisplay(PlaneDisplay):
         The rings around the rows on the wrong side, or predicted otherwise.
     text_ : dict of int to str
         Each face in words: its inequality in the two columns, or the columns it depends on most.
-    at : ndarray of shape (n_features,)
-        The point through which the plane goes.
-    columns : tuple of two int or None
-        The columns shown; None where the axes are mixtures of columns.
+    at, columns
+        The point through which the plane goes, and the two columns shown, if any.
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")
     >>> from polyceptron import Polyhedron
     >>> from polyceptron.plots import PolyhedronDisplay
     >>> triangle = Polyhedron([[1, 0], [0, 1], [-1, -2]], [0, 0, 4], ["age", "dose"])
@@ -83,10 +80,13 @@ class PolyhedronDisplay(PlaneDisplay):
         regions: str = "inside",
         predicted: NDArray[Any] | None = None,
     ) -> None:
-        self.polyhedron, self.pieces = polyhedron, [polyhedron]
-        self.X, self.y, self.predicted = X, y, predicted
-        self.plane, self.inside = plane, inside
-        self.regions = one_of(regions, "regions", ("inside", "faces"))
+        super().__init__([polyhedron], X, y, predicted, plane)
+        if regions not in ("inside", "faces"):
+            raise ValueError(f"regions must be one of ['inside', 'faces'], got {regions!r}")
+        self.polyhedron, self.inside, self.regions = polyhedron, inside, regions
+        self.text_ = plane.in_words(polyhedron, names_of(polyhedron, 18))
+        longest = max(map(len, self.text_.values()), default=0)
+        self._figsize = 6.2 + 0.07 * min(max(longest, 28), _WIDE), 4.8
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any = None, y: Any = None, **how: Any) -> Self:
@@ -150,37 +150,18 @@ class PolyhedronDisplay(PlaneDisplay):
         ax : matplotlib Axes, default=None
             Where to draw; a new figure if None.
         """
-        (rows, labels, answers), chosen = checked([polyhedron], X, y, predicted, plane, at)
+        rows, labels, shared = checked([polyhedron], X, y, predicted, plane, at)
         if inside is None and labels is not None:
             inside = np.unique(labels)[-1]
-        display = cls(
-            polyhedron, rows, labels, plane=chosen, inside=inside, regions=regions,
-            predicted=answers,
-        )  # fmt: skip
+        display = cls(polyhedron, rows, labels, inside=inside, regions=regions, **shared)
         return display.plot(ax=ax, limits=limits)
 
     @classmethod
     def from_predictions(
         cls, y_true: Any, y_pred: Any, *, X: Any, polyhedron: Polyhedron, **how: Any
     ) -> Self:
-        """Draw labels, with rings around the rows that are predicted otherwise.
-
-        Parameters
-        ----------
-        y_true, y_pred : array-like of shape (n_samples,)
-        X, polyhedron, **how
-            As in `from_polyhedron`.
-        """
+        """Draw labels, with rings around rows predicted otherwise; else as `from_polyhedron`."""
         return cls.from_polyhedron(polyhedron, X, y_true, predicted=y_pred, **how)
-
-    # --- the parts of the picture -----------------------------------------------------
-
-    def _size(self) -> tuple[float, float]:
-        longest = min(max(map(len, self._texts().values())), _WIDE)
-        return 6.2 + 0.07 * max(longest, 28), 4.8
-
-    def _texts(self) -> dict[int, str]:
-        return self.plane.in_words(self.polyhedron, names_of(self.polyhedron, 18))
 
     def _look_of(self, label: Any) -> tuple[str, str]:
         # Colours of classes would be taken for those of faces.
@@ -195,23 +176,26 @@ class PolyhedronDisplay(PlaneDisplay):
         return np.asarray(self.polyhedron.contains(self.X) != (self.y == self.inside))
 
     def _draw_polyhedra(self, limits: Limits) -> None:
-        self.text_ = self._texts()
         self._view = cut(self.plane.lines(self.polyhedron), limits)
-        by_face = self.regions == "faces"
-        self.cells_ = paint.cells(self.ax_, self._view) if by_face else {}
-        self.region_ = None if by_face else paint.inside(self.ax_, self._view)
+        self.cells_, self.region_ = {}, None
+        corners = self._view.polygon()
+        if self.regions == "faces":
+            self.cells_ = paint.cells(self.ax_, self._view)
+        elif len(corners) >= 3:
+            (self.region_,) = self.ax_.fill(
+                *corners.T, facecolor=style.BLUE, alpha=0.10, linewidth=0, zorder=0
+            )
         self.faces_ = paint.faces(self.ax_, self._view)
 
     def _draw_numbers(self) -> None:
         faces = {k: (self._view, k) for k in range(self.polyhedron.n_faces)}
-        by_face = self.regions == "faces"
-        self.numbers_ = paint.numbers(self.ax_, faces, coloured=by_face)
+        self.numbers_ = paint.numbers(self.ax_, faces, coloured=self.regions == "faces")
         for k in self.cells_.keys() - self.numbers_.keys():  # decided by a face out of view
             middle = self._view.cell(k).mean(axis=0)
             self.numbers_[k] = paint.bubble(self.ax_, k, middle, np.zeros(2), coloured=True)
 
-    def _entries(self) -> list[tuple[Any, str]]:
-        entries: list[tuple[Any, str]] = []
+    def _entries(self) -> Entries:
+        entries: Entries = []
         if self.y is not None:
             for label, points in self.points_.items():
                 side = "inside" if label == self.inside else "outside"
@@ -220,21 +204,175 @@ class PolyhedronDisplay(PlaneDisplay):
             "on the wrong side" if self.predicted is None else "predicted otherwise"
         )
         if len(self._view.polygon()) < 3:
-            entries.append((paint.nothing(), "nothing here is inside"))
+            entries.append((paint.in_legend(), "nothing here is inside"))
         if self.columns is None:
-            entries.append((paint.nothing(), "faces, and what they depend on most:"))
-        for k, text in list(self.text_.items())[:LISTED]:
+            entries.append((paint.in_legend(), "faces, and what they depend on most:"))
+        for k, text in list(self.text_.items())[:_LISTED]:
             seen = text if k in self.faces_ else f"{text} (out of view)"
             if self.regions == "faces":
-                entries.append((paint.sample_of_face(k), in_lines(f"{k}:  {seen}")))
+                colour, hatch, _, _ = style.look(k)
+                sample = paint.swatch(facecolor=colour, hatch=hatch, edgecolor=style.PAPER)
+                entries.append((sample, _in_lines(f"{k}:  {seen}")))
             else:
-                entries.append((paint.number_in_legend(k), in_lines(seen)))
-        if len(self.text_) > LISTED:
-            entries.append((paint.nothing(), f"and {len(self.text_) - LISTED} more faces"))
+                entries.append((paint.in_legend(k), _in_lines(seen)))
+        if len(self.text_) > _LISTED:
+            entries.append((paint.in_legend(), f"and {len(self.text_) - _LISTED} more faces"))
         return entries
 
 
-def in_lines(text: str) -> str:
+class PolyhedraDisplay(PlaneDisplay):
+    """Labelled polyhedra and rows in a plane, each class in a colour and with a marker.
+
+    For answers that are not a single polyhedron: unions of several, `OC1`, whose leaves share out
+    the plane, and `Polyceptron` with more than two classes, whose polyhedra may overlap and leave
+    places to none. Each polyhedron has its outline; but for trees, where there are few faces they
+    have numbers such as 1.0: the first polyhedron, its face 0.
+
+    Make one by `from_estimator`, `from_polyhedra` or `from_predictions`; its parameters are
+    theirs, as arrays.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+    regions_ : dict of label to list of matplotlib Polygon
+        The parts that the window shows.
+    points_ : dict of label to matplotlib PathCollection
+    mistakes_ : matplotlib PathCollection or None
+    numbers_ : dict of str to matplotlib Annotation
+        The number of each face that bounds what is seen, where there are few.
+    text_ : dict of str to str
+        These faces in words, as in `PolyhedronDisplay`.
+
+    Examples
+    --------
+    >>> from polyceptron import OC1
+    >>> from polyceptron.datasets import make_dataset1
+    >>> from polyceptron.plots import PolyhedraDisplay
+    >>> X, y = make_dataset1(random_state=0, return_X_y=True)
+    >>> model = OC1(random_state=0).fit(X, y)
+    >>> display = PolyhedraDisplay.from_estimator(model, X, y)
+    >>> sorted(display.regions_)
+    [-1, 1]
+    """
+
+    def __init__(
+        self,
+        polyhedra: Labelled,
+        X: Floats | None,
+        y: NDArray[Any] | None,
+        *,
+        plane: Plane,
+        predicted: NDArray[Any] | None = None,
+        otherwise: Any = None,
+        numbered: bool = True,
+    ) -> None:
+        self.polyhedra = unions_of(polyhedra)
+        super().__init__(pieces_of(polyhedra), X, y, predicted, plane)
+        self.otherwise, self.numbered = otherwise, numbered
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any = None, y: Any = None, **how: Any) -> Self:
+        """Draw what a fitted learner or a Rule has learned; else as `from_polyhedra`."""
+        rule = as_rule(estimator, "estimator")
+        predicted = None if X is None or y is None else rule.predict(X)
+        otherwise = None if rule.otherwise is None else rule.labels[rule.otherwise]
+        return cls.from_polyhedra(
+            rule.polyhedra, X, y, predicted=predicted, otherwise=otherwise,
+            numbered=not rule.is_partition, **how,
+        )  # fmt: skip
+
+    @classmethod
+    def from_polyhedra(
+        cls,
+        polyhedra: Labelled,
+        X: Any = None,
+        y: Any = None,
+        *,
+        predicted: Any = None,
+        otherwise: Any = None,
+        numbered: bool = True,
+        plane: Wanted = None,
+        at: ArrayLike | int | None = None,
+        limits: Limits | None = None,
+        ax: Any = None,
+    ) -> Self:
+        """Draw labelled polyhedra.
+
+        Parameters
+        ----------
+        polyhedra : mapping of label to a Polyhedron or a sequence of them
+        X : array-like or data frame of shape (n_samples, n_features), default=None
+        y : array-like of shape (n_samples,), default=None
+        predicted : array-like of shape (n_samples,), default=None
+        otherwise : label, default=None
+            The answer where no polyhedron is.
+        numbered : bool, default=True
+            Whether faces have numbers, if there are at most 12.
+        plane, at, limits, ax
+            As in `PolyhedronDisplay`.
+        """
+        rows, labels, shared = checked(pieces_of(polyhedra), X, y, predicted, plane, at)
+        display = cls(polyhedra, rows, labels, otherwise=otherwise, numbered=numbered, **shared)
+        return display.plot(ax=ax, limits=limits)
+
+    @classmethod
+    def from_predictions(
+        cls, y_true: Any, y_pred: Any, *, X: Any, polyhedra: Labelled, **how: Any
+    ) -> Self:
+        """Draw labels, with rings around the rows predicted otherwise; else as `from_polyhedra`."""
+        return cls.from_polyhedra(polyhedra, X, y_true, predicted=y_pred, **how)
+
+    def _look_of(self, label: Any) -> tuple[str, str]:
+        labels = [] if self.y is None else np.unique(self.y).tolist()
+        known = list(dict.fromkeys([*self.polyhedra, *labels]))
+        return style.INK, paint.MARKERS[known.index(label) % len(paint.MARKERS)]
+
+    def _draw_polyhedra(self, limits: Limits) -> None:
+        self.regions_: dict[Any, list[Any]] = {}
+        views: list[Slice] = []
+        for k, (label, union) in enumerate(self.polyhedra.items()):
+            here = [cut(self.plane.lines(p), limits) for p in union]
+            shown = [corners for view in here if len(corners := view.polygon()) >= 3]
+            look = paint.look_of_class(k)
+            self.regions_[label] = [
+                self.ax_.fill(*corners.T, linewidth=1.0, zorder=0, **look)[0] for corners in shown
+            ]
+            views += here
+        self._faces: dict[str, tuple[Slice, int]] = {}
+        self.text_: dict[str, str] = {}
+        if not self.numbered or sum(p.n_faces for p in self.pieces) > _LISTED:
+            return
+        names = names_of(self.pieces[0], 18)
+        for number, (polyhedron, view) in enumerate(zip(self.pieces, views, strict=True), 1):
+            texts = self.plane.in_words(polyhedron, names)
+            for k in range(polyhedron.n_faces):
+                if view.edge(k) is not None:
+                    self._faces[f"{number}.{k}"] = view, k
+                    self.text_[f"{number}.{k}"] = texts[k]
+
+    def _draw_numbers(self) -> None:
+        self.numbers_ = paint.numbers(self.ax_, self._faces) if self._faces else {}
+
+    def _entries(self) -> Entries:
+        entries: Entries = []
+        for k, (label, regions) in enumerate(self.regions_.items()):
+            n = len(self.polyhedra[label])
+            seen = "" if len(regions) == n else f" ({len(regions) or 'none'} in view)"
+            of = "region" if n == 1 else f"{n} regions"
+            sample = paint.swatch(**paint.look_of_class(k))
+            entries.append((sample, f"{of} of {style.shorten(label)}{seen}"))
+        if self.otherwise is not None:
+            entries.append((paint.in_legend(), f"elsewhere {style.shorten(self.otherwise)}"))
+        if self.y is not None:
+            entries += [(points, f"class {style.shorten(k)}") for k, points in self.points_.items()]
+        entries += self._entry_of_mistakes("predicted otherwise")
+        if self.text_ and self.columns is None:
+            entries.append((paint.in_legend(), "faces, and what they depend on most:"))
+        entries += [(paint.in_legend(k), _in_lines(text)) for k, text in self.text_.items()]
+        return entries
+
+
+def _in_lines(text: str) -> str:
     """Return a face in words, in lines that end before a sign."""
     joined = re.sub(r"(?<= )([-+≥\u2212]) ", "\\1\N{NO-BREAK SPACE}", text)
     return "\n".join(wrap(joined, _WIDE, break_long_words=False, break_on_hyphens=False))

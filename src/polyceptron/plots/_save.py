@@ -68,8 +68,6 @@ def save(
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")
     >>> from polyceptron import Polyhedron
     >>> from polyceptron.plots import PolyhedronDisplay, save
     >>> display = PolyhedronDisplay.from_polyhedron(Polyhedron([[1, 0]], [0]))
@@ -108,38 +106,26 @@ def rendered(figure: Any, kind: str, *, title: str = "Polyceptron", dpi: float =
         return text
     width = float(root.attrib.pop("width").removesuffix("pt")) * 96 / 72
     root.attrib.pop("height", None)
-    svg = ElementTree.tostring(_without_namespaces(root), encoding="unicode")
-    page = _PAGE.format(
-        title=html.escape(_printable(title)),
-        least=0.6 * width,  # smaller, text is not read; a narrow window scrolls
-        width=width,
-        svg=svg.strip(),
-    )
-    return page.encode("utf-8")
+    for element in root.iter():  # as HTML has it: ``href`` for ``xlink:href``, and no prefixes
+        element.tag = element.tag.rpartition("}")[2]
+        element.attrib = {key.rpartition("}")[2]: value for key, value in element.attrib.items()}
+    svg = ElementTree.tostring(root, encoding="unicode")
+    least = 0.6 * width  # smaller, text is not read; a narrow window scrolls
+    title = html.escape(_printable(title))
+    return _PAGE.format(title=title, least=least, width=width, svg=svg.strip()).encode("utf-8")
 
 
 def _svg(figure: Any) -> ElementTree.Element:
     """Return a figure as SVG, its text as text, without what changes from run to run."""
-    import matplotlib as mpl
-
     out = io.StringIO()
     settings = {"svg.fonttype": "none", "svg.hashsalt": "polyceptron"}
     nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-    with mpl.rc_context(settings), style.drawing():
+    with style.pyplot().rc_context(settings), style.drawing():
         figure.savefig(out, format="svg", metadata=nothing)
     # What the writer let through of names that are no text of XML would not be read back.
     root = ElementTree.fromstring(out.getvalue())
-    for child in list(root):
-        if child.tag.endswith("}metadata"):
-            root.remove(child)
-    return root
-
-
-def _without_namespaces(root: ElementTree.Element) -> ElementTree.Element:
-    """Return the tree as HTML has it: ``href`` for ``xlink:href``, and no prefixes."""
-    for element in root.iter():
-        element.tag = element.tag.rpartition("}")[2]
-        element.attrib = {key.rpartition("}")[2]: value for key, value in element.attrib.items()}
+    for child in root.findall("{*}metadata"):
+        root.remove(child)
     return root
 
 

@@ -37,10 +37,9 @@ class Slice:
 
         ``inside`` leaves only its part in the polyhedron, or only the part that face `k` rejects.
         """
-        if inside is None:
-            corners = _CORNERS
-        else:
-            corners = _clip(_CORNERS, self.lines[k] if inside else -self.lines[k])
+        corners = _CORNERS
+        if inside is not None:
+            corners = _clip(corners, self.lines[k] if inside else -self.lines[k])
         # Margins as they are decide, so these differences are not normalised.
         closer = self.raw - self.raw[k]
         if not closer[:k].any(axis=1).all():  # the first of equal faces is responsible
@@ -56,11 +55,6 @@ class Slice:
         """Return the part of the line of face `k` that bounds the inside, (2, 2), or None."""
         others = np.delete(self.lines, k, axis=0)
         return self._segment(k, np.concatenate([_WINDOW, others]))
-
-    def inward(self, k: int) -> Floats:
-        """Return the direction, in the window, to the inner side of face `k`."""
-        direction: Floats = self.lines[k, :2]
-        return direction
 
     def to_user(self, points: Floats) -> Floats:
         """Return points of the window in user units."""

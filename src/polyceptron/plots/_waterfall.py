@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from polyceptron.explain import Contributions, as_row, contributions
 from polyceptron.plots import style
-from polyceptron.plots._arguments import as_array
+from polyceptron.plots._frame import as_array
 from polyceptron.plots.style import MINUS, short_names, shorten
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.rule import Rule, as_rule
@@ -18,13 +18,12 @@ from polyceptron.utils.checks import as_count, as_floats
 
 
 class Bar(NamedTuple):
-    """One line of the waterfall: from where to where, and what it is."""
+    """From where to where, and what it is: "start", "column", "rest" or "total"."""
 
     label: str
     begin: float
     end: float
     kind: str
-    """"start", "column", "rest" or "total"."""
 
 
 class WaterfallDisplay:
@@ -39,9 +38,8 @@ class WaterfallDisplay:
     beginning is the face's own offset.
 
     Make one by `from_estimator`, `from_polyhedron`, `from_contributions` (which
-    `from_predictions` is another name of), or from numbers::
-
-        WaterfallDisplay(["age", "dose"], [1.5, -0.5], start=-2.0).plot()
+    `from_predictions` is another name of), or from numbers:
+    ``WaterfallDisplay(["age", "dose"], [1.5, -0.5], start=-2.0).plot()``.
 
     Parameters
     ----------
@@ -57,8 +55,7 @@ class WaterfallDisplay:
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
+    ax_, figure_ : matplotlib Axes and Figure
     bars_ : list of Bar
         From the top: (label, begin, end, kind).
     patches_ : list of matplotlib Rectangle
@@ -68,8 +65,6 @@ class WaterfallDisplay:
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")
     >>> from polyceptron import Polyhedron
     >>> from polyceptron.plots import WaterfallDisplay
     >>> triangle = Polyhedron([[1, 0], [0, 1], [-1, -2]], [0, 0, 4], ["age", "dose"])
@@ -108,14 +103,7 @@ class WaterfallDisplay:
 
     @classmethod
     def from_estimator(
-        cls,
-        estimator: Any,
-        x: Any,
-        X: Any = None,
-        *,
-        face: int | None = None,
-        max_features: int = 10,
-        ax: Any = None,
+        cls, estimator: Any, x: Any, X: Any = None, *, face: int | None = None, **how: Any
     ) -> Self:
         """Draw why a fitted learner answers as it does for one row.
 
@@ -130,10 +118,8 @@ class WaterfallDisplay:
             Rows to compare with: contributions count from their medians.
         face : int, default=None
             Which face to look at; the one that decides if None.
-        max_features : int, default=10
-            The most columns shown; the others are one bar.
-        ax : matplotlib Axes, default=None
-            Where to draw; a new figure if None.
+        **how
+            As in `plot`: `max_features`, `ax`.
         """
         rule = as_rule(estimator, "estimator")
         row = as_row(x, rule)
@@ -142,9 +128,7 @@ class WaterfallDisplay:
         polyhedron = rule.pieces[piece].polyhedron
         if polyhedron.n_faces == 0:
             raise ValueError("estimator has the same answer for every row: no face decides")
-        reference = np.zeros_like(row)
-        if X is not None:
-            reference = np.median(as_array(X, polyhedron), axis=0)
+        reference = np.zeros_like(row) if X is None else np.median(as_array(X, polyhedron), axis=0)
         why = contributions(polyhedron, row, reference, face=face)
         margins = polyhedron.margins(row[None, :])[0]
         said = "inside" if margins.min() >= 0 else "outside"
@@ -157,17 +141,11 @@ class WaterfallDisplay:
             title=f"{said}: {name}{of} {'holds' if why.slack >= 0 else 'rejects'}",
             start_label="offset" if X is None else "at the medians",
         )  # fmt: skip
-        return display.plot(max_features=max_features, ax=ax)
+        return display.plot(**how)
 
     @classmethod
     def from_polyhedron(
-        cls,
-        polyhedron: Polyhedron,
-        x: Any,
-        X: Any = None,
-        *,
-        answers: tuple[Any, Any] | None = None,
-        **how: Any,
+        cls, polyhedron: Polyhedron, x: Any, X: Any = None, *, answers: Any = None, **how: Any
     ) -> Self:
         """Draw why a row is inside or outside.
 
@@ -177,29 +155,20 @@ class WaterfallDisplay:
         answers : (label, label), default=None
             What inside and outside are called.
         x, X, **how
-            As in `from_estimator`: `face`, `max_features`, `ax`.
+            As in `from_estimator`.
         """
         model = polyhedron if answers is None else Rule.inside(answers, 0, polyhedron)
         return cls.from_estimator(model, x, X, **how)
 
     @classmethod
-    def from_contributions(
-        cls, why: Contributions, *, max_features: int = 10, ax: Any = None
-    ) -> Self:
-        """Draw what `polyceptron.explain.contributions` returned.
-
-        Parameters
-        ----------
-        why : Contributions
-        max_features : int, default=10
-        ax : matplotlib Axes, default=None
-        """
+    def from_contributions(cls, why: Contributions, **how: Any) -> Self:
+        """Draw what `polyceptron.explain.contributions` returned; `how` is as in `plot`."""
         title = f"face {why.face} {'holds' if why.slack >= 0 else 'rejects'}"
         display = cls(
             list(why.values), list(why.values.values()), why.base, title=title,
             start_label="at the reference",
         )  # fmt: skip
-        return display.plot(max_features=max_features, ax=ax)
+        return display.plot(**how)
 
     from_predictions = from_contributions
 
@@ -210,16 +179,30 @@ class WaterfallDisplay:
         Parameters
         ----------
         max_features : int, default=10
+            The most columns shown; the others are one bar.
         ax : matplotlib Axes, default=None
+            Where to draw; a new figure if None.
         """
         self.bars_ = self._bars(as_count(max_features, "max_features"))
         if ax is None:
             ax = style.new_axes(figsize=(7.6, 1.5 + 0.36 * len(self.bars_)))[0]
-        self.ax_, self.figure_ = ax, style.whole_figure(ax)
-        self._limit()
+        self.ax_, self.figure_ = ax, ax.figure.figure
+        ends = [0.0, *(end for bar in self.bars_ for end in (bar.begin, bar.end))]
+        low, high = min(ends), max(ends)
+        room = 0.18 * (high - low) or 1.0  # for the numbers at the ends of the bars
+        ax.set(xlim=(low - room, high + room), ylim=(len(self.bars_) - 0.4, -0.6))
+        ax.axvspan(0.0, high + room, color=style.BLUE, alpha=0.07, linewidth=0, zorder=0)
+        ax.axvline(0.0, color=style.FAINT, linewidth=0.8, zorder=1)
         self.patches_ = [self._draw(row, bar) for row, bar in enumerate(self.bars_)]
-        self._join()
-        self._describe()
+        for row, bar in enumerate(self.bars_[:-1]):  # from where it ends to where the next begins
+            at, along = [bar.end, bar.end], [row - 0.31, row + 1.31]
+            ax.plot(at, along, color=style.GREY, linewidth=0.7, zorder=2)
+        ax.set_yticks(range(len(self.bars_)), [bar.label for bar in self.bars_], **style.PLAIN)
+        meaning = "margin of the face (shaded, from zero on: it holds)"
+        style.describe(ax, x=meaning, title=self.title)
+        style.quiet_frame(ax)
+        ax.spines["left"].set_visible(False)
+        ax.tick_params(axis="y", length=0)
         return self
 
     def _bars(self, most: int) -> list[Bar]:
@@ -239,49 +222,23 @@ class WaterfallDisplay:
             bars.append(Bar(f"{len(rest)} other columns", level, self.total, "rest"))
         return [*bars, Bar("margin", 0.0, self.total, "total")]
 
-    def _limit(self) -> None:
-        ends = [0.0, *(end for bar in self.bars_ for end in (bar.begin, bar.end))]
-        low, high = min(ends), max(ends)
-        room = 0.18 * (high - low) or 1.0  # for the numbers at the ends of the bars
-        self.ax_.set(xlim=(low - room, high + room), ylim=(len(self.bars_) - 0.4, -0.6))
-        self.ax_.axvspan(0.0, high + room, color=style.BLUE, alpha=0.07, linewidth=0, zorder=0)
-        self.ax_.axvline(0.0, color=style.FAINT, linewidth=0.8, zorder=1)
-
     def _draw(self, row: int, bar: Bar) -> Any:
         change = bar.end - bar.begin
+        is_sum = bar.kind in ("start", "total")
         colour = style.BLUE if change >= 0 else style.VERMILLION
-        if bar.kind in ("start", "total"):
+        if is_sum:
             colour = style.FAINT if bar.kind == "start" else style.INK
         (patch,) = self.ax_.barh(
             row, change, left=bar.begin, height=0.62, color=colour, edgecolor=style.PAPER,
-            hatch="////" if change < 0 and bar.kind in ("column", "rest") else "",
-            linewidth=0.0, zorder=3,
+            hatch="////" if change < 0 and not is_sum else "", linewidth=0.0, zorder=3,
         )  # fmt: skip
         self.ax_.annotate(
-            _figure(change, 3, always_signed=bar.kind in ("column", "rest")), xy=(bar.end, row),
+            _figure(change, 3, always_signed=not is_sum), xy=(bar.end, row),
             xytext=(4 if change >= 0 else -4, 0), textcoords="offset points", va="center",
             ha="left" if change >= 0 else "right", fontsize=9, color=style.INK, zorder=4,
             fontweight="bold" if bar.kind == "total" else "normal",
         )  # fmt: skip
         return patch
-
-    def _join(self) -> None:
-        """Thin lines from where a bar ends to where the next begins."""
-        for row, bar in enumerate(self.bars_[:-1]):
-            self.ax_.plot(
-                [bar.end, bar.end], [row - 0.31, row + 1.31], color=style.GREY, linewidth=0.7,
-                zorder=2,
-            )  # fmt: skip
-
-    def _describe(self) -> None:
-        ax = self.ax_
-        labels = [bar.label for bar in self.bars_]
-        ax.set_yticks(range(len(labels)), labels, **style.PLAIN)
-        meaning = "margin of the face (shaded, from zero on: it holds)"
-        style.describe(ax, x=meaning, title=self.title)
-        style.quiet_frame(ax)
-        ax.spines["left"].set_visible(False)
-        ax.tick_params(axis="y", length=0)
 
 
 def _figure(value: float, digits: int = 4, *, always_signed: bool = False) -> str:

@@ -70,19 +70,12 @@ def new_axes(n: int = 1, figsize: tuple[float, float] = (6.4, 4.8)) -> list[Any]
 
 def new_figure(figsize: tuple[float, float]) -> Any:
     """Return a figure of its own: no window, and nothing of it is left in pyplot."""
-    pyplot()  # says what to install
+    figure = pyplot().Figure(figsize=figsize, layout="constrained")
     from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
 
-    figure = Figure(figsize=figsize, layout="constrained")
     FigureCanvasAgg(figure)
     figure.get_layout_engine().set(w_pad=0.08, h_pad=0.08)
     return figure
-
-
-def whole_figure(ax: Any) -> Any:
-    """Return the figure of these axes, also where they are in a part of it."""
-    return ax.figure.figure
 
 
 def quiet_frame(ax: Any) -> None:
@@ -99,7 +92,7 @@ def describe(ax: Any, *, x: str = "", y: str = "", title: str = "") -> None:
     ax.set_title(title, fontsize=9, color=INK, loc="left", **PLAIN)
 
 
-def add_legend(ax: Any, entries: list[tuple[Any, str]]) -> Any:
+def add_legend(ax: Any, entries: list[tuple[Any, str]]) -> None:
     """Add a legend to the right, its labels taken as they are, dollar signs and all."""
     handles = [handle for handle, _ in entries]
     # Matplotlib leaves out labels that begin with an underscore.
@@ -110,17 +103,14 @@ def add_legend(ax: Any, entries: list[tuple[Any, str]]) -> Any:
     )  # fmt: skip
     for text in legend.get_texts():
         text.set(**PLAIN)
-    return legend
 
 
 @contextmanager
 def drawing() -> Iterator[None]:
     """Draw and lay out characters of any script: other fonts, and no warning where none has one."""
-    pyplot()
-    import matplotlib as mpl
-
-    families = [*mpl.rcParams["font.family"], *_installed()]
-    with mpl.rc_context({"font.family": families}), warnings.catch_warnings():
+    plt = pyplot()
+    families = [*plt.rcParams["font.family"], *_installed()]
+    with plt.rc_context({"font.family": families}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", r"Glyph \d+", UserWarning)
         warnings.filterwarnings("ignore", "Matplotlib currently does not support", UserWarning)
         yield
@@ -148,9 +138,8 @@ def shorten(text: Any, width: int = 24) -> str:
     # Only so many characters can be seen; the rest of a very long name is not looked at.
     whole = str(text) or '""'
     ends = whole if len(whole) <= 2 * width else whole[:width] + whole[-width:]
-    line = "".join(
-        c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in ends
-    )
+    shown = (c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in ends)
+    line = "".join(shown)
     if len(line) > width or len(ends) < len(whole):
         front = width // 2
         line = f"{line[:front]}…{line[-(width - 1 - front) :]}"
@@ -158,13 +147,7 @@ def shorten(text: Any, width: int = 24) -> str:
 
 
 def short_names(names: Sequence[Any], width: int = 24) -> list[str]:
-    """Return all names shortened; those that are alike then get the number of their column.
-
-    Examples
-    --------
-    >>> short_names(["mean of the radius", "mean of some radius", "age"], 11)
-    ['mean… #0', 'mean… #1', 'age']
-    """
+    """Return all names shortened; those that are alike then get the number of their column."""
     short = [shorten(name, width) for name in names]
     alike = Counter(short)
     return [
