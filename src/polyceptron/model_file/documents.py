@@ -98,27 +98,16 @@ class RuleDocument(Document):
 
 def write_rule(rule: Rule) -> dict[str, Any]:
     """Every face once: pieces that share one, or lie on its two sides, name it."""
-    W: list[Any] = []
-    b: list[Any] = []
-    numbers: dict[tuple[bytes, bytes], int] = {}
-    pieces = []
-    for piece in rule.pieces:
-        faces = []
-        for w, offset in zip(piece.polyhedron.W, piece.polyhedron.b, strict=True):
-            key = w.tobytes(), offset.tobytes()
-            if key not in numbers:
-                W.append(w)
-                b.append(offset)
-                # Last: a face may be its own other side, if all of it is zero but for signs.
-                numbers[(-w).tobytes(), (-offset).tobytes()] = -len(W)
-                numbers[key] = len(W)
-            faces.append(numbers[key])
-        shares = {"shares": piece.shares} if piece.shares else {}
-        pieces.append({"faces": faces, "place": piece.place} | shares)
+    distinct, faces = rule.faces
+    pieces = [
+        {"faces": numbers, "place": piece.place}
+        | ({"shares": piece.shares} if piece.shares else {})
+        for piece, numbers in zip(rule.pieces, faces, strict=True)
+    ]
     document = {
         "classes": _write_labels(rule.classes),
-        "W": W,
-        "b": b,
+        "W": distinct[:, :-1],
+        "b": distinct[:, -1],
         "pieces": pieces,
         "otherwise": rule.otherwise,
         "links": [_write_link(link) for link in rule.links],
