@@ -379,14 +379,14 @@ class Rule:
         numbers: dict[bytes, int] = {}
         pieces = []
         for piece in self.pieces:
-            faces = []
-            for face in np.column_stack([piece.polyhedron.W, piece.polyhedron.b]):
-                key = face.tobytes()
+            faces = np.column_stack([piece.polyhedron.W, piece.polyhedron.b])
+            data, size = faces.tobytes(), faces[0].nbytes
+            keys = [data[start : start + size] for start in range(0, len(data), size)]
+            for key, face in zip(keys, faces, strict=True):
                 if key not in numbers:
                     distinct.append(face)
                     numbers[key], numbers[(-face).tobytes()] = len(distinct), -len(distinct)
-                faces.append(numbers[key])
-            pieces.append(faces)
+            pieces.append([numbers[key] for key in keys])
         return np.array(distinct), pieces
 
     @cached_property
