@@ -225,12 +225,12 @@ class TestTrees:
         """Test by test, and piece by piece: the two ways to find the leaf agree."""
         for model in trees:
             rule = model.rule_
-            assert len(rule._splits) == len(rule.pieces) - 1
+            assert len(rule.splits) == len(rule.pieces) - 1
             X = np.random.default_rng(2).integers(-4, 5, (2000, 3)).astype(float)
             first = (rule.scores(X) >= 0).argmax(axis=1)
             np.testing.assert_array_equal(rule.decide(X).piece, first)
             turned = Rule(rule.classes, rule.pieces[1:] + rule.pieces[:1])
-            assert turned._splits == {}
+            assert turned.splits == {}
             np.testing.assert_array_equal(
                 turned.decide(X).piece, (turned.scores(X) >= 0).argmax(axis=1)
             )

@@ -287,7 +287,7 @@ class Rule:
         """The piece that the answer rests on, and its score; without scores in a tree."""
         if self.inside_place is not None:
             return self._best(rows, n_jobs)
-        if self._splits and self.pieces[0].shares:
+        if self.splits and self.pieces[0].shares:
             piece = self._routed(rows)
             return piece, np.zeros(len(piece))
         h = self.scores(rows, n_jobs)
@@ -295,28 +295,42 @@ class Rule:
         return piece, h[np.arange(len(h)), piece]
 
     @cached_property
-    def _splits(self) -> dict[tuple[int, int], int]:
+    def faces(self) -> tuple[Floats, list[list[int]]]:
+        """Every face once, a row [w, b] each; and those of each piece, by number.
+
+        Numbers count from 1, and -k is the other side of k. Equal are faces to the last bit.
+        """
+        distinct: list[Floats] = []
+        numbers: dict[bytes, int] = {}
+        pieces = []
+        for piece in self.pieces:
+            faces = np.column_stack([piece.polyhedron.W, piece.polyhedron.b])
+            data, size = faces.tobytes(), faces[0].nbytes
+            keys = [data[start : start + size] for start in range(0, len(data), size)]
+            for key, face in zip(keys, faces, strict=True):
+                if key not in numbers:
+                    distinct.append(face)
+                    numbers[key], numbers[(-face).tobytes()] = len(distinct), -len(distinct)
+            pieces.append([numbers[key] for key in keys])
+        return np.array(distinct), pieces
+
+    @cached_property
+    def splits(self) -> dict[tuple[int, int], int]:
         """Where the pieces are the leaves of a tree in preorder, how it shares out rows; else {}.
 
         Of the pieces from `start` that agree in their first `depth` faces, those from
-        ``_splits[start, depth]`` on have the next one the other way round.
+        ``splits[start, depth]`` on have the next one the other way round.
         """
         splits: dict[tuple[int, int], int] = {}
-        if not self.is_partition:
-            return splits
-        faces = [np.column_stack([one.polyhedron.W, one.polyhedron.b]) for one in self.pieces]
-        waiting = [(0, len(faces), 0)]
+        faces = self.faces[1]
+        waiting = [(0, len(faces), 0)] if self.is_partition else []
         while waiting:
             start, stop, depth = waiting.pop()
-            here = faces[start:stop]
-            if stop - start == 1 and len(here[0]) == depth:
+            if stop - start == 1 and len(faces[start]) == depth:
                 continue
-            if any(len(one) <= depth for one in here):
-                return {}
-            same = [np.array_equal(one[depth], here[0][depth]) for one in here]
-            n = sum(same)
-            other = [np.array_equal(one[depth], -here[0][depth]) for one in here]
-            if not (0 < n < len(here) and all(same[:n]) and all(other[n:])):
+            tests = [one[depth] if depth < len(one) else 0 for one in faces[start:stop]]
+            n, test = tests.count(tests[0]), tests[0]
+            if n == len(tests) or tests != [test] * n + [-test] * (len(tests) - n):
                 return {}
             splits[start, depth] = start + n
             waiting += [(start, start + n, depth + 1), (start + n, stop, depth + 1)]
@@ -333,7 +347,7 @@ class Rule:
                 continue
             one, test = self.pieces[start].polyhedron, slice(depth, depth + 1)
             passed = scores(rows[here] if depth else rows, one.W[test], one.b[test])[:, 0] >= 0
-            middle = self._splits[start, depth]
+            middle = self.splits[start, depth]
             waiting.append((start, middle, depth + 1, here[passed]))
             waiting.append((middle, stop, depth + 1, here[~passed]))
         return piece

@@ -477,9 +477,9 @@ BYTES = [
     (b"[]", "must be an object; got an array of 0"),
     (b"NaN", "must be an object; got NaN"),
     (b"1" * 10**6, "must be an object; got a whole number of 1,000,000 digits"),
-    (b"[" * 10**6, "more than 250,000 arrays and objects"),
-    (b"[" * 200_000, "nested too deeply"),
-    (b"[" + b"0," * 2_500_001 + b"0]", "more than 2,500,000 values"),
+    (b"[" * 10**6, "more than 150,000 arrays and objects"),
+    (b"[" * 100_000, "nested too deeply"),
+    (b"[" + b"0," * 2_300_001 + b"0]", "more than 2,300,000 values"),
     (b"[" + b'"",' * 300_001 + b'""]', "more than 300,000 texts"),
     (b'"' + b"x" * (8 * 2**20) + 'é"'.encode(), "more than 8,388,608 bytes, not all of them ASCII"),
 ]

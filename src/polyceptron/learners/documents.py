@@ -6,6 +6,7 @@ fitted attributes without their underscore, so most learners write nothing else.
 
 from __future__ import annotations
 
+import json
 import math
 import sys
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -94,9 +95,7 @@ class Documented:
 
     def _set_attributes(self, fitted: Any) -> None:
         """Lists of measurements become arrays, in histories as well."""
-        for name in self._Fitted.__struct_fields__:
-            if name in self._apart:
-                continue
+        for name in (name for name in self._Fitted.__struct_fields__ if name not in self._apart):
             value = getattr(fitted, name)
             if isinstance(value, dict):
                 value = {key: measures(values) for key, values in value.items()}
@@ -117,27 +116,13 @@ class Documented:
 
 
 def measures(values: list[Any]) -> Floats:
-    """Measurements as an array.
-
-    Examples
-    --------
-    >>> measures([1.0, "-Infinity"])
-    array([  1., -inf])
-    """
+    """Measurements as an array; those that JSON has no number for are there by name."""
     return np.array([_BEYOND_JSON.get(one, one) for one in values], dtype=np.float64)
 
 
 def name_measure(value: float) -> float | str:
-    """A number as JSON can have it: itself, or its name.
-
-    Examples
-    --------
-    >>> name_measure(float("nan")), name_measure(1.5)
-    ('NaN', 1.5)
-    """
-    if math.isfinite(value):
-        return value
-    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    """A number as JSON can have it: itself, or its name."""
+    return value if math.isfinite(value) else json.dumps(value)
 
 
 def vector(values: list[float], length: int, field: str) -> Floats:

@@ -82,7 +82,7 @@ def unregister(name: str) -> None:
 
 def learner_names() -> list[str]:
     """The names of all learners: built in, registered, of entry points."""
-    return list(dict.fromkeys([*BUILT_IN, *_registered, *_entry_points()]))
+    return list(dict.fromkeys([*known_names(), *_entry_points()]))
 
 
 def known_names() -> list[str]:
@@ -91,12 +91,7 @@ def known_names() -> list[str]:
 
 
 def find_learner(name: str) -> Any:
-    """Return the class of this name.
-
-    Raises
-    ------
-    KeyError
-        If no learner is called so.
+    """Return the class of this name; a `KeyError` if no learner is called so.
 
     Examples
     --------
@@ -113,15 +108,12 @@ def find_learner(name: str) -> Any:
 
 def name_of_learner(learner: type) -> str | None:
     """Return the name of a class, or None if it is no learner that is known."""
-    path = _path(learner)
-    for name, known in BUILT_IN.items():
-        if known == path:
-            return name if find_learner(name) is learner else None
-    for name, other in _registered.items():
-        if other is learner:
+    for name, known in _registered.items():
+        if known is learner:
             return name
-    for name, point in _entry_points().items():
-        if point.value == path:
+    paths = BUILT_IN if _path(learner) in BUILT_IN.values() else _entry_points()
+    for name, known in paths.items():
+        if _path(learner) == getattr(known, "value", known):
             return name if find_learner(name) is learner else None
     return None
 
@@ -141,13 +133,7 @@ def _entry_points() -> dict[str, Any]:
 
 
 def parameters_of(learner: type) -> list[str]:
-    """The names of the parameters of a learner.
-
-    Examples
-    --------
-    >>> "inside" in parameters_of(find_learner("oc1"))
-    False
-    """
+    """The names of the parameters of a learner."""
     from inspect import signature
 
     return list(signature(learner).parameters)

@@ -31,7 +31,6 @@ from polyceptron.model_file._json import MAX_BYTES
 from polyceptron.model_file.documents import (
     FORMAT,
     VERSION,
-    WithLearner,
     document_type,
     read_parameters,
     read_rule,
@@ -60,17 +59,7 @@ __all__ = [
 
 
 class Model(NamedTuple):
-    """What a model file holds.
-
-    Parameters
-    ----------
-    estimator : object
-        A fitted scikit-learn classifier, of the class that was saved.
-    encoding : Encoding or None
-        How the columns of a table become the estimator's numbers.
-    summary : dict
-        What was said of the training: any JSON.
-    """
+    """What a model file holds: the estimator, its encoding of columns or None, and the summary."""
 
     estimator: Any
     encoding: Encoding | None
@@ -79,15 +68,8 @@ class Model(NamedTuple):
     def predict(self, table: Any) -> Any:
         """Return the class of every row of a table, its text columns included.
 
-        Parameters
-        ----------
-        table : data frame, or mapping of str to array-like
-            Columns are found by name; others are ignored. Without an encoding, whatever
-            `estimator.predict` takes.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
+        Columns of a data frame, or of a mapping of str to array-like, are found by name; others are
+        ignored. Without an encoding it takes whatever `estimator.predict` takes.
         """
         if self.encoding is None:
             return self.estimator.predict(table)
@@ -148,18 +130,13 @@ def load_model(path: str | PathLike[str]) -> Any:
     Parameters
     ----------
     path : str or path-like
-        A file that `save_model` wrote.
+        A file that `save_model` wrote. Errors are those of `read_model`.
 
     Returns
     -------
     object
         A scikit-learn classifier of the class that was saved, with its parameters and fitted
         attributes.
-
-    Raises
-    ------
-    ModelFileError, OSError
-        As in `read_model`.
 
     Examples
     --------
@@ -200,32 +177,24 @@ def read_model(path: str | PathLike[str]) -> Model:
 
     Examples
     --------
-    >>> import tempfile
-    >>> from polyceptron.learners import OC1
-    >>> from polyceptron.model_file import read_model, save_model
-    >>> model = OC1(prune_share=0, random_state=0).fit([[1.0], [2.0], [3.0]], [0, 0, 1])
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save_model(model, f"{folder}/model.json", summary={"rows": 3})
-    ...     estimator, encoding, summary = read_model(f"{folder}/model.json")
-    >>> print(estimator.to_text(), encoding, summary)
-    if x0 >= 2.5:
-        1 (1 of 1)
-    else:
-        0 (2 of 2) None {'rows': 3}
-
     Columns of text need the encoding, which `polyceptron fit` saves as well:
 
+    >>> import tempfile
     >>> from polyceptron.data.encoding import Encoding
+    >>> from polyceptron.learners import OC1
+    >>> from polyceptron.model_file import read_model, save_model
     >>> pets = {"weight": [3, 4, 30, 40], "coat": ["long", "short", "short", "long"]}
     >>> encoding = Encoding.learn(pets)
     >>> model = OC1(prune_share=0, random_state=0).fit(
     ...     encoding.transform(pets), ["cat", "cat", "dog", "dog"]
     ... )
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save_model(model, f"{folder}/model.json", encoding=encoding)
+    ...     save_model(model, f"{folder}/model.json", encoding=encoding, summary={"rows": 4})
     ...     loaded = read_model(f"{folder}/model.json")
     >>> loaded.predict({"weight": [5, 35], "coat": ["short", "short"]})
     array(['cat', 'dog'], dtype='<U3')
+    >>> loaded.summary
+    {'rows': 4}
     """
     with Path(path).open("rb") as file:
         data = file.read(_json.MAX_BYTES + 1)
@@ -241,12 +210,8 @@ def schema() -> dict[str, Any]:
     'https://json-schema.org/draft/2020-12/schema'
     """
     title = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": FORMAT}
-    return title | msgspec.json.schema(
-        document_type(*((name, find_learner(name)) for name in BUILT_IN))
-    )
-
-
-# --- bytes ------------------------------------------------------------------------------
+    learners = ((name, find_learner(name)) for name in BUILT_IN)
+    return title | msgspec.json.schema(document_type(*learners))
 
 
 def encode(
@@ -274,8 +239,8 @@ def encode(
         "library": sys.modules["polyceptron"].__version__,
         "summary": _json.plain(summary or {}, "summary"),
         "notes": notes,
-        "features": None if names is None else _json.plain(names, "feature_names_in_"),
-        "encoding": None if encoding is None else _json.plain(encoding.to_json(), "encoding"),
+        "features": _json.plain(names, "feature_names_in_"),
+        "encoding": _json.plain(encoding and encoding.to_json(), "encoding"),
         "rule": write_rule(estimator.rule_),
         "learner": {"name": name, "parameters": parameters, "fitted": fitted},
     }
@@ -296,12 +261,11 @@ def _read(raw: Any) -> Model:
     _check_version(raw)
     name, learner = _find_learner(raw)
     document = _json.convert(raw, document_type((name, learner)))
-    _json.check_plain(document.summary, "summary")
-    _json.check_plain(document.encoding, "encoding")
-    _json.check_plain(raw["learner"]["parameters"], "learner.parameters")
+    for field in ("summary", "encoding"):
+        _json.plain(getattr(document, field), field)
     names = document.features
-    if names is not None and len(set(names)) < len(names):
-        twice = next(name for name, n in Counter(names).items() if n > 1)
+    (twice, n), *_ = Counter(names or [""]).most_common(1)
+    if n > 1:
         raise ModelFileError(f"must differ; {_json.brief(twice)} is there twice", "features")
     rule = read_rule(document.rule, names)
     encoding = _read_encoding(document.encoding, names, rule.n_features)
@@ -334,7 +298,8 @@ def _check_version(raw: Any) -> None:
 
 def _find_learner(raw: dict[str, Any]) -> tuple[str, Any]:
     """The name and the class of the learner, which is found by that name alone."""
-    name = _json.convert(raw, WithLearner).learner.name
+    named = msgspec.defstruct("Named", [("name", str)])
+    name = _json.convert(raw, msgspec.defstruct("Learned", [("learner", named)])).learner.name
     if name not in known_names() and name not in learner_names():
         raise ModelFileError(
             f"must be one of {', '.join(learner_names())}; got {_json.brief(name)}: "

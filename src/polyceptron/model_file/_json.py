@@ -16,9 +16,9 @@ MAX_BYTES = 48 * 2**20
 """A file that is larger is neither read nor written."""
 MAX_BEYOND_ASCII = 8 * 2**20
 """The same for text that is not all ASCII, which takes four times the memory. We write ASCII."""
-MAX_VALUES = 2_500_000
-"""Commas in one document: as many as the numbers that 48 MB hold in full length."""
-MAX_CONTAINERS = 250_000
+MAX_VALUES = 2_300_000
+"""Commas in one document: about as many as the numbers that 48 MB hold in full length."""
+MAX_CONTAINERS = 150_000
 """Arrays and objects in one document: each takes some hundred bytes and a visit."""
 MAX_TEXTS = 300_000
 """Pairs of quotes in one document: texts, and names of fields."""
@@ -26,6 +26,8 @@ MAX_DIGITS = 20
 """Of a whole number: the greatest of 64 bits has so many, and long ones are slow to read."""
 MAX_DEPTH = 32
 """Arrays in arrays in objects ... in the parts of a document whose form is free."""
+_WHOLE = -(2**63), 2**64 - 1
+_SCALARS = {bool, int, float, str, type(None)}
 _STEP = re.compile(r"\.([^.\[]+)|\[(\d+|\.\.\.)\]")
 
 
@@ -44,10 +46,9 @@ class NotJSON:
 
 def parse_json(data: bytes) -> Any:
     """Return the value of a JSON text, with `NotJSON` where it has none."""
-    ascii_only = data.isascii()
     for what, found, most in (
         ("bytes", len(data), MAX_BYTES),
-        ("bytes, not all of them ASCII", 0 if ascii_only else len(data), MAX_BEYOND_ASCII),
+        ("bytes, not all of them ASCII", 0 if data.isascii() else len(data), MAX_BEYOND_ASCII),
         ("arrays and objects", data.count(b"[") + data.count(b"{"), MAX_CONTAINERS),
         ("values", data.count(b","), MAX_VALUES),
         ("texts", data.count(b'"') // 2, MAX_TEXTS),
@@ -80,33 +81,10 @@ def _object(pairs: list[tuple[str, Any]]) -> Any:
 
 
 def _whole(digits: str) -> Any:
-    if len(digits) > MAX_DIGITS:
-        return NotJSON(f"a whole number of {len(digits):,} digits")
-    return int(digits)
-
-
-def check_plain(value: Any, field: str, depth: int = MAX_DEPTH) -> None:
-    """Refuse what is no JSON, numbers beyond 64 bits, and what is nested too deeply."""
-    kind, must = type(value), ""
-    if kind is dict or kind is list:
-        if depth == 0:
-            raise ModelFileError(f"is nested more than {MAX_DEPTH} levels deep", field)
-        for key, item in value.items() if kind is dict else enumerate(value):
-            if kind is dict and type(key) is not str:
-                raise ModelFileError(f"must have names that are text; got {key!r:.60}", field)
-            try:
-                check_plain(item, "", depth - 1)
-            except ModelFileError as error:  # the path is made only where it is needed
-                path = f"{field}{step(key)}{error.field}"
-                raise ModelFileError(error.problem, path) from None
-    elif kind is int:
-        must = "" if -(2**63) <= value < 2**64 else "must be a whole number of 64 bits"
-    elif kind is float:
-        must = "" if math.isfinite(value) else "must be a finite number"
-    elif value is not None and kind is not str and kind is not bool:
-        must = "must be JSON: text, numbers, lists, objects"
-    if must:
-        raise ModelFileError(f"{must}; got {brief(value)}", field)
+    value = int(digits) if len(digits) <= MAX_DIGITS else 2**64
+    if _WHOLE[0] <= value <= _WHOLE[1]:
+        return value
+    return NotJSON(f"a whole number of {len(digits):,} digits, beyond 64 bits")
 
 
 # --- from values to typed documents -----------------------------------------------------
@@ -177,37 +155,51 @@ def brief(value: Any, most: int = 60) -> str:
 # --- the way out ------------------------------------------------------------------------
 
 
-def plain(value: Any, field: str, *, measured: bool = False) -> Any:
-    """Return `value` with numpy's scalars, arrays and tuples as those of JSON.
+def plain(value: Any, field: str, *, measured: bool = False, depth: int = MAX_DEPTH) -> Any:
+    """Return `value` with numpy's scalars, arrays and tuples as those of JSON; else an error.
 
     Numbers that are not finite are an error, or where `measured` given by name.
     """
-    try:
-        value = _plain(value, measured)
-    except RecursionError:
-        raise ModelFileError(f"is nested more than {MAX_DEPTH} levels deep", field) from None
-    check_plain(value, field)
-    return value
-
-
-def _plain(value: Any, measured: bool) -> Any:
     if isinstance(value, np.generic | np.ndarray):
-        finite = value.dtype.kind == "f" and bool(np.isfinite(value).all())
         value = value.tolist()
-        if finite:
-            return value
-    if isinstance(value, dict):
-        return {
-            str(key) if isinstance(key, str) else key: _plain(item, measured)
-            for key, item in value.items()
-        }
-    if isinstance(value, list | tuple):
-        return [_plain(item, measured) for item in value]
+    if isinstance(value, dict | list | tuple):
+        if depth == 0:
+            raise ModelFileError(f"is nested more than {MAX_DEPTH} levels deep", field)
+        return _plain_items(value, field, measured, depth - 1)
+    must = "" if value is None else "must be JSON: text, numbers, lists, objects"
     for kind in (bool, int, float, str):
         if isinstance(value, kind):
-            value = kind(value)  # which makes a plain one of a subclass
-            return name_measure(value) if kind is float and measured else value
+            value, must = kind(value), ""  # which makes a plain one of a subclass
+            break
+    if type(value) is float and not math.isfinite(value):
+        must = "must be a finite number"
+        if measured:
+            return name_measure(value)
+    elif type(value) is int and not _WHOLE[0] <= value <= _WHOLE[1]:
+        must = "must be a whole number of 64 bits"
+    if must:
+        raise ModelFileError(f"{must}; got {brief(value)}", field)
     return value
+
+
+def _plain_items(values: Any, field: str, measured: bool, depth: int) -> Any:
+    is_dict = isinstance(values, dict)
+    if not is_dict and set(map(type, values)) <= _SCALARS:  # together, which is fast
+        floats = [value for value in values if type(value) is float]
+        whole = [0, *(value for value in values if type(value) is int)]
+        if all(map(math.isfinite, floats)) and _WHOLE[0] <= min(whole) <= max(whole) <= _WHOLE[1]:
+            return list(values)
+    keys: Any = list(values) if is_dict else range(len(values))
+    strange = [key for key in keys if is_dict and not isinstance(key, str)]
+    if strange:
+        raise ModelFileError(f"must have names that are text; got {strange[0]!r:.60}", field)
+    found: list[Any] = []
+    try:
+        found.extend(plain(values[key], "", measured=measured, depth=depth) for key in keys)
+    except ModelFileError as error:  # the path is made only where it is needed
+        path = f"{field}{step(keys[len(found)])}{error.field}"
+        raise ModelFileError(error.problem, path) from None
+    return dict(zip(map(str, keys), found, strict=True)) if is_dict else found
 
 
 def layout(value: Any, indent: str = "") -> str:

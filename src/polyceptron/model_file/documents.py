@@ -96,35 +96,23 @@ class RuleDocument(Document):
     links: list[LogisticDocument | CalibrationDocument | None]
 
 
-def write_rule(rule: Rule) -> dict[str, Any]:
+def write_rule(rule: Rule) -> Any:
     """Every face once: pieces that share one, or lie on its two sides, name it."""
-    W: list[Any] = []
-    b: list[Any] = []
-    numbers: dict[tuple[bytes, bytes], int] = {}
-    pieces = []
-    for piece in rule.pieces:
-        faces = []
-        for w, offset in zip(piece.polyhedron.W, piece.polyhedron.b, strict=True):
-            key = w.tobytes(), offset.tobytes()
-            if key not in numbers:
-                W.append(w)
-                b.append(offset)
-                # Last: a face may be its own other side, if all of it is zero but for signs.
-                numbers[(-w).tobytes(), (-offset).tobytes()] = -len(W)
-                numbers[key] = len(W)
-            faces.append(numbers[key])
-        shares = {"shares": piece.shares} if piece.shares else {}
-        pieces.append({"faces": faces, "place": piece.place} | shares)
+    distinct, faces = rule.faces
+    pieces = [
+        {"faces": numbers, "place": piece.place}
+        | ({"shares": piece.shares} if piece.shares else {})
+        for piece, numbers in zip(rule.pieces, faces, strict=True)
+    ]
     document = {
         "classes": _write_labels(rule.classes),
-        "W": W,
-        "b": b,
+        "W": distinct[:, :-1],
+        "b": distinct[:, -1],
         "pieces": pieces,
         "otherwise": rule.otherwise,
         "links": [_write_link(link) for link in rule.links],
     }
-    written: dict[str, Any] = plain(document, "rule")
-    return written
+    return plain(document, "rule")
 
 
 def read_rule(document: RuleDocument, names: list[str] | None) -> Rule:
@@ -133,9 +121,8 @@ def read_rule(document: RuleDocument, names: list[str] | None) -> Rule:
     W = matrix(document.W, (len(document.W), max(d, 1)), "rule.W")
     b = vector(document.b, len(W), "rule.b")
     if names is not None and len(names) != d:
-        raise ModelFileError(
-            f"must be an array of {d}, as rule.W[0] is; got {len(names)}", "features"
-        )
+        problem = f"must be an array of {d}, as rule.W[0] is; got {len(names)}"
+        raise ModelFileError(problem, "features")
     flat = np.flatnonzero(~W.any(axis=1))
     if flat.size:
         raise ModelFileError("must have a number that is not zero", f"rule.W[{flat[0]}]")
@@ -162,7 +149,7 @@ def _check_pieces(document: RuleDocument, n_classes: int, shape: tuple[int, ...]
     n_coefficients, n_shares = 0, n_classes if document.pieces[0].shares else 0
     for number, piece in enumerate(document.pieces):
         used.update(map(abs, piece.faces))
-        n_coefficients += len(piece.faces) * d
+        n_coefficients += len(piece.faces) * max(d, 8)  # short ones cost as much as those of 8
         field = problem = ""
         if not 1 <= min(map(abs, piece.faces)) <= max(map(abs, piece.faces)) <= n_faces:
             field, problem = "faces", f"must be from 1 to {n_faces}, or the negative of that"
@@ -245,7 +232,7 @@ Parameter = Label | None | list[Finite | list[Finite]] | MappingDocument
 """Lists are arrays of one dimension or two."""
 
 
-def kept_parameters(learner: type) -> list[str]:
+def _kept_parameters(learner: type) -> list[str]:
     """Those that a file has: not where the fit wrote its checkpoints."""
     return [name for name in parameters_of(learner) if name != "checkpoint"]
 
@@ -254,7 +241,7 @@ def write_parameters(estimator: Any) -> tuple[dict[str, Any], list[str]]:
     """The parameters of an estimator, and notes on what could not be kept."""
     written: dict[str, Any] = {}
     notes = []
-    for name in kept_parameters(type(estimator)):
+    for name in _kept_parameters(type(estimator)):
         value = getattr(estimator, name)
         if name == "random_state" and not isinstance(value, int | np.integer | None):
             written[name] = None
@@ -275,8 +262,7 @@ def read_parameters(parameters: Any, learner: Any) -> Any:
               for name in parameters.__struct_fields__}  # fmt: skip
     estimator = learner(**values)
     try:
-        if hasattr(estimator, "_check_parameters"):
-            estimator._check_parameters()
+        getattr(estimator, "_check_parameters", bool)()  # a learner may have no check
     except ImportError:  # it says that fitting needs HiGHS; predicting does not
         pass
     except ValueError as error:
@@ -314,38 +300,19 @@ class ModelDocument(Document):
     rule: RuleDocument
 
 
-class WithName(msgspec.Struct):
-    """A learner, as far as its name."""
-
-    name: str
-
-
-class WithLearner(msgspec.Struct):
-    """A model file, as far as the name of its learner, which tells the type of the rest."""
-
-    learner: WithName
-
-
 @lru_cache
 def document_type(*learners: tuple[str, Any]) -> Any:
     """The struct of a model file of one of these learners: pairs of a name and a class."""
-    kinds = [_learner_type(name, learner) for name, learner in learners]
-    return msgspec.defstruct(
-        "Model",
-        [("learner", reduce(or_, kinds))],
-        bases=(ModelDocument,),
-        module=__name__,
-    )
-
-
-def _learner_type(name: str, learner: Any) -> Any:
-    """The struct of a learner: its name, its parameters, and what it declares as fitted."""
-    types = {"random_state": Seed | None}
-    names = kept_parameters(learner)
     options: dict[str, Any] = {"bases": (Document,), "module": __name__}
-    title = learner.__name__
-    parameters = msgspec.defstruct(
-        f"{title}Parameters", [(one, types.get(one, Parameter)) for one in names], **options
-    )
-    fields = [("parameters", parameters), ("fitted", learner._Fitted)]
-    return msgspec.defstruct(title, fields, tag_field="name", tag=name, **options)
+    kinds = []
+    for name, learner in learners:
+        title = learner.__name__
+        types = [
+            (one, Seed | None if one == "random_state" else Parameter)
+            for one in _kept_parameters(learner)
+        ]
+        parameters = msgspec.defstruct(f"{title}Parameters", types, **options)
+        fields = [("parameters", parameters), ("fitted", learner._Fitted)]
+        kinds.append(msgspec.defstruct(title, fields, tag_field="name", tag=name, **options))
+    whole = [("learner", reduce(or_, kinds))]
+    return msgspec.defstruct("Model", whole, bases=(ModelDocument,), module=__name__)

@@ -29,11 +29,10 @@ from polyceptron.utils.checks import as_count
 
 StateArrays: TypeAlias = dict[str, NDArray[Any]]
 """Arrays by name."""
+Arrays: TypeAlias = tuple[NDArray[Any], ...]
 
 _FORMAT = 1
 _HEAD = "checkpoint"
-_BETWEEN = "/"
-_RANDOM = "random"
 
 
 class CheckpointError(ValueError):
@@ -111,14 +110,9 @@ def as_checkpoint(value: Any) -> Checkpoint | None:
 
 
 class FitJournal:
-    """Named records of one fit, in memory and now and then on disk.
+    """Named records of one fit, in memory and now and then on disk; nothing without a checkpoint.
 
-    Parameters
-    ----------
-    checkpoint : Checkpoint or None
-        None keeps nothing: every question is answered with None.
-    identity : mapping of str to str
-        What the fit depends on.
+    The identity is what the fit depends on.
     """
 
     _prefix = ""
@@ -175,7 +169,7 @@ class FitJournal:
     def write(self) -> None:
         """Write all records in one step."""
         arrays = {
-            f"{name}{_BETWEEN}{key}": value
+            f"{name}/{key}": value
             for name, record in self._records.items()
             for key, value in record.items()
         }
@@ -194,9 +188,7 @@ class FitJournal:
         elif self._path.exists() or time.monotonic() - self._begun >= self._checkpoint.seconds:
             self.write()  # a fit that was short is soon done again
 
-    def memo(
-        self, name: str, compute: Callable[[], tuple[NDArray[Any], ...]]
-    ) -> tuple[NDArray[Any], ...]:
+    def memo(self, name: str, compute: Callable[[], Arrays]) -> Arrays:
         """Arrays that were computed before, or are now."""
         record = self.get(name)
         if record is not None:
@@ -228,11 +220,11 @@ class FitJournal:
         """A source of random numbers, in the state in which the fit first had it."""
         if self._checkpoint is None:
             return fresh
-        record = self.get(_RANDOM)
+        record = self.get("random")
         if record is None:
             _, keys, place, has_gauss, gauss = fresh.get_state(legacy=True)
             record = {"keys": keys, "rest": np.array([place, has_gauss, gauss])}  # type: ignore[dict-item]
-            self.put(_RANDOM, record)
+            self.put("random", record)
         again = np.random.RandomState()
         place, has_gauss, gauss = record["rest"].tolist()
         again.set_state(("MT19937", record["keys"], int(place), int(has_gauss), gauss))
@@ -249,13 +241,11 @@ class FitJournal:
         except OSError as error:
             raise CheckpointError(f"{self._path}: {error.strerror or error}") from error
         except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile):
-            raise CheckpointError(
-                f"{self._path}: not a whole checkpoint; remove it to begin anew"
-            ) from None
+            problem = "not a whole checkpoint; remove it to begin anew"
+            raise CheckpointError(f"{self._path}: {problem}") from None
         if known != _FORMAT:
-            raise CheckpointError(
-                f"{self._path}: a checkpoint of format {known!r}; this version writes {_FORMAT}"
-            )
+            problem = f"a checkpoint of format {known!r}; this version writes {_FORMAT}"
+            raise CheckpointError(f"{self._path}: {problem}")
         for name in dict.fromkeys([*self._identity, *found]):
             now, then = self._identity.get(name), found.get(name)
             if now != then:
@@ -265,7 +255,7 @@ class FitJournal:
                 )
         records: dict[str, StateArrays] = {}
         for name, array in arrays.items():
-            record, _, key = name.rpartition(_BETWEEN)
+            record, _, key = name.rpartition("/")
             records.setdefault(record, {})[key] = array
         return records
 
@@ -303,9 +293,9 @@ class DigestOf:
     """The digest of a block: its rows, labels, weights, and its number."""
 
     def __call__(self, block: Block) -> Digest:
-        parts = block.X if isinstance(block.X, tuple) else (block.X,)
-        if isinstance(block.X, tuple):
-            data, indices, indptr = block.X
+        parts: Arrays = (block.X,) if isinstance(block.X, np.ndarray) else block.X
+        if len(parts) == 3:
+            data, indices, indptr = parts
             rows = slice(int(indptr[0]), int(indptr[-1]))
             parts = data[rows], indices[rows], indptr - indptr[0]
         return Digest(digest_of(np.array(block.number), *parts, block.y, block.weight), 16)
@@ -323,5 +313,5 @@ def with_name(name: str, record: StateArrays) -> StateArrays:
 
 def named_part(name: str, record: StateArrays) -> StateArrays:
     """The part of a record that has this name."""
-    start = f"{name}."
-    return {key[len(start) :]: value for key, value in record.items() if key.startswith(start)}
+    parts = ((key.partition("."), value) for key, value in record.items())
+    return {rest: value for (first, _, rest), value in parts if first == name}

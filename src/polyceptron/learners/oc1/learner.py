@@ -227,15 +227,16 @@ class OC1(ProbabilisticClassifier):
         bad = np.flatnonzero(~((totals > 0) & (totals < np.inf)))
         if bad.size:
             raise ModelFileError("must have a finite sum above 0", f"{where}[{bad[0]}]")
-        leaves = [(one.polyhedron.W, one.polyhedron.b) for one in rule.pieces]
         try:
-            tree = Tree.of_leaves(leaves, counts)
+            tree = Tree.of_rule(rule, counts)
         except ValueError as error:
             raise ModelFileError(str(error), "rule.pieces") from None
         self._set_tree(tree)
         self.rule_ = rule
         own = [(one.place, one.shares) for one in rule.pieces]
-        whole = len(leaves) > 1 or all(map(np.array_equal, leaves[0], _everywhere(rule.n_features)))
+        only = rule.pieces[0].polyhedron
+        everywhere = map(np.array_equal, (only.W, only.b), _everywhere(rule.n_features))
+        whole = len(rule.pieces) > 1 or all(everywhere)
         follows = own == list(zip(*_answers(tree), strict=True))
         if not (rule.is_partition and whole and follows):
             raise ModelFileError(f"is not that of a tree with {where} as they are", "rule")

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from polyceptron.rule import Rule
 from polyceptron.scoring import scores
 from polyceptron.utils.types import Floats
 
@@ -102,22 +103,21 @@ class Tree:
         return dict(sorted(found.items()))
 
     @classmethod
-    def of_leaves(cls, leaves: list[tuple[Floats, Floats]], counts: Floats) -> Tree:
-        """The tree whose leaves have these `faces`, in their order; counts are of all its nodes."""
-        n, d = len(counts), leaves[0][0].shape[1]
-        W, b = np.zeros((n, d)), np.zeros(n)
-        yes, no = np.full((2, n), LEAF, np.int64)
-        node, ways = -1, [(0, len(leaves), 0, yes[:0], 0)]  # leaves from, to; tests above; parent
-        while ways:
-            start, stop, depth, child, parent = ways.pop()
-            node += 1
-            child[parent : parent + 1] = node
-            if stop - start == 1:
-                continue
-            middle = start + _n_passed(leaves[start:stop], depth)
-            W[node], b[node] = leaves[start][0][depth], leaves[start][1][depth]
-            ways.append((middle, stop, depth + 1, no, node))
-            ways.append((start, middle, depth + 1, yes, node))
+    def of_rule(cls, rule: Rule, counts: Floats) -> Tree:
+        """The tree whose leaves are the pieces of a rule; counts are of all its nodes."""
+        if len(rule.splits) < len(rule.pieces) - 1:
+            raise ValueError("must be the leaves of a tree, in preorder")
+        W, b = np.zeros((len(counts), rule.n_features)), np.zeros(len(counts))
+        yes, no = np.full((2, len(counts)), LEAF, np.int64)
+        waiting = [(0, 0, len(rule.pieces), 0)]  # node, its leaves from and to, tests above it
+        while waiting:
+            node, start, stop, depth = waiting.pop()
+            if stop - start > 1:
+                leaf, middle = rule.pieces[start].polyhedron, rule.splits[start, depth]
+                W[node], b[node] = leaf.W[depth], leaf.b[depth]
+                yes[node], no[node] = node + 1, node + 2 * (middle - start)
+                waiting.append((int(yes[node]), start, middle, depth + 1))
+                waiting.append((int(no[node]), middle, stop, depth + 1))
         return cls(W, b, yes, no, counts)
 
     def without(self, collapsed: NDArray[np.bool_]) -> Tree:
@@ -137,19 +137,6 @@ class Tree:
             place[no[keep]],
             self.counts[keep],
         )
-
-
-def _n_passed(leaves: list[tuple[Floats, Floats]], depth: int) -> int:
-    """How many of the leaves below a node are on its yes side; they are the first."""
-    tests = [
-        (W[depth].tobytes(), b[depth].tobytes()) if depth < len(b) else None for W, b in leaves
-    ]
-    W, b = leaves[0]
-    opposite = ((-W[depth]).tobytes(), (-b[depth]).tobytes()) if tests[0] is not None else None
-    n = next((i for i, test in enumerate(tests) if test != tests[0]), len(tests))
-    if opposite is None or n == len(tests) or any(test != opposite for test in tests[n:]):
-        raise ValueError("must be the leaves of a tree, in preorder")
-    return n
 
 
 def passes(X: Floats, w: Floats, b: float) -> NDArray[np.bool_]:
