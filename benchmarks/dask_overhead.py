@@ -35,7 +35,7 @@ from polyceptron.data.blocks import OrderedSum
 from polyceptron.data.scaling import Coordinates
 from polyceptron.data.source import View
 from polyceptron.distributed import source_of
-from polyceptron.optim.criterion import GradientOf
+from polyceptron.optim.criterion import gradient_of
 from polyceptron.optim.planes import Gradient, Planes
 
 ROWS, COLUMNS, K = 65_536, 20, 3
@@ -210,7 +210,7 @@ def adding(n=10_000):
     }
     view = View(Coordinates(np.ones(COLUMNS), np.ones(COLUMNS)), 1)
     planes = Planes.of(np.ones((K, COLUMNS)), np.ones(K))
-    sent = pickle.dumps((pickle.dumps(view), GradientOf(planes, 1.0, COLUMNS)))
+    sent = pickle.dumps((pickle.dumps(view), partial(gradient_of, planes, 1.0, COLUMNS)))
     return found | {"bytes to a worker": len(sent)}
 
 

@@ -79,12 +79,16 @@ def assert_equal_models(one, other):
 
 
 def assert_sound(model, X, y):
-    assert np.isfinite(model.coef_).all()
-    assert np.isfinite(model.intercept_).all()
-    assert model.coef_.any(axis=1).all()
+    for piece in model.rule_.pieces:
+        assert np.isfinite(piece.polyhedron.W).all()
+        assert np.isfinite(piece.polyhedron.b).all()
+        assert piece.polyhedron.W.any(axis=1).all()
     assert set(model.predict(X)) <= set(y)
-    assert np.isfinite(model.decision_function(X)).all()
-    for values in model.history_.values():
+    if hasattr(model, "predict_proba"):
+        assert not np.isnan(model.predict_proba(X)).any()
+    if hasattr(model, "decision_function"):
+        assert not np.isnan(model.decision_function(X)).any()
+    for values in getattr(model, "history_", {}).values():
         assert not np.isnan(values).any()
 
 

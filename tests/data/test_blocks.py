@@ -13,7 +13,6 @@ from polyceptron.data import blocks
 from polyceptron.data.blocks import (
     ArrayBlocks,
     count_threads,
-    frozen,
     kernel_rows,
     map_in_order,
     part,
@@ -47,9 +46,6 @@ class TestArrayBlocks:
             np.testing.assert_array_equal(block.weight, weight[start:stop])
             start = stop
         assert start == 10
-
-    def test_one_block_by_default(self):
-        assert len(make(n=100)[0]) == 1
 
     def test_arrays_are_read_only_and_not_copied(self):
         X, y, weight = np.ones((4, 2)), np.ones(4, np.int8), np.ones(4)
@@ -146,14 +142,6 @@ class TestKernelRows:
             np.testing.assert_array_equal(dense(some, 3), X[1:3])
             assert np.shares_memory(some[0], rows[0] if isinstance(rows, tuple) else rows)
 
-    def test_frozen_is_a_view(self):
-        array = np.zeros(3)
-        view = frozen(array)
-        assert array.flags.writeable
-        assert not view.flags.writeable
-        array[1] = 5
-        assert view[1] == 5
-
 
 class TestThreads:
     def test_few_rows_are_not_worth_threads(self):
@@ -172,9 +160,6 @@ class TestThreads:
         assert map_in_order(lambda item: item * item, range(n), n_threads) == [
             i * i for i in range(n)
         ]
-
-    def test_nothing_to_map(self):
-        assert map_in_order(str, [], 1) == []
 
     def test_threads_after_a_fork(self):
         """A forked child has the pool but not its threads: it must make its own."""

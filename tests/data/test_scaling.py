@@ -1,12 +1,14 @@
 """Coordinates to learn in: there and back, and no number is too large or too small for them."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from polyceptron.data import scaling
 from polyceptron.data.blocks import kernel_rows
-from polyceptron.data.scaling import Coordinates, EndsOf, as_blocks, identity
+from polyceptron.data.scaling import Coordinates, as_blocks, column_ends, identity
 from polyceptron.data.scaling import standardized_array as standardized
 
 NONE = np.empty(0)
@@ -21,7 +23,7 @@ def transformed(coordinates, X):
 
 
 def within_range(X):
-    return scaling.within_range(as_blocks(X, NONE).reduce(EndsOf(X.shape[1])))
+    return scaling.within_range(as_blocks(X, NONE).reduce(partial(column_ends, X.shape[1])))
 
 
 def moments(X):

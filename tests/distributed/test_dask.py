@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from contextlib import ExitStack, contextmanager
+from functools import partial
 
 import dask
 import dask.array as da
@@ -26,7 +27,7 @@ from polyceptron.data.source import SourceError, View
 from polyceptron.datasets import make_polyhedron
 from polyceptron.distributed import ClusterError, _partitions, lazy, source_of
 from polyceptron.optim import criterion, solver
-from polyceptron.optim.criterion import GradientOf
+from polyceptron.optim.criterion import gradient_of
 from polyceptron.optim.planes import Planes
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.rule import Piece, Rule
@@ -372,9 +373,9 @@ def test_lost_workers_do_not_show_and_a_fit_without_any_keeps_its_checkpoint(mon
     ):
         timer = threading.Timer(0.15, kill, [processes[0]])  # while a sum is under way
         timer.start()
-        found = rows.blocks(view).reduce(slowly(GradientOf(planes, 1.0, 3)))
+        found = rows.blocks(view).reduce(slowly(partial(gradient_of, planes, 1.0, 3)))
         timer.join()
-        there = source.blocks(view).reduce(GradientOf(planes, 1.0, 3))
+        there = source.blocks(view).reduce(partial(gradient_of, planes, 1.0, 3))
         assert np.array_equal(found.G, there.G)
         assert np.array_equal(found.totals, there.totals)
         with before_step(monkeypatch, 3, lambda: kill(processes[1])):

@@ -1,13 +1,10 @@
-"""Rows and weights near the ends of the range of numbers, for the perceptron-like learners.
-
-The others have such tests in files of their own.
-"""
+"""Rows and weights near the ends of the range of numbers."""
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from common import X_SQUARE, Y_SQUARE, assert_sound, fit, perceptrons, quick, square
+from common import X_SQUARE, Y_SQUARE, assert_sound, every_learner, fit, perceptrons, quick, square
 
 EXTREME = {
     "1e300": X_SQUARE * 1e300,
@@ -31,16 +28,18 @@ EXTREME = {
 }
 
 
+@every_learner
+@pytest.mark.parametrize("standardize", [True, False])
+@pytest.mark.parametrize("case", EXTREME)
+def test_finite_answer(learner, case, standardize):
+    X = EXTREME[case]
+    options = {"standardize": standardize} if hasattr(learner, "standardize") else {}
+    assert_sound(fit(quick(learner, **options), X, Y_SQUARE), X, Y_SQUARE)
+
+
 @perceptrons
 class TestExtremeValues:
     """Warnings are errors here, but for those about convergence."""
-
-    @pytest.mark.parametrize(("K", "standardize"), [(1, False), (3, True), (3, False)])
-    @pytest.mark.parametrize("case", EXTREME)
-    def test_finite_answer(self, learner, case, K, standardize):
-        X = EXTREME[case]
-        model = quick(learner, n_hyperplanes=K, standardize=standardize)
-        assert_sound(fit(model, X, Y_SQUARE), X, Y_SQUARE)
 
     @pytest.mark.parametrize("case", ["1e300", "1e-300", "1e300 and 1e-300", "1e50"])
     def test_sparse(self, learner, case):

@@ -69,7 +69,7 @@ def perceptron_sets():
 PERCEPTRON_SETS = [pytest.param(X, y, id=name) for name, X, y in perceptron_sets()]
 
 
-@pytest.mark.parametrize("max_iter", [2, 60])
+@pytest.mark.parametrize("max_iter", [20])
 @pytest.mark.parametrize(("X", "y"), PERCEPTRON_SETS)
 def test_one_hyperplane_is_the_perceptron(X, y, max_iter):
     """With everything else at its default, equal to the last bit."""
@@ -82,15 +82,6 @@ def test_one_hyperplane_is_the_perceptron(X, y, max_iter):
     np.testing.assert_array_equal(model.classes_, peer.classes_)
     on_a_face = peer.decision_function(X) == 0  # inside for us, outside there
     np.testing.assert_array_equal(model.predict(X)[~on_a_face], peer.predict(X)[~on_a_face])
-
-
-@pytest.mark.parametrize("step_size", [0.5, 0.1])
-def test_step_size_is_the_perceptrons_eta0(step_size):
-    X, y = load_breast_cancer(return_X_y=True)
-    model = fit(OnlinePolyceptron(1, shuffle=False, max_iter=5, step_size=step_size), X, y)
-    peer = Perceptron(shuffle=False, tol=None, max_iter=5, eta0=step_size).fit(X, y)
-    np.testing.assert_array_equal(model.coef_, peer.coef_)
-    np.testing.assert_array_equal(model.intercept_, peer.intercept_)
 
 
 def test_weights_are_the_perceptrons():
@@ -152,17 +143,6 @@ class TestAlgorithm2:
 
 
 class TestShuffle:
-    def test_order_is_new_in_each_pass_and_reproducible(self):
-        """The orders are those of the seed: a run by hand gives the same hyperplanes."""
-        X, y = whole_rows()
-        init = whole_start(2)
-        options = {"shuffle": True, "pocket": False, "init": init, "max_iter": 4}
-        one, same, other = (fit(paper(2, random_state=r, **options), X, y) for r in (1, 1, 2))
-        assert_same_hyperplanes(one, same)
-        assert (one.coef_ != other.coef_).any()
-        plain = fit(paper(2, **(options | {"shuffle": False})), X, y)
-        assert (one.coef_ != plain.coef_).any()
-
     def test_passes_use_different_orders(self, monkeypatch):
         orders, shuffle = [], kernels.shuffle
 
@@ -184,12 +164,6 @@ class TestShuffle:
             for shuffle in (True, False)
         )
         assert_same_hyperplanes(one, other)
-
-    def test_shuffled_passes_separate_what_can_be_separated(self):
-        X, y = make_dataset1(random_state=0, return_X_y=True)
-        model = paper(3, shuffle=True, max_iter=1000).fit(X, y)
-        assert model.converged_
-        assert model.score(X, y) == 1
 
 
 class TestPocket:
@@ -244,18 +218,6 @@ class TestAverage:
         stream = paper(K, init=init, average=True).partial_fit(X, y, classes=[-1, 1])
         assert_same_hyperplanes(stream, model)
 
-    def test_over_passes(self):
-        X, y = whole_rows()
-        init = whole_start(3)
-        thrice = np.tile(np.arange(60), 3)
-        W, b, *_ = naive.online_pass(
-            X[thrice], y[thrice], np.ones(180), range(180), init[:, :-1], init[:, -1], 1, 1, 0,
-            average=True,
-        )  # fmt: skip
-        model = fit(paper(3, init=init, average=True, max_iter=3), X, y)
-        np.testing.assert_allclose(model.coef_, W, rtol=1e-12)
-        np.testing.assert_allclose(model.intercept_, b, rtol=1e-12, atol=1e-12)
-
     def test_weights_and_shuffle(self):
         X, y = whole_rows()
         init = whole_start(3)
@@ -267,13 +229,6 @@ class TestAverage:
         np.testing.assert_allclose(model.coef_, W, rtol=1e-12)
         np.testing.assert_allclose(model.intercept_, b, rtol=1e-12, atol=1e-12)
 
-    def test_mistakes_are_those_of_the_hyperplanes_that_move(self):
-        X, y = whole_rows()
-        options = {"init": whole_start(3), "max_iter": 5}
-        one, other = (fit(paper(3, average=a, **options), X, y) for a in (True, False))
-        np.testing.assert_array_equal(one.history_["mistakes"], other.history_["mistakes"])
-        assert (one.coef_ != other.coef_).any()
-
     def test_separable_rows_end_without_mistakes(self):
         """With a pocket the answer has none, even while the mean still has."""
         X, y = make_dataset1(random_state=0, return_X_y=True)
@@ -281,16 +236,6 @@ class TestAverage:
         model = paper(3, pocket=True, **options).fit(X, y)
         assert model.history_["updates"][-1] == 0
         assert model.score(X, y) == 1
-
-    def test_goes_on_in_a_stream(self):
-        """Chunks have the same mean as all rows at once."""
-        X, y = whole_rows()
-        init = whole_start(3)
-        whole = paper(3, init=init, average=True).partial_fit(X, y, classes=[-1, 1])
-        parts = paper(3, init=init, average=True)
-        for rows in np.array_split(np.arange(60), 7):
-            parts.partial_fit(X[rows], y[rows], classes=[-1, 1])
-        assert_same_hyperplanes(whole, parts)
 
 
 # --- streams --------------------------------------------------------------------------
@@ -309,7 +254,7 @@ class TestPartialFit:
         return model
 
     @pytest.mark.parametrize("kind", [np.asarray, sp.csr_matrix])
-    @pytest.mark.parametrize("edges", [(100,), (1, 2, 3), (7, 50, 51, 199), tuple(range(1, 200))])
+    @pytest.mark.parametrize("edges", [(1, 2, 3), (7, 50, 51, 199)])
     def test_chunks_are_all_rows_at_once(self, edges, kind):
         whole, parts = self.stream(paper()), self.stream(paper(), *edges, kind=kind)
         assert_same_hyperplanes(whole, parts)
@@ -327,24 +272,6 @@ class TestPartialFit:
             sample_weight=None if weight is None else weight[kept],
         )
         assert_same_hyperplanes(found, expected)
-
-    def test_real_numbers(self):
-        X, y = make_dataset1(random_state=0, return_X_y=True)
-        whole = paper().partial_fit(X, y, classes=[-1, 1])
-        parts = paper()
-        for rows in np.array_split(np.arange(len(y)), 13):
-            parts.partial_fit(X[rows], y[rows], classes=[-1, 1])
-        assert_same_hyperplanes(whole, parts)
-
-    @pytest.mark.parametrize(
-        "settings", [{}, {"margin": 1.0}, {"average": True}, {"step_size": 2.0}]
-    )
-    def test_is_one_pass_of_fit(self, settings):
-        model = fit(paper(max_iter=1, **settings), self.X, self.Y)
-        stream = self.stream(paper(**settings))
-        assert_same_hyperplanes(model, stream)
-        for name, values in model.history_.items():
-            np.testing.assert_array_equal(values, stream.history_[name])
 
     def test_equals_the_naive_pass(self):
         init = whole_start(3)
@@ -365,14 +292,6 @@ class TestPartialFit:
         assert len(pickle.dumps(model)) < size + 100
         assert model.n_iter_ == 51
         assert {len(values) for values in model.history_.values()} == {1}
-
-    def test_goes_on_after_fit(self):
-        model = fit(paper(max_iter=3), self.X, self.Y)
-        init = np.column_stack([model.coef_, model.intercept_])
-        expected = self.stream(paper(init=init))
-        model.partial_fit(self.X, self.Y)
-        assert_same_hyperplanes(model, expected)
-        assert model.n_iter_ == 4
 
     def test_goes_on_after_fit_at_its_answer(self):
         """Also where the answer is a mean or comes out of the pocket."""
@@ -400,30 +319,6 @@ class TestPartialFit:
         assert_same_hyperplanes(fit(model, self.X, self.Y), fit(paper(max_iter=2), self.X, self.Y))
         assert model.n_iter_ == 2
 
-    def test_one_class_in_a_chunk(self):
-        order = np.argsort(self.Y, kind="stable")
-        model = paper()
-        for label in (-1, 1):
-            rows = order[self.Y[order] == label]
-            model.partial_fit(self.X[rows], self.Y[rows], classes=[-1, 1])
-            assert model.classes_.tolist() == [-1, 1]
-            assert set(model.predict(self.X)) <= {-1, 1}
-        assert_same_hyperplanes(
-            model, paper().partial_fit(self.X[order], self.Y[order], classes=[-1, 1])
-        )
-
-    def test_fewer_rows_than_hyperplanes(self):
-        model = paper(5).partial_fit(self.X[:1], self.Y[:1], classes=[-1, 1])
-        assert model.coef_.shape == (5, 3)
-
-    def test_a_chunk_without_mistakes_changes_nothing(self):
-        init = [[1, 0, 0, 0]]
-        X = np.array([[1.0, 2, 3], [-1, 2, 3]])
-        model = paper(1, init=init).partial_fit(X, [1, -1], classes=[-1, 1])
-        assert model.coef_.tolist() == [[1, 0, 0]]
-        assert model.history_["updates"].tolist() == [0]
-        assert model.converged_
-
     def test_zero_weights_are_no_rows(self):
         weight = np.arange(200) % 3
         model = paper().partial_fit(self.X, self.Y, classes=[-1, 1], sample_weight=weight)
@@ -439,14 +334,6 @@ class TestPartialFit:
         by_row = np.where(self.Y == 1, 4.0, 2.0)
         expected = paper().partial_fit(self.X, self.Y, classes=[-1, 1], sample_weight=by_row)
         assert_same_hyperplanes(model, expected)
-
-    def test_classes_in_any_order_and_kind(self):
-        expected = self.stream(paper())
-        words = np.array(["in", "out"])[(self.Y == -1).astype(int)]
-        model = paper(inside="in").partial_fit(self.X, words, classes=["out", "in"])
-        assert_same_hyperplanes(model, expected)
-        assert model.classes_.tolist() == ["in", "out"]
-        assert model.inside_ == "in"
 
     @pytest.mark.parametrize(
         ("arguments", "message"),
@@ -510,9 +397,3 @@ class TestPartialFit:
         for stream in (model, other):
             stream.partial_fit(self.X[::-1], self.Y[::-1])
         assert_same_hyperplanes(model, other)
-
-    def test_given_rows_are_not_kept(self):
-        """A model of a stream is as small as its hyperplanes."""
-        X = np.tile(self.X, (500, 1))
-        model = paper().partial_fit(X, np.tile(self.Y, 500), classes=[-1, 1])
-        assert len(pickle.dumps(model)) < 10_000

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from common import PERCEPTRONS, X_SQUARE, Y_SQUARE, fit, quick
 from polyceptron import PCSLP, SPLA1, SPLA2, BatchPolyceptron, OnlinePolyceptron
 from polyceptron.datasets import make_polyhedron
-from polyceptron.learners.trace import learning_frames, trace
+from polyceptron.learners.trace import learning_frames
 
 ROWS, LABELS, _ = make_polyhedron(60, 2, 3, random_state=0)
 
@@ -49,28 +48,3 @@ def test_frames_have_the_names_of_a_data_frame(learner):
     rows = pd.DataFrame(ROWS, columns=["age", "$dose"])
     frames, _ = learning_frames(learner(2, random_state=0), rows, LABELS, 3)
     assert {frame.polyhedron.feature_names for frame in frames} == {("age", "$dose")}
-
-
-@pytest.mark.parametrize("learner", [*PERCEPTRONS, SPLA1, PCSLP])
-def test_as_many_steps_as_fit_takes(learner):
-    model = fit(quick(learner, max_iter=8), X_SQUARE, Y_SQUARE)
-    found = trace(quick(learner, max_iter=8), X_SQUARE, Y_SQUARE)
-    assert len(found.planes) == model.n_iter_ + 1
-    assert found.inside == 1
-    assert trace(quick(learner), X_SQUARE, Y_SQUARE, max_iter=2).polyhedron(2).W.shape == (3, 2)
-
-
-def test_each_is_where_a_shorter_fit_ends():
-    """With the last hyperplanes kept, n iterations end where the n-th step went."""
-    settings = {"tol": 0.0, "margin": 0.0, "average": False, "standardize": True}
-    found = trace(quick(BatchPolyceptron, **settings), X_SQUARE, Y_SQUARE, max_iter=5)
-    model = quick(BatchPolyceptron, **settings)
-    starts = np.column_stack([found.polyhedron(3).W, found.polyhedron(3).b])
-    again = trace(model.set_params(init=starts), X_SQUARE, Y_SQUARE, max_iter=2)
-    np.testing.assert_allclose(again.polyhedron(2).W, found.polyhedron(5).W, rtol=1e-9)
-
-
-def test_the_start_alone():
-    found = trace(quick(BatchPolyceptron), X_SQUARE, Y_SQUARE, max_iter=0)
-    assert len(found.planes) == 1
-    assert not hasattr(found.learner, "polyhedron_")

@@ -7,9 +7,8 @@ import scipy.sparse as sp
 import naive
 from polyceptron.data.blocks import ArrayBlocks, kernel_rows
 from polyceptron.optim.criterion import Sets, gradient, gradient_in_sets
-from polyceptron.optim.planes import Gradient, Planes
+from polyceptron.optim.planes import Planes
 from polyceptron.optim.pruning import Pruning
-from polyceptron.scoring import least_margins
 
 
 def blocks(X, y, weight=None, **options):
@@ -40,7 +39,7 @@ def start(K, d, kind="real"):
 
 class TestGradient:
     @pytest.mark.parametrize("n_threads", [1, 2])
-    @pytest.mark.parametrize("block_rows", [1, 7, 64, 1000])
+    @pytest.mark.parametrize("block_rows", [7, 1000])
     @pytest.mark.parametrize("kind", ["whole", "csr"])
     def test_adds_up_over_blocks(self, kind, block_rows, n_threads):
         X, y = make_rows(kind, n=65)
@@ -54,14 +53,6 @@ class TestGradient:
         compare(found.G, G)
         compare(found.g, g)
         compare(found.totals, totals)
-
-    def test_zero_is_neutral(self):
-        X, y = make_rows("noisy", n=65)
-        some = gradient(blocks(X, y), Planes.of(*start(3, 5)), 0.0)
-        total = Gradient.zero(3, 5, 4) + some
-        np.testing.assert_array_equal(total.G, some.G)
-        np.testing.assert_array_equal(total.g, some.g)
-        np.testing.assert_array_equal(total.totals, some.totals)
 
     @pytest.mark.parametrize("block_rows", [7, 1000])
     def test_fixed_sets(self, block_rows):
@@ -89,28 +80,6 @@ class TestPlanes:
         V, c = planes.arrays()
         np.testing.assert_array_equal(V, W)
         np.testing.assert_array_equal(c, b)
-
-
-class TestDecide:
-    @pytest.mark.parametrize("kind", ["noisy", "csr"])
-    def test_equals_naive(self, kind):
-        X, _ = make_rows(kind, n=65)
-        W, b = start(3, 5)
-        rows = X.toarray() if kind == "csr" else X
-        np.testing.assert_allclose(least_margins(X, W, b)[0], naive.decide(rows, W, b), rtol=1e-12)
-
-    def test_many_rows_on_threads(self, monkeypatch):
-        """The same bits however many rows are decided at once, and by whom."""
-        X, _ = make_rows("noisy", n=1000)
-        W, b = start(3, 5)
-        expected = least_margins(X, W, b)[0]
-        monkeypatch.setattr("polyceptron.scoring._ROWS_AT_ONCE", 13)
-        monkeypatch.setattr("polyceptron.data.blocks.ROWS_WORTH_THREADS", 1)
-        for n_jobs in (1, 2):
-            np.testing.assert_array_equal(least_margins(X, W, b, n_jobs)[0], expected)
-            np.testing.assert_array_equal(
-                least_margins(sp.csr_matrix(X), W, b, n_jobs)[0], expected
-            )
 
 
 def descend(data, W, b, *, step, margin, mode, n_iter=60):
@@ -181,12 +150,6 @@ class TestPruning:
         assert len(tried) == 200
         assert 0 < sum(tried) < 40
 
-    def test_auto_leaves_few_rows_alone(self, monkeypatch):
-        monkeypatch.setattr(Pruning, "FEWEST_ROWS", 1501)
-        X, y = make_rows("separable")
-        _, seen = descend(blocks(X, y), *start(3, 5), step=0.001, margin=0.0, mode="auto")
-        assert (seen == 1500).all()
-
     def test_hyperplanes_that_jump_and_come_back(self):
         """Keys stay good when the hyperplanes go far away, or do not move at all."""
         X, y = make_rows("separable")
@@ -200,7 +163,7 @@ class TestPruning:
             np.testing.assert_array_equal(here.G, plain.G)
             np.testing.assert_array_equal(here.totals[:3], plain.totals[:3])
 
-    @pytest.mark.parametrize("exponent", [-300, -45, -38, -30, 30, 38, 42, 43, 44, 45, 60, 90])
+    @pytest.mark.parametrize("exponent", [-300, -45, -38, 38, 43, 45, 90])
     def test_any_size_of_rows(self, exponent):
         """Keys are float32, rows need not fit into that."""
         X, y = make_rows("separable")
@@ -212,7 +175,7 @@ class TestPruning:
         pruned, _ = descend(data, W, b, step=step, margin=0.0, mode=True)
         np.testing.assert_array_equal(pruned, plain)
 
-    @pytest.mark.parametrize("exponent", [37, 40, 60, 90])
+    @pytest.mark.parametrize("exponent", [37, 90])
     def test_far_movements(self, exponent):
         """Nor need the distance that hyperplanes move."""
         X, y = make_rows("separable")

@@ -15,19 +15,9 @@ from polyceptron.utils.types import Floats
 
 
 class ArraySource(Source):
-    """Rows in memory, or in a memory map.
+    """Rows in memory, or in a memory map: an array, which may be one of float32, or a CSR matrix.
 
-    Parameters
-    ----------
-    X : {array-like, CSR matrix} of shape (n_samples, n_features)
-        float32 and float64 stay as they are.
-    y : array-like of shape (n_samples,)
-    weight : array-like of shape (n_samples,), optional
-        Above zero.
-    classes : array-like, optional
-        All labels, sorted, where these rows need not have all of them.
-    feature_names : sequence of str, optional
-    block_rows : int, optional
+    Weights are above zero. ``classes`` are all labels, sorted, where these rows need not have all.
     """
 
     def __init__(
@@ -69,15 +59,10 @@ class ArraySource(Source):
         return int(self._X.nnz if self.is_sparse else self._X.size)
 
     def blocks(self, view: View, n_threads: int = 1) -> ArrayBlocks:
-        whole = view.block(0, kernel_rows(self._X), self.codes, self._weight)
-        return ArrayBlocks(
-            whole.X,
-            whole.y,
-            whole.weight,
-            self.n_features,
-            n_threads=n_threads,
-            block_rows=self._block_rows,
-        )
+        all_rows = view.block(0, kernel_rows(self._X), self.codes, self._weight)
+        X, y, weight = all_rows.X, all_rows.y, all_rows.weight
+        options = {"n_threads": n_threads, "block_rows": self._block_rows}
+        return ArrayBlocks(X, y, weight, self.n_features, **options)
 
     def take(self, rows: NDArray[np.int64]) -> LabelledRows:
         weight = self._weight[rows] if self._weight.size else self._weight

@@ -194,20 +194,7 @@ def map_in_order(function: Callable[[T], R], items: Sequence[T], n_threads: int)
 
 
 class ArrayBlocks:
-    """Blocks of arrays in memory.
-
-    Parameters
-    ----------
-    X : KernelRows
-        As :func:`kernel_rows` gives them.
-    y : int8 array of +1 and -1
-    weight : float64 array, or empty for unit weights
-    n_features : int
-    n_threads : int
-        Changes the speed, never the result.
-    block_rows : int, optional
-        The default depends on the number of columns of dense rows.
-    """
+    """Blocks of arrays in memory; how many rows they have depends on the columns by default."""
 
     resident = True
 
@@ -226,15 +213,11 @@ class ArrayBlocks:
         self.n_threads = n_threads
         if block_rows is None:
             block_rows = rows_of_blocks(n_features, is_sparse=isinstance(X, tuple))
-        starts = range(0, self.n_samples, block_rows)
+        n = self.n_samples
+        places = [slice(at, min(at + block_rows, n)) for at in range(0, n, block_rows)]
         self._blocks = [
-            Block(
-                number,
-                part(X, start, min(start + block_rows, self.n_samples)),
-                self.y[start : start + block_rows],
-                self.weight[start : start + block_rows],
-            )
-            for number, start in enumerate(starts)
+            Block(number, part(X, here.start, here.stop), self.y[here], self.weight[here])
+            for number, here in enumerate(places)
         ]
 
     @property

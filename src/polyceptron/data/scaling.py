@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,16 +29,11 @@ _GREATEST_EXPONENT = 1000
 
 @dataclass(frozen=True, slots=True)
 class Coordinates:
-    """The map from user units to those of learning.
+    """The map from user units to those of learning: ``x' = x * scale + shift``.
 
-    Parameters
-    ----------
-    scale, shift : arrays of shape (n_features,)
-        ``x' = x * scale + shift``.
-    bias_unit : float
-        The constant feature's value in the coordinates of learning. It is 1, but for
-        columns near overflow: all of [x, 1] is then scaled by one power of two, and the
-        start with it, which leaves every decision of a perceptron as it was.
+    ``bias_unit`` is the constant feature's value there. It is 1, but for columns near overflow: all
+    of [x, 1] is then scaled by one power of two, and the start with it, which leaves every decision
+    of a perceptron as it was.
     """
 
     scale: Floats
@@ -108,14 +104,8 @@ def identity(n_features: int) -> Coordinates:
 class Ends:
     """Least and greatest value of every column of some rows, and the weight of each class.
 
-    Parameters
-    ----------
-    least, greatest : arrays of shape (n_features,)
-        The zeros of sparse rows included.
-    weights : array of shape (2,)
-        Of the rows outside, and of those inside.
-    bad : tuple of int, optional
-        The block and the place in it of the first row that is not finite.
+    ``weights`` are those of the rows outside and inside; ``bad`` is the block and the place in it
+    of the first row that is not finite.
     """
 
     least: Floats
@@ -132,28 +122,23 @@ class Ends:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class EndsOf:
-    """The ends of a block's columns."""
-
-    n_features: int
-
-    def __call__(self, block: Block) -> Ends:
-        least, greatest = np.full(self.n_features, np.inf), np.full(self.n_features, -np.inf)
-        if isinstance(block.X, tuple):
-            rows = _csr(block, self.n_features)
-            least, greatest = column_range(rows)
-            finite = np.isfinite(rows.data)
-            first = -1
-            if not finite.all():
-                first = int(np.searchsorted(rows.indptr, finite.argmin(), side="right")) - 1
-        else:
-            first = int(kernels.column_ends(block.X, least, greatest))
-        inside = block.y > 0
-        weights = np.array([float((~inside).sum()), float(inside.sum())])
-        if block.weight.size:
-            weights = np.bincount(inside, block.weight, 2)
-        return Ends(least, greatest, weights, (block.number, first) if first >= 0 else None)
+def column_ends(n_features: int, block: Block) -> Ends:
+    """The ends of a block's columns, the zeros of sparse rows included."""
+    least, greatest = np.full(n_features, np.inf), np.full(n_features, -np.inf)
+    if isinstance(block.X, tuple):
+        rows = _csr(block, n_features)
+        least, greatest = column_range(rows)
+        finite = np.isfinite(rows.data)
+        first = -1
+        if not finite.all():
+            first = int(np.searchsorted(rows.indptr, finite.argmin(), side="right")) - 1
+    else:
+        first = int(kernels.column_ends(block.X, least, greatest))
+    inside = block.y > 0
+    weights = np.array([float((~inside).sum()), float(inside.sum())])
+    if block.weight.size:
+        weights = np.bincount(inside, block.weight, 2)
+    return Ends(least, greatest, weights, (block.number, first) if first >= 0 else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,29 +158,21 @@ class ColumnMoments:
         return ColumnMoments(total, self.mean + apart * share, squares)
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnMomentsOf:
+def column_moments(unit: Floats, block: Block) -> ColumnMoments:
     """The moments of a block's columns, each times its unit."""
-
-    unit: Floats
-
-    def __call__(self, block: Block) -> ColumnMoments:
-        d = len(self.unit)
-        if isinstance(block.X, tuple):
-            return self._sparse(_csr(block, d), block.weight)
-        mean, squares = np.zeros(d), np.zeros(d)
-        weight = kernels.column_moments(block.X, block.weight, self.unit, mean, squares)
-        return ColumnMoments(weight, mean, squares)
-
-    def _sparse(self, rows: Any, weight: Floats) -> ColumnMoments:
-        w = weight if weight.size else np.ones(rows.shape[0])
-        weights, total, d = np.repeat(w, np.diff(rows.indptr)), float(w.sum()), len(self.unit)
-        stored = np.bincount(rows.indices, weights, d)
-        values = rows.data * self.unit[rows.indices]
-        mean = np.bincount(rows.indices, weights * values, d) / total
-        off = values - mean[rows.indices]
-        squares = np.bincount(rows.indices, weights * off * off, d)
-        return ColumnMoments(total, mean, squares + (total - stored) * mean * mean)
+    d = len(unit)
+    if not isinstance(block.X, tuple):
+        mean, squares = np.zeros((2, d))
+        total = kernels.column_moments(block.X, block.weight, unit, mean, squares)
+        return ColumnMoments(total, mean, squares)
+    rows, w = _csr(block, d), block.weight if block.weight.size else np.ones(block.n_samples)
+    weights, total = np.repeat(w, np.diff(rows.indptr)), float(w.sum())
+    stored = np.bincount(rows.indices, weights, d)
+    values = rows.data * unit[rows.indices]
+    mean = np.asarray(np.bincount(rows.indices, weights * values, d) / total)
+    off = values - mean[rows.indices]
+    about_mean = np.bincount(rows.indices, weights * off * off, d)
+    return ColumnMoments(total, mean, about_mean + (total - stored) * mean * mean)
 
 
 def _csr(block: Block, n_features: int) -> Any:
@@ -223,7 +200,7 @@ def standardized(data: Blocks, ends: Ends, *, centred: bool = True) -> Coordinat
     """
     largest = np.maximum(ends.greatest, -ends.least)
     unit = np.ldexp(1.0, -np.clip(np.frexp(largest)[1], -1000, 1000))
-    found = data.reduce(ColumnMomentsOf(unit))
+    found = data.reduce(partial(column_moments, unit))
     mean, spread = found.mean, np.sqrt(found.squares / found.weight)
     constant = (
         (ends.least == ends.greatest)
@@ -239,7 +216,8 @@ def standardized(data: Blocks, ends: Ends, *, centred: bool = True) -> Coordinat
 def standardized_array(X: Any, weight: Floats) -> Coordinates:
     """`standardized` of an array, or of a sparse matrix, whose columns are only scaled."""
     data = as_blocks(X, weight)
-    return standardized(data, data.reduce(EndsOf(X.shape[1])), centred=not sparse.issparse(X))
+    ends = data.reduce(partial(column_ends, X.shape[1]))
+    return standardized(data, ends, centred=not sparse.issparse(X))
 
 
 def as_blocks(X: Any, weight: Floats) -> ArrayBlocks:

@@ -24,13 +24,8 @@ class SourceError(ValueError):
 class View(NamedTuple):
     """How the rows of a source become those of a learner. It can be pickled.
 
-    Parameters
-    ----------
-    coordinates : Coordinates
-        Those of learning.
-    inside : int
-        The place of the class inside among the classes; all others are outside.
-    class_weight : array of shape (n_classes,), or empty where every class weighs 1
+    ``inside`` is the place of the class inside among the classes; ``class_weight`` is empty where
+    every class weighs 1.
     """
 
     coordinates: Coordinates
@@ -62,36 +57,23 @@ class Source(ABC):
     """Labelled rows in blocks of a fixed order, wherever they are.
 
     A source is a context: what it holds while it is learned from is let go at the end.
-
-    Attributes
-    ----------
-    n_samples, n_features : int
-    starts : ndarray of int64
-        The first row of each block.
-    classes : ndarray
-        The labels, sorted.
-    is_sparse : bool
-        Whether blocks have CSR rows.
-    n_values : int
-        Numbers that the rows hold.
-    feature_names : tuple of str or None
-    encoding : Encoding or None
-        How the columns of a table became features, where some were text.
-    target : str or None
-        What the labels are called.
-    n_left_out : int
-        Rows that were left out for missing values.
     """
 
     n_samples: int
     n_features: int
     starts: NDArray[np.int64]
+    """The first row of each block."""
     classes: NDArray[Any]
+    """The labels, sorted."""
     is_sparse: bool = False
+    """Whether blocks have CSR rows."""
     feature_names: tuple[str, ...] | None = None
     encoding: Encoding | None = None
+    """How the columns of a table became features, where some were text."""
     target: str | None = None
+    """What the labels are called."""
     n_left_out: int = 0
+    """Rows that were left out for missing values."""
 
     def __repr__(self) -> str:
         labels = ", ".join(map(repr, self.classes.tolist()[:5]))
@@ -109,6 +91,7 @@ class Source(ABC):
 
     @property
     def n_values(self) -> int:
+        """Numbers that the rows hold."""
         return self.n_samples * self.n_features
 
     @abstractmethod

@@ -21,7 +21,6 @@ from polyceptron.data.blocks import Blocks
 from polyceptron.data.scaling import Coordinates, Ends, standardized, within_range
 from polyceptron.data.source import Source
 from polyceptron.data.training import TrainingData
-from polyceptron.learners._dask import dask_source, is_dask, lazily
 from polyceptron.learners._parameters import (
     check_class_labels,
     check_inside,
@@ -125,7 +124,9 @@ class RuleClassifier(Documented, ClassifierMixin, BaseEstimator):
             if not isinstance(self, FitsBlocks):
                 name = type(self).__name__
                 raise TypeError(f"{name} learns from rows in memory: give X.compute(), y.compute()")
-            return dask_source(X, y, sample_weight)
+            from polyceptron.distributed import source_of
+
+            return source_of(X, y, sample_weight)
         X, y = self._validated(X, y, reset=reset)
         if y.dtype.kind == "O":  # which need not even have an order
             check_class_labels(y)
@@ -161,24 +162,16 @@ class RuleClassifier(Documented, ClassifierMixin, BaseEstimator):
     # --- prediction -----------------------------------------------------------------------
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Label of every row; lazy for a Dask collection.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, Dask collection} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        labels: NDArray[Any] = self._answered("predict", X)
-        return labels
+        """Label of every row of X, an array, sparse matrix or Dask collection (stays lazy)."""
+        return self._answered("predict", X)  # type: ignore[no-any-return]
 
     def _answered(self, method: str, X: Any) -> Any:
         """What the rule says of rows."""
         check_is_fitted(self)
         if is_dask(X):
-            return lazily(getattr(self, method), X)
+            from polyceptron.distributed import lazy
+
+            return lazy(getattr(self, method), X)
         return getattr(self.rule_, method)(self._validated(X, reset=False), self.n_jobs)
 
 
@@ -317,37 +310,21 @@ class PolyhedralClassifier(RuleClassifier):
         It is h(x) = min_k (w_k . x + b_k) where ``classes_[1]`` is inside, which is the
         default, and -h(x) where ``classes_[0]`` is: scikit-learn's scorers count on the
         sign. ``polyhedron_.decision(X)`` is always h(x). Of more than two classes it is the
-        log-odds of each by its own polyhedron.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, Dask collection} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_classes)
+        log-odds of each by its own polyhedron, of shape (n_samples, n_classes).
         """
-        scores: Floats = self._answered("decision_function", X)
-        return scores
+        return self._answered("decision_function", X)  # type: ignore[no-any-return]
 
 
 class FitsBlocks(PolyhedralClassifier):
     """A learner whose every look at the rows is a sum over blocks."""
 
     def fit_blocks(self, source: Source) -> Self:
-        """Learn the polyhedron of the inside class from rows that need not be in memory.
-
-        From the same rows in blocks of the same size it is the model of `fit`, to the last bit.
+        """Learn from rows that need not be in memory: the model of `fit`, to the last bit.
 
         Parameters
         ----------
         source : Source
             Such as `polyceptron.open_blocks` gives.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator. If anything goes wrong it is left as it was.
         """
         self._check_parameters()
         if not isinstance(source, Source):
@@ -365,34 +342,20 @@ class ProbabilisticClassifier(RuleClassifier):
     """Base of the learners whose rule has probabilities."""
 
     def predict_proba(self, X: Any) -> Floats:
-        """Probability of each class for every row; lazy for a Dask collection.
+        """Probability of each class, in the order of ``classes_``, for every row of X.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, Dask collection} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Columns in the order of ``classes_``.
+        Lazy for a Dask collection.
         """
-        probabilities: Floats = self._answered("predict_proba", X)
-        return probabilities
+        return self._answered("predict_proba", X)  # type: ignore[no-any-return]
 
     def predict_log_proba(self, X: Any) -> Floats:
-        """Logarithm of `predict_proba`, exact where that has become 0.
+        """Logarithm of `predict_proba`, exact where that has become 0."""
+        return self._answered("predict_log_proba", X)  # type: ignore[no-any-return]
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, Dask collection} of shape (n_samples, n_features)
 
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Columns in the order of ``classes_``.
-        """
-        logarithms: Floats = self._answered("predict_log_proba", X)
-        return logarithms
+def is_dask(X: Any) -> bool:
+    """Whether X is a Dask array or frame; Dask itself is not imported."""
+    return type(X).__module__.partition(".")[0] in ("dask", "dask_expr")
 
 
 def _real_faces(W: Floats, b: Floats) -> tuple[Floats, Floats]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from numbers import Integral
 from typing import Any
 
@@ -96,14 +97,21 @@ def check_known_labels(y: NDArray[Any], classes: NDArray[Any]) -> None:
 
 def check_inside(inside: Any, classes: NDArray[Any]) -> int:
     """Index of the class that is inside: the greater label unless one is named."""
-    if inside is None:
-        return 1
-    found = []
-    if np.ndim(inside) == 0:
-        found = [index for index, label in enumerate(classes) if label == inside]
+    return 1 if inside is None else place_of_label("inside", inside, classes)
+
+
+def place_of_label(name: str, label: Any, classes: NDArray[Any]) -> int:
+    """Index of a label that the argument of this name has."""
+    found = [k for k, known in enumerate(classes) if np.ndim(label) == 0 and known == label]
     if not found:
-        raise ValueError(f"inside must be one of the labels {classes.tolist()!r}, got {inside!r}")
+        raise ValueError(f"{name} must be one of the labels {classes.tolist()!r}, got {label!r}")
     return found[0]
+
+
+def check_word(name: str, value: Any, words: Iterable[str]) -> None:
+    """One of these words."""
+    if not isinstance(value, str) or value not in words:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, words))}, got {value!r}")
 
 
 def check_sample_weight(sample_weight: Any, X: Any, *, some: bool = True) -> Floats | None:

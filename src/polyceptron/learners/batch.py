@@ -85,7 +85,6 @@ class BatchPolyceptron(IteratedClassifier, FitsBlocks):
         Random starts. The one with the fewest mistakes on the training rows is kept.
     standardize : bool, default=True
         Learn on columns of zero mean and unit spread (sparse columns are only scaled).
-        The answer is in the units of X all the same.
     inside : label, default=None
         The class inside the polyhedron; the greater label if None.
     class_weight : dict, "balanced" or None, default=None
@@ -94,26 +93,21 @@ class BatchPolyceptron(IteratedClassifier, FitsBlocks):
         Start from the previous fit's hyperplanes.
     random_state : int, RandomState or None, default=None
     n_jobs : int or None, default=None
-        Threads for the many rows of large data; None is all cores. The result does not
-        depend on it.
+        Threads for large data; None is all cores. The result does not depend on it.
     prune : bool or "auto", default="auto"
         Pass over rows that provably cannot have become mistakes. It changes the speed,
         never the result; "auto" does it where it pays.
     verbose : int, default=0
         Print progress.
     checkpoint : path, Checkpoint or None, default=None
-        A file to write down now and then what is known so far, and to go on from if it is
-        there: see `Checkpoint`.
+        A file that a fit which was killed goes on from: see `Checkpoint`.
 
     Attributes
     ----------
     polyhedron_ : Polyhedron
         The learned set, in the units and with the column names of X.
-    coef_ : ndarray of shape (n_hyperplanes, n_features)
-    intercept_ : ndarray of shape (n_hyperplanes,)
-    classes_ : ndarray of shape (2,)
-    inside_ : label
-        The class inside.
+    coef_, intercept_ : ndarrays of shape (n_hyperplanes, n_features) and (n_hyperplanes,)
+    classes_, inside_ : ndarray of shape (2,), and the label inside
     n_iter_ : int
         Iterations of the run that was kept.
     converged_ : bool
@@ -122,8 +116,7 @@ class BatchPolyceptron(IteratedClassifier, FitsBlocks):
         "criterion", "mistakes" and "short" (the weights of the rows on the wrong side, and
         of those not on their side by the margin) and "gradient_norm" before each
         iteration of that run.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features_in_,)
 
     See Also
     --------
@@ -196,17 +189,11 @@ class BatchPolyceptron(IteratedClassifier, FitsBlocks):
         finished = counted == 0 or (self.tol is not None and norm < self.tol)
         count = counted + mistakes  # a row on the wrong side counts twice
         fewest, tail = (count, (planes,)) if count < fewest else (fewest, (*tail, planes))
-        state = BatchState(planes, unit, pruning, mistakes, fewest, tail)
-        following = state
+        state = following = BatchState(planes, unit, pruning, mistakes, fewest, tail)
         if not finished:
-            moved = self._descend(data, planes, here, margin, unit)
-            following = BatchState(moved, unit, pruning, mistakes, fewest, tail)
-        measures = {
-            "criterion": value / unit / unit,
-            "mistakes": mistakes,
-            "short": counted,
-            "gradient_norm": norm,
-        }
+            following = state._replace(planes=self._descend(data, planes, here, margin, unit))
+        measures = {"criterion": value / unit / unit, "mistakes": mistakes, "short": counted}
+        measures["gradient_norm"] = norm
         return solver.Step(state, following, solver.Rank(count, value), measures, finished)
 
     def _conclude(self, data: Blocks, best: BatchState, last: BatchState) -> BatchState:

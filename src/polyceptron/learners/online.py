@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, asdict, dataclass
 from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
@@ -142,18 +142,14 @@ class OnlinePolyceptron(IteratedClassifier, FitsBlocks):
     verbose : int, default=0
         Print progress.
     checkpoint : path, Checkpoint or None, default=None
-        A file to write down now and then what is known so far, and to go on from if it is
-        there: see `Checkpoint`.
+        A file that a fit which was killed goes on from: see `Checkpoint`.
 
     Attributes
     ----------
     polyhedron_ : Polyhedron
         The learned set, in the units and with the column names of X.
-    coef_ : ndarray of shape (n_hyperplanes, n_features)
-    intercept_ : ndarray of shape (n_hyperplanes,)
-    classes_ : ndarray of shape (2,)
-    inside_ : label
-        The class inside.
+    coef_, intercept_ : ndarrays of shape (n_hyperplanes, n_features) and (n_hyperplanes,)
+    classes_, inside_ : ndarray of shape (2,), and the label inside
     n_iter_ : int
         Passes of the run that was kept, and calls of `partial_fit`.
     converged_ : bool
@@ -161,8 +157,7 @@ class OnlinePolyceptron(IteratedClassifier, FitsBlocks):
     history_ : dict of str to ndarray of shape (n_iter_,)
         "mistakes" (how many rows were on the wrong side when they were met) and "updates"
         of each pass of that run. After `partial_fit`, of its last call only.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features_in_,)
 
     See Also
     --------
@@ -225,10 +220,6 @@ class OnlinePolyceptron(IteratedClassifier, FitsBlocks):
         classes : array-like of shape (2,), default=None
             Both labels; needed on the first call, since its rows may be of one class.
         sample_weight : array-like of shape (n_samples,), default=None
-
-        Returns
-        -------
-        self : OnlinePolyceptron
         """
         self._check_parameters()
         with self._all_or_nothing():
@@ -351,13 +342,8 @@ class OnlinePolyceptron(IteratedClassifier, FitsBlocks):
             )  # fmt: skip
             mistakes, updates = mistakes + found[0], updates + found[1]
             seen += y.shape[0]
-        state = state._replace(
-            planes=planes,
-            n_passes=state.n_passes + 1,
-            n_seen=seen,
-            U=U,
-            u=u,
-        )
+        n_passes = state.n_passes + 1
+        state = state._replace(planes=planes, n_passes=n_passes, n_seen=seen, U=U, u=u)
         state = state._replace(answer=state.average() if len(U) else planes)
         return state, {"mistakes": float(mistakes), "updates": float(updates)}
 
@@ -381,21 +367,11 @@ class OnlinePolyceptron(IteratedClassifier, FitsBlocks):
     _apart = ("exponent", "stream")
 
     def _fitted(self) -> dict[str, Any]:
-        state, coordinates = self._state, self._coordinates
+        state = self._state
         W, b = state.planes.arrays()
-        averaged = len(state.u) > 0
-        stream = {
-            "scale": coordinates.scale,
-            "shift": coordinates.shift,
-            "bias_unit": coordinates.bias_unit,
-            "W": W,
-            "b": b,
-            "seed": state.seed,
-            "n_passes": state.n_passes,
-            "n_seen": state.n_seen,
-            "U": state.U if averaged else None,
-            "u": state.u if averaged else None,
-        }
+        U, u = (state.U, state.u) if len(state.u) else (None, None)
+        counts = {"seed": state.seed, "n_passes": state.n_passes, "n_seen": state.n_seen}
+        stream = asdict(self._coordinates) | {"W": W, "b": b, "U": U, "u": u} | counts
         return super()._fitted() | {"stream": stream}
 
     def _restore(self, rule: Rule, fitted: Any) -> None:

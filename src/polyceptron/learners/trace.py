@@ -1,8 +1,7 @@
-"""What a learner had learned after each step, for pictures and studies."""
+"""What a learner had learned after each step, for pictures."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,85 +18,6 @@ from polyceptron.scoring import as_rows
 
 _MOST_STEPS = 2000
 _MOST_PASSES = 10
-
-
-class _Recorder(solver.Callback):
-    def __init__(self, learner: IteratedClassifier, planes: list[Planes]) -> None:
-        self._learner, self._planes = learner, planes
-
-    def on_step(self, run: int, iteration: int, state: Any, measures: dict[str, float]) -> None:
-        del run, iteration, measures
-        self._planes.append(self._learner._answer(state))
-
-
-@dataclass(frozen=True)
-class Trace:
-    """The hyperplanes of a run: at its start, and after each iteration.
-
-    Parameters
-    ----------
-    learner : IteratedClassifier
-        A copy of the one that was given, with the columns of the rows.
-    training : TrainingData
-    state : State
-        The first one.
-    planes : list of Planes
-        In the coordinates of learning; item 0 is the start.
-    """
-
-    learner: IteratedClassifier
-    training: TrainingData
-    state: Any
-    planes: list[Planes]
-
-    def polyhedron(self, iteration: int) -> Polyhedron:
-        """The polyhedron after so many iterations, in the units of the rows."""
-        return self.learner._polyhedron(self.training, self.planes[iteration])[0]
-
-    @property
-    def inside(self) -> Any:
-        """The label inside."""
-        return self.training.classes[self.training.inside]
-
-
-def trace(learner: IteratedClassifier, X: Any, y: Any, max_iter: int | None = None) -> Trace:
-    """Take the steps that `fit` takes from its first start, and keep what each led to.
-
-    Parameters
-    ----------
-    learner : learner
-        One that iterates. It is left as it is.
-    X : {array-like, sparse matrix} of shape (n_samples, n_features)
-    y : array-like of shape (n_samples,)
-    max_iter : int, optional
-        Most iterations, if these are fewer than the learner's own; 0 is the start alone.
-
-    Returns
-    -------
-    Trace
-
-    Examples
-    --------
-    >>> from polyceptron import BatchPolyceptron
-    >>> from polyceptron.datasets import make_dataset1
-    >>> from polyceptron.learners.trace import trace
-    >>> X, y = make_dataset1(random_state=0, return_X_y=True)
-    >>> found = trace(BatchPolyceptron(random_state=0), X, y, max_iter=20)
-    >>> [float((found.polyhedron(n).contains(X) == (y > 0)).mean()) for n in (0, 20)]
-    [0.505, 0.964]
-    """
-    one = clone(learner)
-    one._check_parameters()
-    training = one._training(one._source(X, y, None))
-    seeds = one._seeds(check_random_state(one.random_state))
-    state = next(one._starts(training, seeds[:1]))
-    planes = [one._answer(state)]
-    stopping = one._stopping()
-    most = stopping.max_iter if max_iter is None else min(max_iter, stopping.max_iter)
-    if most > 0:
-        stopping = solver.Stopping(most, stopping.patience, stopping.at_least)
-        solver.run_once(one, training.data, state, stopping, [_Recorder(one, planes)])
-    return Trace(one, training, state, planes)
 
 
 class Frame(NamedTuple):
@@ -121,11 +41,6 @@ def learning_frames(learner: Any, X: Any, y: Any, n_frames: int) -> tuple[list[F
     n_frames : int
         The most frames returned.
 
-    Returns
-    -------
-    frames : list of Frame
-    inside : label
-
     Examples
     --------
     >>> from polyceptron import BatchPolyceptron
@@ -140,27 +55,50 @@ def learning_frames(learner: Any, X: Any, y: Any, n_frames: int) -> tuple[list[F
             "learner must be one that moves hyperplanes step by step (BatchPolyceptron, "
             f"OnlinePolyceptron, SPLA1, SPLA2 or PCSLP), got {type(learner).__name__}"
         )
-    if isinstance(learner, OnlinePolyceptron):
-        found = trace(learner, X, y, 0)
-        return _frames_of_rows(found, X, np.asarray(y), n_frames), found.inside
-    found = trace(learner, X, y, _MOST_STEPS)
-    chosen = _closer_first(len(found.planes) - 1, n_frames)
-    return [Frame(found.polyhedron(n), _after(n, "iteration")) for n in chosen], found.inside
+    one, training, state = first_start(learner, X, y)
+    inside = training.classes[training.inside]
+    if isinstance(one, OnlinePolyceptron):
+        return _frames_of_rows(one, training, state, X, np.asarray(y), n_frames), inside
+    planes, rule = [one._answer(state)], one._stopping()
+    stopping = solver.Stopping(min(_MOST_STEPS, rule.max_iter), rule.patience, rule.at_least)
+    solver.run_once(one, training.data, state, stopping, [_Recorder(one, planes)])
+    chosen = _closer_first(len(planes) - 1, n_frames)
+    polyhedra = [one._polyhedron(training, planes[n])[0] for n in chosen]
+    return [Frame(*pair) for pair in zip(polyhedra, map(_after, chosen), strict=True)], inside
 
 
-def _frames_of_rows(found: Trace, X: Any, y: Any, n_frames: int) -> list[Frame]:
+def first_start(learner: IteratedClassifier, X: Any, y: Any) -> tuple[Any, TrainingData, Any]:
+    """A copy of the learner with the columns of these rows, the rows, and where `fit` starts."""
+    one = clone(learner)
+    one._check_parameters()
+    training = one._training(one._source(X, y, None))
+    seeds = one._seeds(check_random_state(one.random_state))
+    return one, training, next(one._starts(training, seeds[:1]))
+
+
+class _Recorder(solver.Callback):
+    def __init__(self, learner: IteratedClassifier, planes: list[Planes]) -> None:
+        self._learner, self._planes = learner, planes
+
+    def on_step(self, run: int, iteration: int, state: Any, measures: dict[str, float]) -> None:
+        del run, iteration, measures
+        self._planes.append(self._learner._answer(state))
+
+
+def _frames_of_rows(
+    one: OnlinePolyceptron, training: TrainingData, state: Any, X: Any, y: Any, n_frames: int
+) -> list[Frame]:
     """Take rows in a random order, and look before a pass is over: most happens in the first."""
-    one: Any = found.learner
-    one._publish(found.training, found.planes[0])
-    one._state, one.n_iter_ = found.state, 0
+    one._publish(training, state.answer)
+    one._state, one.n_iter_ = state, 0
     first = one.polyhedron_
     rows = as_rows(X, first.n_features)
-    vars(one).pop("feature_names_in_", None)  # parts of the rows have no names
+    one.__dict__.pop("feature_names_in_", None)  # parts of the rows have no names
     n, n_passes = rows.shape[0], min(_MOST_PASSES, one.max_iter)
-    random = np.random.default_rng(found.state.seed)
+    random = np.random.default_rng(state.seed)
     orders = [random.permutation(n) if one.shuffle else np.arange(n) for _ in range(n_passes)]
     order = np.concatenate(orders)
-    frames, seen = [Frame(first, _after(0, "row"))], 0
+    frames, seen = [Frame(first, _after(0))], 0
     for n_rows in _closer_first(len(order), n_frames)[1:]:
         some = order[seen:n_rows]
         one.partial_fit(rows[some], y[some])
@@ -172,7 +110,7 @@ def _frames_of_rows(found: Trace, X: Any, y: Any, n_frames: int) -> list[Frame]:
     return frames
 
 
-def _after(n: int, unit: str) -> str:
+def _after(n: int, unit: str = "iteration") -> str:
     return f"after {n} {unit}{'s' * (n != 1)}" if n else "at the start"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,24 +16,17 @@ _NO_KEYS = np.empty(0, np.float32)
 _UNPRUNED = (_NO_KEYS, _NO_KEYS, np.float32(np.inf), 0.0)
 
 
-@dataclass(frozen=True, slots=True)
-class GradientOf:
+def gradient_of(
+    planes: Planes, margin: float, n_features: int, block: Block, pruning: Pruning | None = None
+) -> Gradient:
     """The gradient of a block at these hyperplanes."""
-
-    planes: Planes
-    margin: float
-    n_features: int
-    pruning: Pruning | None = None
-
-    def __call__(self, block: Block) -> Gradient:
-        panel, bias, K = self.planes
-        part = Gradient.zero(K, self.n_features, 4)
-        keys = _UNPRUNED if self.pruning is None else self.pruning.of(block)
-        kernels.batch_block(
-            block.X, block.y, block.weight, panel, bias, self.margin,
-            part.G, part.g, part.totals, *keys,
-        )  # fmt: skip
-        return part
+    panel, bias, K = planes
+    part = Gradient.zero(K, n_features, 4)
+    keys = _UNPRUNED if pruning is None else pruning.of(block)
+    kernels.batch_block(
+        block.X, block.y, block.weight, panel, bias, margin, part.G, part.g, part.totals, *keys
+    )
+    return part
 
 
 def gradient(
@@ -45,7 +38,7 @@ def gradient(
     number of rows that were looked at.
     """
     pruned = pruning if pruning is not None and pruning.aim(data, planes) else None
-    total = data.reduce(GradientOf(planes, margin, data.n_features, pruned))
+    total = data.reduce(partial(gradient_of, planes, margin, data.n_features, pruning=pruned))
     if pruned is not None:
         pruned.learn(total.totals[3])
     return total
@@ -78,25 +71,17 @@ class Sets:
             self._kept[block.number] = assigned
 
 
-@dataclass(frozen=True, slots=True)
-class GradientInSets:
-    """The gradient of a block with the sets S_k held fixed (no counts)."""
-
-    planes: Planes
-    margin: float
-    n_features: int
-    sets: Sets
-
-    def __call__(self, block: Block) -> Gradient:
-        panel, bias, K = self.planes
-        part = Gradient.zero(K, self.n_features, 4)
-        kernels.frozen_block(
-            block.X, block.y, block.weight, panel, bias, self.margin,
-            self.sets.of(block), part.G, part.g,
-        )  # fmt: skip
-        return part
+def _gradient_in_sets(
+    planes: Planes, margin: float, n_features: int, sets: Sets, block: Block
+) -> Gradient:
+    panel, bias, K = planes
+    part = Gradient.zero(K, n_features, 4)
+    kernels.frozen_block(
+        block.X, block.y, block.weight, panel, bias, margin, sets.of(block), part.G, part.g
+    )
+    return part
 
 
 def gradient_in_sets(data: Blocks, planes: Planes, margin: float, sets: Sets) -> Gradient:
     """Gradient of the criterion with the sets S_k held fixed (no counts)."""
-    return data.reduce(GradientInSets(planes, margin, data.n_features, sets))
+    return data.reduce(partial(_gradient_in_sets, planes, margin, data.n_features, sets))

@@ -24,11 +24,6 @@ class Pruning:
 
     Passing over rows beats reading them only while few rows are open: with ``"auto"``
     the bookkeeping pauses where it does not pay, ever longer.
-
-    Parameters
-    ----------
-    data : Blocks
-    mode : {"auto", True, False}
     """
 
     WORTH = 0.25

@@ -42,27 +42,18 @@ def rank_planes(data: Blocks, planes: Planes, margin: float) -> Rank:
 
 
 class Step(NamedTuple, Generic[State]):
-    """What one step found out, and where it went.
-
-    Parameters
-    ----------
-    state : State
-        The state that ``rank`` and ``measures`` speak of.
-    following : State
-        Where the next step starts.
-    rank : Rank or None
-        None where it is not known, and no best state is kept.
-    measures : dict of str to float
-        One row of the history.
-    finished : bool
-        Nothing is left to do: ``state`` is the answer.
-    """
+    """What one step found out, and where it went."""
 
     state: State
+    """The state that ``rank`` and ``measures`` speak of."""
     following: State
+    """Where the next step starts."""
     rank: Rank | None
+    """None where it is not known, and no best state is kept."""
     measures: dict[str, float]
+    """One row of the history."""
     finished: bool
+    """Nothing is left to do: ``state`` is the answer."""
 
 
 class IterativeLearner(Protocol[State]):

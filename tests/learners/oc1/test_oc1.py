@@ -1,7 +1,6 @@
 """OC1: its search against brute force, its pruning against all subtrees, and its promises."""
 
 import os
-import pickle
 import subprocess
 import sys
 from itertools import pairwise
@@ -13,7 +12,6 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
@@ -62,21 +60,11 @@ class TestKernels:
 
     @criteria
     @pytest.mark.parametrize("whole", [False, True])
-    @pytest.mark.parametrize("n", [1, 2, 3, 10, 60])
+    @pytest.mark.parametrize("n", [1, 3, 10, 60])
     def test_line_search(self, criterion, n, whole):
         rng = np.random.default_rng(n)
         for _ in range(10):
             self.check_line_search(criterion, *random_problem(rng, n, whole=whole))
-
-    @given(
-        rows=st.lists(
-            st.tuples(st.integers(-3, 3), st.integers(-3, 3), st.integers(0, 1), st.integers(1, 3)),
-            min_size=1,
-            max_size=12,
-        )
-    )
-    def test_line_search_with_ties(self, rows):
-        self.check_line_search("twoing", *zip(*rows, strict=True), 2)
 
     def check_line_search(self, criterion, scores, slopes, y, weights, n_classes):
         rows, work = problem(scores, slopes, y, weights, n_classes)
@@ -167,16 +155,7 @@ ONE_EACH = "test_sort or 10-True or (test_climbing and 0-twoing)"
 def test_plain_bodies(tmp_path):
     """The same under NUMBA_DISABLE_JIT=1."""
     here = Path(__file__)
-    arguments = [
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        here,
-        "-k",
-        ONE_EACH,
-    ]
+    arguments = ["-m", "pytest", "-q", "-p", "no:cacheprovider", here, "-k", ONE_EACH]
     environment = os.environ | {"NUMBA_DISABLE_JIT": "1", "TMPDIR": str(tmp_path)}
     run = subprocess.run(
         [sys.executable, *arguments], cwd=here.parents[3], env=environment, capture_output=True,
@@ -208,10 +187,6 @@ class TestRows:
         for weight in part:
             total -= weight
         assert total == sum(exact[len(part) :])
-
-    def test_whole_weights_stay(self):
-        weights = np.array([1.0, 7, 1000, 3])
-        np.testing.assert_array_equal(growth.exact_weights(weights), weights)
 
     @given(st.floats(0, 0.99), st.lists(st.integers(0, 2), min_size=1, max_size=60))
     def test_hold_out(self, share, labels):
@@ -270,7 +245,7 @@ def leaves_of(tree, collapsed):
     return found
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(12))
 class TestPruning:
     def test_sequence_is_that_of_all_subtrees(self, seed):
         """Breiman et al.: from alpha_k up to alpha_k+1 tree k is the smallest of the cheapest."""
@@ -350,18 +325,6 @@ class TestLearning:
         slanted = cross_val_score(quick(), X, y, cv=3).mean()
         assert slanted > cross_val_score(quick(n_restarts=0), X, y, cv=3).mean() + 0.1
 
-    def test_attributes_agree(self):
-        model = quick(prune_share=0).fit(X_IRIS, Y_IRIS)
-        tree = model.tree_
-        assert model.n_leaves_ == tree.is_leaf.sum() == model.n_hyperplanes_ + 1
-        assert model.depth_ == model.decision_path(X_IRIS).sum(axis=1).max() - 1
-        np.testing.assert_array_equal(model.classes_, [0, 1, 2])
-
-    def test_leaves_are_pure_without_pruning(self):
-        rng = np.random.default_rng(0)
-        X, y = rng.normal(size=(100, 3)), rng.integers(0, 3, 100)
-        assert quick(prune_share=0).fit(X, y).score(X, y) == 1
-
     def test_exclusive_or_needs_a_split_without_gain(self):
         X, y = np.array([[0.0, 0], [0, 1], [1, 0], [1, 1]]), [0, 1, 1, 0]
         for restarts in (0, 3):
@@ -438,21 +401,6 @@ class TestPrediction:
             np.testing.assert_array_equal(path[:, tree.yes[node]], path[:, node] * passed)
             np.testing.assert_array_equal(path[:, tree.no[node]], path[:, node] * ~passed)
 
-    def test_counts_are_those_of_the_training_rows(self):
-        model = quick(prune_share=0).fit(X_IRIS, Y_IRIS)
-        counts = model.tree_.weigh(X_IRIS, Y_IRIS, np.ones(150))
-        np.testing.assert_array_equal(counts, model.tree_.counts)
-
-    @pytest.mark.parametrize("method", ["predict", "predict_proba", "apply", "decision_path"])
-    def test_bad_rows(self, method):
-        with pytest.raises(NotFittedError):
-            getattr(quick(), method)(X_OK)
-        model = quick().fit(X_OK, Y_OK)
-        with pytest.raises(ValueError, match=r"X has 1 features, but OC1 is expecting 2"):
-            getattr(model, method)(X_OK[:, :1])
-        with pytest.raises(ValueError, match="NaN"):
-            getattr(model, method)(np.array([[np.nan, 0]]))
-
     def test_what_was_learned_needs_a_fit(self):
         with pytest.raises(NotFittedError):
             quick().polyhedra(1)
@@ -494,12 +442,6 @@ class TestPolyhedra:
     def test_unknown_label(self, label):
         with pytest.raises(ValueError, match=r"label must be one of the labels \[0, 1\], got "):
             quick().fit(X_OK, Y_OK).polyhedra(label)
-
-    def test_a_label_without_leaf(self):
-        X, y = np.zeros((5, 1)), [0, 0, 0, 0, 1]
-        model = quick(prune_share=0).fit(X, y)
-        assert model.polyhedra(1) == []
-        assert len(model.polyhedra(0)) == 1
 
 
 class TestText:
@@ -546,10 +488,6 @@ class TestText:
             "if", "no", "else:", "if", '"else:"', "else:", "no",
         ]  # fmt: skip
 
-    def test_tree_has_a_short_repr(self):
-        model = quick(prune_share=0).fit([[1.0], [2], [3], [4]], [0, 0, 1, 0])
-        assert repr(model.tree_) == "<Tree of 5 nodes, 3 of them leaves, depth 2>"
-
     def test_verbose(self, capsys, monkeypatch):
         model = quick(prune_share=0)
         model.fit(X_IRIS, Y_IRIS)
@@ -562,23 +500,9 @@ class TestText:
         n_nodes = 2 * model.n_leaves_ - 1
         assert last == f"OC1: {n_nodes} nodes, {n_nodes} after pruning"
 
-    def test_digits(self):
-        model = quick(prune_share=0).fit([[1.0], [2.2468]], [0, 1])
-        assert model.to_text(digits=2).startswith("if x0 >= 1.6:")
-        with pytest.raises(ValueError, match=r"digits .*0"):
-            model.to_text(digits=0)
-
 
 class TestSameAnswers:
     """The tree depends on the weighted set of rows, and on the seed."""
-
-    def test_seed(self):
-        X, y = make_dataset1(random_state=0, return_X_y=True)
-        for order in ORDERS:
-            model = quick(order=order, max_depth=2)
-            same_tree(clone(model).fit(X, y), clone(model).fit(X, y))
-        other = quick(max_depth=2, random_state=1).fit(X, y)
-        assert not np.array_equal(other.tree_.W, quick(max_depth=2).fit(X, y).tree_.W)
 
     def test_order_of_rows(self):
         X, y = load_breast_cancer(return_X_y=True)
@@ -589,11 +513,6 @@ class TestSameAnswers:
         weights = np.random.default_rng(0).integers(0, 4, 150)
         one = quick().fit(X_IRIS, Y_IRIS, sample_weight=weights)
         same_tree(one, quick().fit(X_IRIS.repeat(weights, 0), Y_IRIS.repeat(weights)))
-
-    def test_class_weight_is_sample_weight(self):
-        weights = np.array([1, 5, 0.3])
-        one = quick(class_weight=dict(enumerate(weights))).fit(X_IRIS, Y_IRIS)
-        same_tree(one, quick().fit(X_IRIS, Y_IRIS, sample_weight=weights[Y_IRIS]))
 
     @pytest.mark.parametrize("size", [1e-300, 1e-9, 1e9, 1e300])
     def test_size_of_weights(self, size):
@@ -606,10 +525,6 @@ class TestSameAnswers:
         X, y = oblique()
         one, other = quick().fit(X, y), quick().fit(X * factors, y)
         np.testing.assert_array_equal(one.predict(X), other.predict(X * factors))
-
-    def test_pickle(self):
-        model = quick().fit(X_IRIS, Y_IRIS)
-        same_tree(pickle.loads(pickle.dumps(model)), model)
 
 
 # --- bad and extreme input ------------------------------------------------------------
@@ -645,22 +560,6 @@ LEARNABLE = ["1e300", "1.7e308", "1e150", "1e-300", "1e9", "far away", "constant
 
 
 class TestExtremeValues:
-    @pytest.mark.parametrize("prune_share", [0, 0.1])
-    @pytest.mark.parametrize("case", EXTREME)
-    def test_sound(self, case, prune_share):
-        X = EXTREME[case]
-        model = quick(prune_share=prune_share).fit(X, Y_SQUARE)
-        assert np.isfinite(model.tree_.W).all()
-        assert np.isfinite(model.tree_.b).all()
-        assert model.tree_.W[~model.tree_.is_leaf].any(axis=1).all()
-        assert (model.tree_.counts.sum(axis=1) > 0).all()
-        inside = sum(leaf.contains(X) for leaf in model.polyhedra(1))
-        if case == "neighbouring numbers":  # nothing fits between: rows lie on faces
-            assert inside[model.predict(X) == 1].all()
-        else:
-            np.testing.assert_array_equal(inside > 0, model.predict(X) == 1)
-        model.to_text()
-
     @pytest.mark.parametrize("case", LEARNABLE)
     def test_learned(self, case):
         X = EXTREME[case]

@@ -13,7 +13,6 @@ from polyceptron.datasets import make_dataset2
 from polyceptron.learners.polyceptron import mixture
 from polyceptron.learners.polyceptron.hyperplanes import FIT, centre_of, refined
 from polyceptron.learners.polyceptron.selection import Setting
-from polyceptron.optim.planes import Planes
 from polyceptron.scoring import least_margins
 
 KINDS = {
@@ -78,18 +77,6 @@ class TestLoss:
         assert noise == pytest.approx(naive.noise(logit))
         assert np.isfinite(loss(np.append(np.arange(6.0), logit))[1]).all()
 
-    def test_the_argument_is_not_changed(self):
-        loss = mixture.Loss(blocks(*square(10)), (2, 3), 0.1, 10.0)
-        flat = np.arange(7.0)
-        loss(flat)
-        np.testing.assert_array_equal(flat, np.arange(7.0))
-
-
-def penalised(data, theta, penalty, noise, total):
-    W = theta[:, :-1]
-    here = data.reduce(mixture.MixtureOf(Planes.of_rows(theta), noise, data.n_features))
-    return here.totals[0] / total - 0.5 * penalty * float((W * W).sum())
-
 
 def maximised(data, start, penalty, total, n_steps):
     loss = mixture.Loss(data, start.shape, penalty, total)
@@ -102,15 +89,10 @@ START = np.array([[1.0, 0.2, 1.0], [-1.0, 0.3, 1.0], [0.1, 1.0, 1.0], [0.0, -1.0
 class TestMaximise:
     @pytest.mark.parametrize("penalty", [0.0, 1e-3, 1.0])
     def test_raises_the_penalised_likelihood(self, penalty):
-        X, y = square(400)
-        data = blocks(X, y)
-        before = penalised(data, 5.0 * START, penalty, 0.06, 400)
-        values = [before]
-        for n_steps in (2, 10, 100):
-            theta, noise = maximised(data, START, penalty, 400.0, n_steps)
-            values.append(penalised(data, theta, penalty, noise, 400))
+        loss = mixture.Loss(blocks(*square(400)), START.shape, penalty, 400.0)
+        values = [-loss(mixture.maximise(loss, START, n_steps))[0] for n_steps in (0, 2, 10, 100)]
         assert values == sorted(values)
-        assert values[-1] > before + 0.01
+        assert values[-1] > values[0] + 0.01
 
     @pytest.mark.parametrize("share", [0.0, 0.1, 0.2])
     def test_finds_the_share_of_wrong_labels(self, share):
@@ -118,23 +100,6 @@ class TestMaximise:
         y = np.where(np.random.default_rng(1).random(3000) < share, 1 - y, y)
         _, noise = maximised(blocks(X, y), START, 1e-5, 3000.0, 200)
         assert abs(noise - share) < 0.03
-
-    @pytest.mark.parametrize("penalty", [0.0, 1e-3])
-    @pytest.mark.parametrize("size", [1e3, 1e-3])
-    def test_starts_of_any_size(self, size, penalty):
-        X, y = square(400)
-        theta, noise = maximised(blocks(X, y), size * START, penalty, 400.0, 200)
-        assert np.isfinite(theta).all()
-        assert 0 < noise <= 0.5
-
-    def test_rows_far_away(self):
-        """Scores of 1e3 on either side, some of them wrong: a row can only cost so much."""
-        X, y = square(400)
-        far = np.column_stack([np.full(10, 1e3), np.linspace(-1, 1, 10)])
-        X, y = np.concatenate([X, far]), np.append(y, np.arange(10) < 3)
-        theta, _ = maximised(blocks(X, y), START, 1e-4, 410.0, 200)
-        h = least_margins(X, theta[:, :-1].copy(), theta[:, -1].copy())[0]
-        assert ((h >= 0) == y).mean() > 0.95
 
     def test_threads_and_a_constant_factor_of_the_weights_do_not_show(self):
         X, y = square(400)
@@ -183,21 +148,6 @@ class TestPosteriorMean:
         for other in others:
             np.testing.assert_array_equal(first, other)
 
-    def test_another_seed_another_mean(self):
-        data = blocks(*noisy_square())
-        assert (sampled(data, 400.0) != sampled(data, 400.0, seed=1)).all()
-
-    def test_the_start_is_not_changed(self):
-        loss = mixture.Loss(blocks(*noisy_square()), START.shape, 1e-3, 400.0)
-        flat = mixture.maximise(loss, START, 50)
-        before = flat.copy()
-        mixture.posterior_mean(loss, flat, 5, 0)
-        np.testing.assert_array_equal(flat, before)
-
-    def test_one_sample_is_faces_of_norm_one(self):
-        found = sampled(blocks(*noisy_square()), 400.0, n_samples=1)
-        np.testing.assert_allclose(np.linalg.norm(found, axis=1), 1.0)
-
     def test_many_average_faces_of_norm_one(self):
         """A mean of different directions is shorter than each of them."""
         norms = np.linalg.norm(sampled(blocks(*noisy_square()), 400.0), axis=1)
@@ -245,13 +195,6 @@ class TestPosteriorMean:
         """They are how sharp the posterior is: all but flat, or all but a point."""
         X, y = noisy_square()
         self.assert_means(sampled(blocks(X, y, np.full(400, factor)), 400.0 * factor))
-
-    def test_rows_that_all_agree(self):
-        """A likelihood that grows without end along some directions."""
-        X, y = square(200)
-        found = sampled(blocks(X, y), 200.0, penalty=0.0)
-        h = least_margins(X, found[:, :-1].copy(), found[:, -1].copy())[0]
-        assert ((h >= 0) == y).mean() > 0.95
 
 
 def test_the_mean_is_no_worse_than_the_maximum_under_noise():

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.datasets import load_digits, load_iris, load_wine
+from sklearn.datasets import load_iris
 from sklearn.preprocessing import MaxAbsScaler
 
 from common import array_blocks, snapshot, square
@@ -58,17 +58,6 @@ class TestSmallData:
         assert model.predict([[0.0], [1.0]]).tolist() == ["a", "b"]
         assert model.n_hyperplanes_ == 1
 
-    def test_two_rows_a_class(self):
-        X = [[0.0, 1], [1, 0], [5, 5], [6, 5]]
-        model = fast().fit(X, [0, 0, 1, 1])
-        assert model.predict(X).tolist() == [0, 0, 1, 1]
-
-    def test_ten_rows(self):
-        X, y = square(10, seed=3)
-        model = fast().fit(X, y)
-        assert model.score(X, y) >= 0.7
-        assert model.predict_proba(X).shape == (10, 2)
-
     @pytest.mark.parametrize("kind", [np.asarray, sp.csr_matrix])
     @pytest.mark.parametrize("share", [0.3, 0.7])
     def test_constant_columns_only(self, share, kind):
@@ -79,16 +68,9 @@ class TestSmallData:
         p = model.predict_proba(np.full((1, 3), 7.0)).max()
         assert 0.5 <= p < 0.95
 
-    def test_constant_columns_among_others(self):
-        X, y = square(200)
-        X = np.column_stack([np.full(200, 3.0), X, np.zeros(200)])
-        model = fast().fit(X, y)
-        assert model.score(X, y) > 0.9
-        np.testing.assert_array_equal(model.coef_[:, [0, 3]], 0.0)
-
-    @pytest.mark.parametrize("kind", [np.asarray, sp.csr_matrix, sp.csr_array])
+    @pytest.mark.parametrize("kind", [np.asarray, sp.csr_matrix])
     @pytest.mark.parametrize("standardize", [True, False])
-    @pytest.mark.parametrize("value", [0.0, 3.0, -0.1, 1e9])
+    @pytest.mark.parametrize("value", [0.0, -0.1, 1e9])
     def test_a_constant_column_is_no_column(self, value, standardize, kind):
         """To the last bit, wherever it is; rows that differ in it get the same answer.
 
@@ -111,30 +93,6 @@ class TestSmallData:
         assert model.coef_.shape == (model.n_hyperplanes_, 5)
         assert model.polyhedron_.W.shape == model.coef_.shape
 
-    def test_a_constant_column_everything_automatic(self):
-        X, y = square(200)
-        without, model = (
-            fast(standardize=False).fit(rows, y) for rows in (X, np.insert(X, 1, 5.0, axis=1))
-        )
-        assert model.selection_ == without.selection_
-        np.testing.assert_array_equal(np.delete(model.coef_, 1, axis=1), without.coef_)
-        np.testing.assert_array_equal(model.coef_[:, 1], 0.0)
-
-    def test_a_constant_column_of_three_classes(self):
-        X, y = three()
-        without, model = (
-            given(standardize=False).fit(rows, y) for rows in (X, np.insert(X, 0, 5.0, axis=1))
-        )
-        for label, one in model.polyhedra_.items():
-            np.testing.assert_array_equal(one.W[:, 0], 0.0)
-            np.testing.assert_array_equal(one.W[:, 1:], without.polyhedra_[label].W)
-
-    def test_constant_where_rows_have_weight(self):
-        X, y = square(200)
-        weight = (np.arange(200) % 3 > 0).astype(float)
-        model = given().fit(np.column_stack([X, weight == 0]), y, weight)
-        np.testing.assert_array_equal(model.coef_[:, 2], 0.0)
-
     def test_one_column(self):
         x = np.linspace(-2, 2, 200)
         y = (np.abs(x) < 1).astype(int)
@@ -147,14 +105,6 @@ class TestSmallData:
         X = rng.standard_normal((40, 300))
         y = (X[:, :30].sum(axis=1) > 0).astype(int)
         assert fast().fit(X, y).score(X, y) > 0.95
-
-    @pytest.mark.parametrize("size", [1e-200, 1e200])
-    @pytest.mark.parametrize("standardize", [True, False])
-    def test_extreme_units(self, size, standardize):
-        X, y = square(100)
-        model = given(standardize=standardize).fit(X * size, y)
-        assert np.isfinite(model.coef_).all()
-        assert np.isfinite(model.predict_log_proba(X * size)).all()
 
 
 class TestShapes:
@@ -176,42 +126,19 @@ class TestShapes:
         assert 3 <= model.n_hyperplanes_ <= 5
         assert model.score(X[300:], y[300:]) > 0.95
 
-    def test_a_box_in_five_columns(self):
-        """Four faces matter, in two columns of the five."""
-        rng = np.random.default_rng(0)
-        X = rng.uniform(-1, 1, (1500, 5))
-        y = (np.abs(X[:, :2]).max(axis=1) < 0.7).astype(int)
-        model = fast().fit(X[:1000], y[:1000])
-        assert model.score(X[1000:], y[1000:]) > 0.93
-
-    def test_a_class_of_one_row_in_a_hundred(self):
-        rng = np.random.default_rng(0)
-        X = rng.standard_normal((2000, 2))
-        y = (X[:, 0] > np.quantile(X[:, 0], 0.99)).astype(int)
-        model = fast().fit(X, y)
-        assert model.score(X, y) > 0.997
-        balanced = fast(class_weight="balanced").fit(X, y)
-        assert balanced.score(X[y == 1], y[y == 1]) > 0.9
-
-    @pytest.mark.parametrize(("faces", "bar"), [(None, 0.97), (8, 0.985)])
-    def test_a_circle_and_an_octagon(self, faces, bar):
+    def test_a_circle(self):
         """Of about half of the rows, the lesser label inside, on fresh rows."""
         X = np.random.default_rng(0).uniform(-1, 1, (12_000, 2))
-        size = np.linalg.norm(X, axis=1)
-        if faces:
-            angles = 2 * np.pi * np.arange(faces) / faces
-            size = (X @ [np.cos(angles), np.sin(angles)]).max(axis=1)
-        y = (size > 0.75).astype(int)
+        y = (np.linalg.norm(X, axis=1) > 0.75).astype(int)
         model = Polyceptron(random_state=0).fit(X[:2000], y[:2000])
         assert model.inside_ == 0
         assert model.n_hyperplanes_ >= 6
-        assert model.score(X[2000:], y[2000:]) > bar
+        assert model.score(X[2000:], y[2000:]) > 0.97
 
-    @pytest.mark.parametrize("shape", ["half", "box"])
-    def test_a_class_of_five_rows_in_a_thousand_of_many(self, shape):
+    def test_a_class_of_five_rows_in_a_thousand_of_many(self):
         """About 100 of 20,000 rows: of the 4,000 that choices are made with, 20 by chance."""
         X = np.random.default_rng(0).uniform(-1, 1, (40_000, 2))
-        size = -X[:, 0] if shape == "half" else np.abs(X - 0.3).max(axis=1)
+        size = np.abs(X - 0.3).max(axis=1)
         y = (size < np.quantile(size, 0.005)).astype(int)
         model = fast().fit(X[:20_000], y[:20_000])
         found, label = model.predict(X[20_000:]), y[20_000:]
@@ -240,27 +167,12 @@ class TestShapes:
 
 
 class TestInput:
-    def test_sparse_rows_are_dense_rows_that_are_not_centred(self):
-        X, y = square(200)
-        X = X * (np.random.default_rng(0).random(X.shape) < 0.7)
-        y = (np.abs(X).max(axis=1) < 1).astype(int)
-        dense = given(standardize=False).fit(X, y)
-        for kind in (sp.csr_matrix, sp.csr_array, sp.csc_matrix, sp.coo_array):
-            found = given(standardize=False).fit(kind(X), y)
-            np.testing.assert_array_equal(found.coef_, dense.coef_)
-            np.testing.assert_array_equal(found.predict_proba(kind(X)), dense.predict_proba(X))
-
     def test_sparse_rows_everything_automatic(self):
         X, y = square(300)
         X = sp.csr_matrix(MaxAbsScaler().fit_transform(X))
         model = fast().fit(X[:200], y[:200])
         assert model.score(X[200:], y[200:]) > 0.9
         assert model.score(X[200:].toarray(), y[200:]) > 0.9
-
-    def test_float32_is_learned_alike(self):
-        X, y = square(300)
-        model = fast().fit(X.astype(np.float32), y)
-        assert model.score(X.astype(np.float32), y) > 0.95
 
     @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
     @pytest.mark.parametrize("n_classes", [2, 3])
@@ -286,13 +198,6 @@ class TestInput:
         equal, none = given().fit(X, y, np.full(100, 7.0)), given().fit(X, y)
         np.testing.assert_allclose(equal.coef_, none.coef_, rtol=1e-9)
 
-    def test_rows_of_no_weight_are_no_rows(self):
-        X, y = square(200)
-        weight = (np.arange(200) % 3 > 0).astype(float)
-        with_zeros = given().fit(X, y, weight)
-        without = given().fit(X[weight > 0], y[weight > 0])
-        np.testing.assert_array_equal(with_zeros.coef_, without.coef_)
-
     @pytest.mark.parametrize("n_classes", [2, 3])
     def test_class_weight_is_sample_weight(self, n_classes):
         X, y = three()
@@ -307,20 +212,13 @@ class TestInput:
 
 
 class TestClasses:
-    @pytest.mark.parametrize(("load", "bar"), [(load_iris, 0.92), (load_wine, 0.93)])
-    def test_real_sets(self, load, bar):
-        X, y = load(return_X_y=True)
+    def test_a_real_set(self):
+        X, y = load_iris(return_X_y=True)
         order = np.random.default_rng(0).permutation(len(y))
         train, test = order[: len(y) // 2], order[len(y) // 2 :]
         model = fast().fit(X[train], y[train])
-        assert model.score(X[test], y[test]) >= bar
+        assert model.score(X[test], y[test]) >= 0.92
         assert list(model.polyhedra_) == [0, 1, 2]
-
-    def test_digits(self):
-        X, y = load_digits(n_class=5, return_X_y=True)
-        model = given().fit(X[:400], y[:400])
-        assert model.score(X[400:], y[400:]) > 0.9
-        assert model.decision_function(X[:7]).shape == (7, 5)
 
     def test_predict_is_the_most_probable(self):
         X, y = three()
@@ -336,7 +234,7 @@ class TestClasses:
         assert model.score(X, names[y]) > 0.8
         assert all(isinstance(one, Polyhedron) for one in model.polyhedra_.values())
 
-    @pytest.mark.parametrize("names", [["low", "middle", "top"], [3, 5, 9], [0.0, 1.0, 2.0]])
+    @pytest.mark.parametrize("names", [["low", "middle", "top"], [3, 5, 9]])
     def test_what_was_chosen_for_each(self, names):
         X, y = three()
         model = given(margin="auto", penalty=1e-3).fit(X, np.array(names)[y])
@@ -368,7 +266,7 @@ class TestClasses:
             assert row["sampled"].tolist() == [model.sampled_[label]]
             assert row["margin"].tolist() == [model.margin_[label]]
 
-    @pytest.mark.parametrize("names", [["a", "b"], [3, 5], [1.0, 2.0], [False, True]])
+    @pytest.mark.parametrize("names", [["a", "b"], [False, True]])
     def test_labels_of_two_are_plain_values(self, names):
         X, y = square(60)
         names = np.array(names)
@@ -378,25 +276,10 @@ class TestClasses:
         assert set(model.selection_["inside"]) == set(names.tolist())
         assert model.polyhedron_ is model.polyhedra_[model.inside_]
 
-    def test_a_class_of_one_row(self):
-        X, y = three()
-        y[5] = 3
-        model = given().fit(X, y)
-        assert model.predict_proba(X).shape == (150, 4)
-        assert np.isfinite(model.predict_log_proba(X)).all()
-
     def test_inside_is_not_used(self):
         X, y = three()
         found = given(inside="no such label").fit(X, y)
         np.testing.assert_array_equal(found.predict_proba(X), given().fit(X, y).predict_proba(X))
-
-    def test_two_classes(self):
-        X, y = square(200)
-        model = given().fit(X, y)
-        p = model.predict_proba(X)
-        np.testing.assert_array_equal(model.predict(X), model.classes_[p.argmax(axis=1)])
-        np.testing.assert_array_equal(model.decision_function(X) > 0, p[:, 1] > 0.5)
-        assert model.decision_function(X).shape == (200,)
 
     def test_a_label_called_auto(self):
         """`inside="auto"` still means either; the other label can be asked for."""
@@ -415,7 +298,7 @@ class TestNeeded:
     def rows(self, X):
         return array_blocks(X, np.ones(len(X)))
 
-    @pytest.mark.parametrize("seed", range(25))
+    @pytest.mark.parametrize("seed", range(10))
     def test_duplicates_and_slack_faces_go(self, seed):
         rng = np.random.default_rng(seed)
         d = int(rng.integers(1, 5))
@@ -434,10 +317,6 @@ class TestNeeded:
         theta = np.array([[1.0, 0, 0.5], [0, 1, 5], [0, -1, 0.5]])
         np.testing.assert_array_equal(hyperplanes.needed(rows, theta), theta[[0, 2]])
 
-    def test_one_face_is_left_where_none_rejects(self):
-        rows = self.rows(np.random.default_rng(0).uniform(-1, 1, (100, 2)))
-        assert len(hyperplanes.needed(rows, np.array([[1.0, 0, 9], [0, 1, 9]]))) == 1
-
     def test_nothing_inside(self):
         """Two faces are enough to reject everything."""
         rows = self.rows(np.random.default_rng(0).uniform(-1, 1, (100, 2)))
@@ -446,7 +325,7 @@ class TestNeeded:
         assert len(kept) <= 2
         assert (min_scores(rows, kept) < 0).all()
 
-    @pytest.mark.parametrize("seed", range(3))
+    @pytest.mark.parametrize("seed", range(2))
     def test_a_fit_drops_without_a_change(self, seed, monkeypatch):
         X, y = square(300, seed=seed)
         few = given(n_hyperplanes=12, random_state=seed).fit(X, y)
@@ -459,7 +338,7 @@ class TestNeeded:
 # --- the offset, and the rows that choices are made with ------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(10))
 def test_no_offset_makes_fewer_mistakes(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 30))
@@ -509,11 +388,6 @@ class TestSome:
             expected, rel=2e-3
         )
 
-    def test_half_and_half(self):
-        some = self.some(5000)
-        assert (some.y > 0).sum() == (some.y < 0).sum() == 500
-        np.testing.assert_array_equal(some.weight, 1.0)
-
 
 # --- the estimator ---------------------------------------------------------------------------
 
@@ -534,17 +408,6 @@ class TestEstimator:
                 np.testing.assert_array_equal(one.W, models[0].polyhedra_[label].W)
                 np.testing.assert_array_equal(one.b, models[0].polyhedra_[label].b)
         assert_same(models[0], models[1])
-
-    def test_another_seed_another_model(self):
-        X, y = square(100)
-        assert (given().fit(X, y).coef_ != given(random_state=1).fit(X, y).coef_).any()
-
-    def test_a_random_state_goes_on(self):
-        X, y = square(100)
-        random = np.random.RandomState(0)
-        first, second = (given(random_state=random).fit(X, y) for _ in range(2))
-        np.testing.assert_array_equal(first.coef_, given().fit(X, y).coef_)
-        assert (first.coef_ != second.coef_).any()
 
     @pytest.mark.parametrize("n_classes", [2, 3])
     def test_pickle_and_clone(self, n_classes):
@@ -607,10 +470,3 @@ class TestEstimator:
             assert line.endswith(" against the rest")
         assert all("inside=True, n_hyperplanes=3, " in line for line in lines[1::3])
         assert set(lines[2::3]) == {"Polyceptron: the best of these is fitted to 150 rows"}
-
-    def test_verbose_says_what_is_sampled(self, capsys):
-        X, y = square(100)
-        given(margin="auto", penalty=1e-3, inside=1, verbose=1).fit(X, y)
-        first, second, _ = capsys.readouterr().out.splitlines()
-        assert "penalty=0.001: " in first
-        assert "penalty=0.001, sampled: " in second

@@ -1,6 +1,5 @@
 """SPLA1 and SPLA2: a likelihood that never falls, K found."""
 
-import pickle
 import warnings
 from dataclasses import replace
 
@@ -10,11 +9,9 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import log_expit
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
-from threadpoolctl import threadpool_info, threadpool_limits
 
 import naive
 from polyceptron.data.blocks import ArrayBlocks, frozen, kernel_rows
@@ -24,7 +21,6 @@ from polyceptron.learners.spla.spla1 import SPLA1
 from polyceptron.learners.spla.spla2 import SPLA2
 from polyceptron.optim import solver
 from polyceptron.optim.planes import Planes
-from polyceptron.utils.blas import ONE_BLAS_THREAD
 
 LEARNERS = [SPLA1, SPLA2]
 learners = pytest.mark.parametrize("learner", LEARNERS)
@@ -139,15 +135,6 @@ class TestLogLikelihood:
         mistakes = (model.predict(X) != Y_SQUARE).sum()
         assert model.history_["mistakes"][-1] == mistakes
 
-    def test_weighted(self):
-        weight = np.random.default_rng(0).random(300) + 0.1
-        model = quick(SPLA1, standardize=False).fit(X_SQUARE, Y_SQUARE, sample_weight=weight)
-        expected = objective(model, X_SQUARE, Y_SQUARE, weight)
-        assert model.objective_ == pytest.approx(expected, rel=1e-9)
-        P = model.predict_proba(X_SQUARE)
-        loss = log_loss(Y_SQUARE, P, normalize=False, sample_weight=weight)
-        assert model.log_likelihood_ == pytest.approx(-loss, rel=1e-9)
-
     @given(
         seed=st.integers(0, 10_000),
         K=st.integers(1, 6),
@@ -156,7 +143,7 @@ class TestLogLikelihood:
         inner_steps=st.sampled_from([1, 5, 20]),
         whole=st.booleans(),
     )
-    @settings(max_examples=40)
+    @settings(max_examples=20)
     def test_never_falls(self, seed, K, d, C, inner_steps, whole):
         """Random labels, rows that tie, any strength of penalty."""
         rng = np.random.default_rng(seed)
@@ -189,7 +176,7 @@ class TestLogLikelihood:
     def test_best_start_has_the_fewest_mistakes(self):
         X, y = make_dataset2(random_state=0, return_X_y=True)
         scores = [
-            SPLA1(4, n_init=n_init, random_state=0).fit(X, y).score(X, y) for n_init in (1, 2, 4, 8)
+            SPLA1(4, n_init=n_init, random_state=0).fit(X, y).score(X, y) for n_init in (1, 2, 4)
         ]
         assert scores == sorted(scores)
         assert scores[-1] > scores[0]
@@ -219,14 +206,6 @@ class TestLogLikelihood:
         np.testing.assert_allclose(
             model.predict_proba(X), other.predict_proba(X), rtol=1e-3, atol=1e-7
         )
-
-    def test_separable_rows_and_no_penalty(self):
-        """There is no maximum; weights grow, and nothing breaks."""
-        X = np.array([[-2.0], [-1], [1], [2]])
-        model = fit(SPLA1(1, C=1e300, tol=0, max_iter=100), X, [0, 0, 1, 1])
-        assert np.isfinite(model.coef_).all()
-        assert model.log_likelihood_ <= 0
-        assert model.score(X, [0, 0, 1, 1]) == 1
 
     def test_rank_is_by_mistakes_then_likelihood(self):
         worst, better, best = (
@@ -259,13 +238,6 @@ class TestProbabilities:
         np.testing.assert_allclose(P[:, inside], 1 / (1 + np.exp(-h)), rtol=1e-12)
         np.testing.assert_allclose(np.exp(model.predict_log_proba(X_SQUARE)), P, rtol=1e-12)
 
-    def test_far_rows(self, learner):
-        model = fit(quick(learner), X_SQUARE, Y_SQUARE)
-        far = np.array([[1e5, 1e5], [-1e5, 1e5], [1e200, 0]])
-        assert np.isfinite(model.predict_log_proba(far[:2])).all()
-        P = model.predict_proba(far)
-        assert ((P == 0) | (P == 1)).all()
-
     def test_constant_rows_have_the_shares_of_the_classes(self, learner):
         X, y = np.ones((40, 2)), np.arange(40) % 4 == 0
         for standardize in (True, False):
@@ -274,7 +246,7 @@ class TestProbabilities:
             np.testing.assert_allclose(model.predict_proba(X)[:, 1], share, atol=0.02)
 
     def test_calibrated_on_its_own_model(self, learner):
-        X, y = linear(5000)
+        X, y = linear(2000)
         own = {"n_hyperplanes": 1} if learner is SPLA1 else {"max_hyperplanes": 1}
         P = learner(**own, random_state=0).fit(X, y).predict_proba(X)[:, 1]
         for low in np.arange(0, 1, 0.2):
@@ -285,106 +257,6 @@ class TestProbabilities:
 # --- the learners ---------------------------------------------------------------------------
 
 
-@learners
-class TestBoth:
-    @pytest.mark.parametrize("kind", [sp.csr_matrix, sp.csr_array, sp.csc_matrix])
-    def test_sparse_equals_dense(self, learner, kind):
-        X, y = square(200, d=5)
-        X[np.random.default_rng(0).random(X.shape) < 0.5] = 0
-        model = quick(learner, standardize=False)
-        expected, found = fit(model, X, y), fit(clone(model), kind(X), y)
-        assert_equal_models(found, expected)
-        np.testing.assert_array_equal(found.predict_proba(kind(X)), expected.predict_proba(X))
-
-    def test_float32_is_exact_for_exact_numbers(self, learner):
-        X = np.rint(X_SQUARE * 3)
-        model = quick(learner, standardize=False)
-        found = fit(clone(model), X.astype(np.float32), Y_SQUARE)
-        assert_equal_models(found, fit(model, X, Y_SQUARE))
-
-    def test_seeds(self, learner):
-        one, same, other = (
-            fit(quick(learner, random_state=seed), X_SQUARE, Y_SQUARE) for seed in (3, 3, 4)
-        )
-        assert_equal_models(one, same)
-        assert one.coef_.shape != other.coef_.shape or (one.coef_ != other.coef_).any()
-
-    def test_a_row_of_zero_weight_is_no_row(self, learner):
-        weight = np.ones(310)
-        weight[60:70] = 0
-        X = np.insert(X_SQUARE, 60, np.full((10, 2), 1e5), axis=0)
-        y = np.insert(Y_SQUARE, 60, np.arange(10) % 2)
-        found = fit(quick(learner), X, y, sample_weight=weight)
-        expected = fit(quick(learner), X_SQUARE, Y_SQUARE, sample_weight=np.ones(300))
-        assert_equal_models(found, expected)
-
-    def test_class_weight_multiplies(self, learner):
-        weights = np.random.default_rng(0).integers(1, 3, 300).astype(float)
-        model = quick(learner, class_weight={0: 2, 1: 4}, standardize=False)
-        found = fit(model, X_SQUARE, Y_SQUARE, sample_weight=weights)
-        by_hand = weights * np.where(Y_SQUARE == 1, 4, 2)
-        model = quick(learner, standardize=False)
-        assert_equal_models(found, fit(model, X_SQUARE, Y_SQUARE, sample_weight=by_hand))
-
-    def test_warning_says_what_to_change(self, learner):
-        model = quick(learner, max_iter=1, tol=0)
-        message = rf"{learner.__name__} .*max_iter=1 .*[Rr]aise max_iter"
-        with pytest.warns(ConvergenceWarning, match=message) as caught:
-            model.fit(X_SQUARE, Y_SQUARE)
-        assert caught[0].filename == __file__  # points at the call
-        assert (model.converged_, model.n_iter_) == (False, 1)
-
-    def test_verbose(self, learner, capsys):
-        fit(quick(learner), X_SQUARE, Y_SQUARE)
-        assert capsys.readouterr().out == ""
-        fit(quick(learner, verbose=1), X_SQUARE, Y_SQUARE)
-        said = capsys.readouterr().out
-        assert learner.__name__ in said
-        assert "objective" in said
-        assert "log_likelihood" in said
-
-    def test_pickle(self, learner):
-        model = fit(quick(learner), X_SQUARE, Y_SQUARE)
-        other = pickle.loads(pickle.dumps(model))
-        np.testing.assert_array_equal(other.predict_proba(X_SQUARE), model.predict_proba(X_SQUARE))
-
-    @pytest.mark.parametrize("size", [1e300, 1e150, 1e50, 1e-50, 1e-300])
-    @pytest.mark.parametrize("standardize", [True, False])
-    def test_extreme_rows(self, learner, size, standardize):
-        """A finite answer without warnings but those about convergence."""
-        X = X_SQUARE * size
-        model = fit(quick(learner, standardize=standardize), X, Y_SQUARE)
-        assert np.isfinite(model.coef_).all()
-        assert np.isfinite(model.intercept_).all()
-        assert np.isfinite(model.log_likelihood_)
-        assert not np.isnan(model.predict_proba(X)).any()
-        assert (np.diff(model.history_["objective"]) >= 0).all()
-        if standardize or size in (1e300, 1e150):
-            assert model.score(X, Y_SQUARE) > 0.75
-
-    @pytest.mark.parametrize("weight", [1e-300, 1e-9, 1e9])
-    def test_size_of_weights(self, learner, weight):
-        model = fit(quick(learner), X_SQUARE, Y_SQUARE, sample_weight=np.full(300, weight))
-        assert np.isfinite(model.coef_).all()
-        assert np.isfinite(model.log_likelihood_)
-
-
-def test_blas_gets_its_threads_back():
-    """However many threads are in there: the first limits, the last lifts the limit."""
-
-    def n_threads():
-        return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
-
-    with threadpool_limits(2, user_api="blas"):
-        before = n_threads()
-        fit(quick(SPLA1), X_SQUARE, Y_SQUARE)
-        with ONE_BLAS_THREAD:
-            assert set(n_threads()) == {1}
-            fit(quick(SPLA1), X_SQUARE, Y_SQUARE)
-            assert set(n_threads()) == {1}
-        assert n_threads() == before
-
-
 def test_weights_are_repetitions():
     """Equal but for rounding, which the steps make larger."""
     weight = np.random.default_rng(0).integers(1, 4, 300)
@@ -393,18 +265,6 @@ def test_weights_are_repetitions():
     often = quick(SPLA1).fit(X_SQUARE[rows], Y_SQUARE[rows])
     np.testing.assert_allclose(once.coef_, often.coef_, rtol=1e-6)
     assert once.log_likelihood_ == pytest.approx(often.log_likelihood_, rel=1e-9)
-
-
-@pytest.mark.parametrize("standardize", [True, False])
-def test_a_given_start_is_in_the_units_of_the_rows(standardize):
-    X = X_SQUARE * [3, 0.5] + [1, 2]
-    first = quick(SPLA1, standardize=standardize, tol=1e-4).fit(X, Y_SQUARE)
-    init = np.column_stack([first.coef_, first.intercept_])
-    again = quick(SPLA1, standardize=standardize, init=init, tol=1e-3).fit(X, Y_SQUARE)
-    assert again.n_iter_ == 1
-    assert again.objective_ >= first.objective_ * (1 + 1e-9)
-    first.set_params(warm_start=True, tol=1e-3).fit(X, Y_SQUARE)
-    assert_equal_models(first, again)
 
 
 # --- bad input ------------------------------------------------------------------------------
@@ -472,23 +332,13 @@ class TestHowMany:
         assert held_out.as_good(best, best)
         assert not held_out.as_good(np.full(50, -np.inf), best)
 
-    @pytest.mark.parametrize("seed", range(3))
+    @pytest.mark.parametrize("seed", range(2))
     def test_a_box_is_found_although_its_first_faces_gain_nothing(self, seed):
         X = np.random.default_rng(seed).uniform(-2, 2, (200, 3))
         y = (np.abs(X).max(axis=1) < 1.5).astype(int)
         model = SPLA2(random_state=seed).fit(X, y)
         assert model.n_hyperplanes_ >= 4
         assert model.score(X, y) > 0.85
-
-    def test_patience_does_not_change_what_is_tried(self):
-        """It only ends later, so the best is no worse."""
-        few, many = (
-            quick(SPLA2, max_hyperplanes=8, n_hyperplanes_no_change=patience) for patience in (1, 4)
-        )
-        few, many = (fit(model, X_SQUARE, Y_SQUARE).validation_scores_ for model in (few, many))
-        assert len(many) > len(few)
-        np.testing.assert_array_equal(many[: len(few)], few)
-        assert many.max() >= few.max()
 
     def test_most(self):
         X, y = make_dataset2(random_state=0, return_X_y=True)
@@ -498,9 +348,6 @@ class TestHowMany:
         assert [warning.filename for warning in caught] == [__file__]
         assert model.n_hyperplanes_ == len(model.validation_scores_) == 2
         assert model.converged_
-
-    def test_one_hyperplane_is_no_search(self):
-        assert SPLA2(max_hyperplanes=1).fit(X_SQUARE, Y_SQUARE).n_hyperplanes_ == 1
 
     def test_runs_of_the_search_warn_once(self, monkeypatch):
         """Two of them were cut short here, the last one of all was not."""
@@ -517,11 +364,6 @@ class TestHowMany:
             model = quick(SPLA2, max_hyperplanes=8).fit(X_SQUARE, Y_SQUARE)
         assert len(caught) == 1
         assert model.converged_
-
-    def test_cut_short_everywhere_warns_once(self):
-        with pytest.warns(ConvergenceWarning) as caught:
-            quick(SPLA2, max_hyperplanes=8, max_iter=1, tol=0).fit(X_SQUARE, Y_SQUARE)
-        assert len(caught) == 1
 
     def test_verbose_tells_the_search_from_the_last_fit(self, capsys):
         model = fit(quick(SPLA2, verbose=1), X_SQUARE, Y_SQUARE)
@@ -567,16 +409,3 @@ class TestHowMany:
     def test_a_copy_in_every_class_can_still_be_held_out(self):
         held = held_out(np.ones((8, 2)), np.array([1, -1] * 4), 0.2)
         assert held.sum() == 2
-
-    def test_weights_are_repetitions(self):
-        """Rows are held out by weight, whatever their order."""
-        weight = np.random.default_rng(0).integers(1, 4, 300)
-        rows = np.random.default_rng(1).permutation(np.repeat(np.arange(300), weight))
-        once = fit(quick(SPLA2), X_SQUARE, Y_SQUARE, sample_weight=weight)
-        often = fit(quick(SPLA2), X_SQUARE[rows], Y_SQUARE[rows])
-        np.testing.assert_allclose(once.validation_scores_, often.validation_scores_, rtol=1e-6)
-        np.testing.assert_allclose(once.coef_, often.coef_, rtol=1e-5)
-
-    def test_refit_uses_all_rows(self):
-        model = fit(quick(SPLA2, standardize=False), X_SQUARE, Y_SQUARE)
-        assert model.objective_ == pytest.approx(objective(model, X_SQUARE, Y_SQUARE))

@@ -18,7 +18,13 @@ from polyceptron.data.scaling import identity
 from polyceptron.data.source import Source
 from polyceptron.data.training import TrainingData
 from polyceptron.learners._base import ProbabilisticClassifier
-from polyceptron.learners._parameters import check_class_labels, check_seed, check_verbose
+from polyceptron.learners._parameters import (
+    check_class_labels,
+    check_seed,
+    check_verbose,
+    check_word,
+    place_of_label,
+)
 from polyceptron.learners.documents import FITTED, Document, ModelFileError, NotNegative, matrix
 from polyceptron.learners.oc1 import growth
 from polyceptron.learners.oc1 import kernels as oc1_kernels
@@ -100,8 +106,7 @@ class OC1(ProbabilisticClassifier):
     depth_ : int
         The most tests on the way to a leaf.
     classes_ : ndarray of shape (n_classes,)
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features_in_,)
 
     Notes
     -----
@@ -167,8 +172,8 @@ class OC1(ProbabilisticClassifier):
         yield from ()  # nothing to warn of
 
     def _check_parameters(self) -> None:
-        _check_word("criterion", self.criterion, _CRITERIA)
-        _check_word("order", self.order, _ORDERS)
+        check_word("criterion", self.criterion, _CRITERIA)
+        check_word("order", self.order, _ORDERS)
         as_count(self.n_restarts, "n_restarts", 0)
         as_count(self.n_jumps, "n_jumps", 0)
         as_count(self.min_samples_split, "min_samples_split", 2)
@@ -182,16 +187,14 @@ class OC1(ProbabilisticClassifier):
 
     def _growth(self, n_features: int) -> growth.GrowthRules:
         oblique = self.min_samples_oblique
+        criterion, order = _CRITERIA[self.criterion], _ORDERS[self.order]
         return growth.GrowthRules(
-            climb=oc1_kernels.Climb(
-                _CRITERIA[self.criterion], _ORDERS[self.order], int(self.n_restarts),
-                int(self.n_jumps),
-            ),
+            climb=oc1_kernels.Climb(criterion, order, int(self.n_restarts), int(self.n_jumps)),
             n_classes=len(self.classes_),
             max_depth=np.inf if self.max_depth is None else self.max_depth,
             min_samples_split=int(self.min_samples_split),
             min_samples_oblique=2 * n_features if oblique is None else int(oblique),
-        )  # fmt: skip
+        )
 
     def _publish(self, tree: Tree) -> None:
         self._set_tree(tree)
@@ -244,31 +247,12 @@ class OC1(ProbabilisticClassifier):
     # --- prediction -------------------------------------------------------------------
 
     def apply(self, X: Any) -> NDArray[np.int64]:
-        """Leaf of every row, as a node of ``tree_``.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
+        """Leaf of every row of X, as a node of ``tree_``: an array of shape (n_samples,)."""
         check_is_fitted(self)
         return self.tree_.apply(self._validated(X, reset=False))
 
     def decision_path(self, X: Any) -> sparse.csr_matrix:
-        """Which nodes of ``tree_`` every row comes to.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        csr_matrix of shape (n_samples, n_nodes)
-            1 where the row comes to the node.
-        """
+        """CSR matrix (n_samples, n_nodes) with 1 where a row of X comes to a node of ``tree_``."""
         check_is_fitted(self)
         X = self._validated(X, reset=False)
         visits = list(self.tree_.visits(X))
@@ -286,27 +270,13 @@ class OC1(ProbabilisticClassifier):
         every row is in exactly one, but for rows on a face. There w . x + b = 0, which a tree
         takes for a yes, while a polyhedron, being closed, is also that of the no.
 
-        Parameters
-        ----------
-        label : label
-            One of ``classes_``.
-
-        Returns
-        -------
-        list of Polyhedron
-            In the units and with the column names of X; empty if no leaf predicts the label. The
-            faces are the tests on the way from the root. Where the tree has none, the single
-            polyhedron is all of space, by a face that every number meets.
+        The list is empty if no leaf predicts the label. Faces are the tests on the way from the
+        root, in the units and with the column names of X. Where the tree has none, the single
+        polyhedron is all of space, by a face that every number meets.
         """
         check_is_fitted(self)
-        known = [
-            k for k, found in enumerate(self.classes_) if np.ndim(label) == 0 and found == label
-        ]
-        if not known:
-            raise ValueError(
-                f"label must be one of the labels {self.classes_.tolist()!r}, got {label!r}"
-            )
-        return [piece.polyhedron for piece in self.rule_.pieces if piece.place == known[0]]
+        place = place_of_label("label", label, self.classes_)
+        return [piece.polyhedron for piece in self.rule_.pieces if piece.place == place]
 
     def to_text(self, digits: int = 3) -> str:
         """Return the tree as nested tests, rounded to `digits` significant digits.
@@ -377,9 +347,3 @@ def _progress(n_rows: int) -> Callable[[int, int], None]:
             )
 
     return tell
-
-
-def _check_word(name: str, value: Any, words: dict[str, int]) -> None:
-    if not isinstance(value, str) or value not in words:
-        allowed = ", ".join(map(repr, words))
-        raise ValueError(f"{name} must be one of {allowed}, got {value!r}")

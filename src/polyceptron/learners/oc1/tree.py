@@ -27,14 +27,9 @@ LEAF = -1
 class Tree:
     """Nodes in preorder: the root is node 0, and a node stands before those below it.
 
-    Parameters
-    ----------
-    W, b : arrays of shape (n_nodes, n_features) and (n_nodes,)
-        The test of each inner node, w . x + b >= 0; zero for leaves.
-    yes, no : int arrays of shape (n_nodes,)
-        Where rows go that pass the test and that do not; ``LEAF`` for leaves.
-    counts : array of shape (n_nodes, n_classes)
-        Weight of the classes among the training rows of each node.
+    ``W, b`` have the test of each inner node, w . x + b >= 0, and zeros for leaves; ``yes, no`` are
+    where rows go that pass the test and that do not, ``LEAF`` for leaves; ``counts`` is the weight
+    of the classes among the training rows of each node, of shape (n_nodes, n_classes).
     """
 
     W: Floats

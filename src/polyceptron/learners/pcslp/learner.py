@@ -121,23 +121,18 @@ class PCSLP(IteratedClassifier):
         Start from the previous fit's hyperplanes.
     random_state : int, RandomState or None, default=None
     n_jobs : int or None, default=None
-        Threads for predicting on large data; None is all cores. The result does not depend
-        on it.
+        Threads for predicting on large data; None is all cores.
     verbose : int, default=0
         Print progress.
     checkpoint : path, Checkpoint or None, default=None
-        A file to write down what is known after each start, and to go on from if it is there:
-        see `Checkpoint`.
+        A file that a fit which was killed goes on from, after its last whole start.
 
     Attributes
     ----------
     polyhedron_ : Polyhedron
         The learned set, in the units and with the column names of X.
-    coef_ : ndarray of shape (n_hyperplanes, n_features)
-    intercept_ : ndarray of shape (n_hyperplanes,)
-    classes_ : ndarray of shape (2,)
-    inside_ : label
-        The class inside.
+    coef_, intercept_ : ndarrays of shape (n_hyperplanes, n_features) and (n_hyperplanes,)
+    classes_, inside_ : ndarray of shape (2,), and the label inside
     objective_ : float
         The error function at the answer.
     n_lps_ : int
@@ -149,8 +144,7 @@ class PCSLP(IteratedClassifier):
     history_ : dict of str to ndarray of shape (n_iter_,)
         "objective", which never rises, and "mistakes" after each round of that run, and the
         linear programs of the round, "lps".
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features_in_,)
 
     See Also
     --------
@@ -265,11 +259,8 @@ class PCSLP(IteratedClassifier):
         finished = found is state or found.objective <= self.tol
         if found is state:
             found = self._or_constant(data, state)
-        measures = {
-            "objective": found.objective,
-            "mistakes": self._mistakes(data, found),
-            "lps": float(n_lps),
-        }
+        mistakes = self._mistakes(data, found)
+        measures = {"objective": found.objective, "mistakes": mistakes, "lps": float(n_lps)}
         return solver.Step(found, found, None, measures, finished)
 
     def _or_constant(self, data: Blocks, state: PCSLPState) -> PCSLPState:
@@ -341,10 +332,8 @@ class PCSLP(IteratedClassifier):
     def _unpack_end(self, data: Blocks, record: StateArrays) -> PCSLPState:
         del data
         objective, start, n_iter = record["numbers"].tolist()
-        planes = Planes.of(record["W"], record["b"])
-        return PCSLPState(
-            planes, objective, np.empty((0, 0)), None, None, None, int(start), int(n_iter)
-        )
+        planes, none = Planes.of(record["W"], record["b"]), np.empty((0, 0))
+        return PCSLPState(planes, objective, none, None, None, None, int(start), int(n_iter))
 
 
 def _others(options: list[Indices], limit: int, seed: tuple[int, int]) -> Iterator[tuple[int, ...]]:

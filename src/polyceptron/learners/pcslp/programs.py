@@ -59,15 +59,8 @@ class LPError(RuntimeError):
 class SeparationLP:
     """The program above for fixed rows and any choice of responsible hyperplanes.
 
-    Parameters
-    ----------
-    inside, outside : CSR matrices of float64
-        The rows of the two classes, varying about as much as standardised columns do.
-    inside_cost, outside_cost : arrays
-        c, positive.
-    n_hyperplanes : int
-    time_limit : float or None
-        Seconds for one program.
+    Rows are CSR matrices of float64 that vary about as much as standardised columns do, costs are
+    positive, and the time limit is in seconds for one program.
     """
 
     def __init__(
@@ -134,8 +127,7 @@ class SeparationLP:
         upper = np.concatenate([np.tile(self._inside_cost, self._K), q_upper.ravel()])
         n, m = A.shape
         zero, none, no = np.zeros(m), np.empty(0, np.int32), np.empty(0)
-        starts = np.zeros(m, np.int32)
-        self._done(highs.addRows(m, zero, zero, 0, starts, none, no), "addRows")
+        self._done(highs.addRows(m, zero, zero, 0, zero.astype(np.int32), none, no), "addRows")
         self._done(
             highs.addCols(
                 n, -np.ones(n), np.zeros(n), upper, A.nnz,

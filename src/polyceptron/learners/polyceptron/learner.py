@@ -52,22 +52,8 @@ from polyceptron.polyhedron import Polyhedron
 from polyceptron.rule import Piece, Rule
 from polyceptron.utils.checks import as_count, as_real
 
-_FITTED = {
-    "estimators_",
-    "polyhedron_",
-    "coef_",
-    "intercept_",
-    "inside_",
-    "n_hyperplanes_",
-    "margin_",
-    "penalty_",
-    "sampled_",
-    "selection_",
-    "rule_",
-    "_inside",
-    "_exponent",
-    "_coordinates",
-}
+_FITTED = {"estimators_", "polyhedron_", "coef_", "intercept_", "inside_"}
+_FITTED |= {"_inside", "_exponent", "_coordinates"}
 """What one kind of fit sets and the other does not."""
 
 
@@ -160,18 +146,15 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         (with a margin 100,000), but at least ten passes.
     standardize : bool, default=True
         Learn on columns of zero mean and unit spread (sparse columns are only scaled).
-        The answer is in the units of X all the same.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, as in scikit-learn.
     random_state : int, RandomState or None, default=None
     n_jobs : int or None, default=None
-        Threads for the rows of large data (half a million or more); None is all cores. The
-        result does not depend on it.
+        Threads for large data; None is all cores. The result does not depend on it.
     verbose : int, default=0
         Print what is tried.
     checkpoint : path, Checkpoint or None, default=None
-        A file to write down now and then what is known so far, and to go on from if it is
-        there: see `Checkpoint`.
+        A file that a fit which was killed goes on from: see `Checkpoint`.
 
     Attributes
     ----------
@@ -182,8 +165,7 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
     classes_ : ndarray of shape (n_classes,)
     inside_ : label
         The class inside. Only with two classes, as the next two.
-    coef_ : ndarray of shape (n_hyperplanes_, n_features)
-    intercept_ : ndarray of shape (n_hyperplanes_,)
+    coef_, intercept_ : ndarrays of shape (n_hyperplanes_, n_features) and (n_hyperplanes_,)
     n_hyperplanes_ : int
         Those that are left. With more than two classes a dict from label to it, as the next three.
     margin_ : float
@@ -198,8 +180,7 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         Passes of the longest online run.
     estimators_ : list of Polyceptron
         One for each class, only with more than two.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features_in_,)
 
     See Also
     --------

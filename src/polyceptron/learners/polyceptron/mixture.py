@@ -8,7 +8,7 @@ wrong side do not pull.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy.optimize import minimize
@@ -30,21 +30,14 @@ _MEAN_SCORE = 5.0
 """What the mean size of h is scaled to at the start: only now do scores have a scale."""
 
 
-@dataclass(frozen=True, slots=True)
-class MixtureOf:
+def _mixture_of(planes: Planes, noise: float, n_features: int, block: Block) -> Gradient:
     """The slope of a block's log-likelihood in [w_k, b_k]; its value and slope in the noise."""
-
-    planes: Planes
-    noise: float
-    n_features: int
-
-    def __call__(self, block: Block) -> Gradient:
-        panel, bias, K = self.planes
-        part = Gradient.zero(K, self.n_features, 2)
-        part.totals[:] = kernels.product_block(
-            block.X, block.y, block.weight, panel, bias, K, self.noise, part.G, part.g
-        )
-        return part
+    panel, bias, K = planes
+    part = Gradient.zero(K, n_features, 2)
+    part.totals[:] = kernels.product_block(
+        block.X, block.y, block.weight, panel, bias, K, noise, part.G, part.g
+    )
+    return part
 
 
 class Loss:
@@ -70,7 +63,7 @@ class Loss:
         theta, noise = self.unpack(flat)
         W = theta[:, :-1]
         planes = Planes.of(W, theta[:, -1])
-        here = self.data.reduce(MixtureOf(planes, noise, self.data.n_features))
+        here = self.data.reduce(partial(_mixture_of, planes, noise, self.data.n_features))
         log_likelihood, of_noise = here.totals.tolist()
         slope = np.empty(flat.size)
         of_theta = slope[:-1].reshape(self.shape)
@@ -89,8 +82,7 @@ def maximise(loss: Callable[[Floats], tuple[float, Floats]], start: Floats, n_st
     options = {"maxiter": n_steps, "ftol": 1e-9}
     with ONE_BLAS_THREAD:
         found = minimize(loss, first, jac=True, method="L-BFGS-B", options=options)
-    flat: Floats = found.x
-    return flat
+    return np.asarray(found.x)
 
 
 def posterior_mean(loss: Loss, flat: Floats, n_samples: int, seed: int) -> Floats:

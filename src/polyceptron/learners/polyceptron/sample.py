@@ -123,7 +123,7 @@ def _with_mistakes(
     best, fewest = (sample, theta), np.inf
     for number in range(_ROUNDS + 1):
         planes = Planes.of_rows(sample.in_all_columns(theta, data.n_features))
-        wrong = data.reduce(MistakesOf(planes, starts))
+        wrong = data.reduce(partial(_mistakes_of, planes, starts))
         if wrong.n < fewest:
             best, fewest = (sample, theta), wrong.n
         if wrong.n == 0 or wrong.n > _MOST_MISTAKES or number == _ROUNDS:
@@ -146,16 +146,9 @@ class Mistakes:
         return Mistakes(rows, self.n + other.n)
 
 
-@dataclass(frozen=True, slots=True)
-class MistakesOf:
-    """The rows of a block that hyperplanes have on the wrong side."""
-
-    planes: Planes
-    starts: NDArray[np.int64]
-
-    def __call__(self, block: Block) -> Mistakes:
-        h = np.empty(block.n_samples)
-        kernels.decide(block.X, self.planes.panel, self.planes.bias, h)
-        wrong = np.flatnonzero((h >= 0) != (block.y > 0))
-        rows = wrong[:_MOST_MISTAKES] + self.starts[block.number]
-        return Mistakes(rows.astype(np.int64), len(wrong))
+def _mistakes_of(planes: Planes, starts: NDArray[np.int64], block: Block) -> Mistakes:
+    h = np.empty(block.n_samples)
+    kernels.decide(block.X, planes.panel, planes.bias, h)
+    wrong = np.flatnonzero((h >= 0) != (block.y > 0))
+    rows = wrong[:_MOST_MISTAKES] + starts[block.number]
+    return Mistakes(rows.astype(np.int64), len(wrong))

@@ -45,20 +45,11 @@ class Fold(NamedTuple):
 
 
 class FoldTrials:
-    """Judges settings by the same folds of the same rows.
+    """Judges settings by the same folds of the same rows, which are some of ``data``.
 
-    Parameters
-    ----------
-    data : ArrayBlocks
-        All rows, of which the trials take some.
-    seed : int
-        Of the choice of rows and folds.
-    seeds, effort : list of int, Effort
-        Those of the fit itself; a trial takes no more than that.
-    journal : FitJournal
-        What it has of trials is not done again.
-    report : callable, optional
-        Is told a setting and its accuracy.
+    ``seed`` chooses rows and folds; ``seeds`` and ``effort`` are those of the fit itself, and a
+    trial takes no more than that. What the journal has of trials is not done again. ``report`` is
+    told a setting and its accuracy.
     """
 
     def __init__(

@@ -44,7 +44,7 @@ class LogisticState(NamedTuple):
 
     @property
     def planes(self) -> Planes:
-        return _planes(self.theta)
+        return Planes.of_rows(self.theta)
 
 
 class LogisticFitted(RunFitted):
@@ -108,11 +108,8 @@ class LogisticClassifier(ProbabilisticClassifier, IteratedClassifier):
                 following = candidate
                 break
         gain = following.value - state.value
-        measures = {
-            "objective": following.value,
-            "log_likelihood": following.log_likelihood,
-            "mistakes": following.mistakes,
-        }
+        measures = {"objective": following.value, "log_likelihood": following.log_likelihood}
+        measures["mistakes"] = following.mistakes
         finished = not gain > self.tol * abs(following.value)
         return solver.Step(following, following, None, measures, finished)
 
@@ -125,7 +122,7 @@ class LogisticClassifier(ProbabilisticClassifier, IteratedClassifier):
     def _unpack(self, data: Blocks, record: StateArrays) -> LogisticState:
         theta = record["theta"]
         penalty, value, plain, mistakes = record["numbers"].tolist()
-        sets = Sets(_planes(theta), data)
+        sets = Sets(Planes.of_rows(theta), data)
         return LogisticState(theta, penalty, value, plain, mistakes, sets)
 
     def _answer(self, state: LogisticState) -> Planes:
@@ -139,12 +136,8 @@ class LogisticClassifier(ProbabilisticClassifier, IteratedClassifier):
         self.log_likelihood_ = state.log_likelihood
 
 
-def _planes(theta: Floats) -> Planes:
-    return Planes.of(theta[:, :-1], theta[:, -1])
-
-
 def _evaluated(data: Blocks, theta: Floats, penalty: float) -> LogisticState:
-    totals, sets = likelihood.share_out(data, _planes(theta))
+    totals, sets = likelihood.share_out(data, Planes.of_rows(theta))
     W = theta[:, :-1]
     plain, mistakes = (float(column.sum()) for column in totals.T)
     value = plain - 0.5 * penalty * float((W * W).sum())
@@ -161,7 +154,7 @@ def _maximised(data: Blocks, state: LogisticState, n_steps: int) -> Floats:
 
     def loss(flat: Floats) -> tuple[float, Floats]:
         theta = flat.reshape(shape)
-        plain, here = likelihood.likelihood_in_sets(data, _planes(theta), state.sets)
+        plain, here = likelihood.likelihood_in_sets(data, Planes.of_rows(theta), state.sets)
         W = theta[:, :-1]
         value = plain - 0.5 * penalty * (W * W).sum()
         slope = np.empty(shape)
@@ -172,8 +165,7 @@ def _maximised(data: Blocks, state: LogisticState, n_steps: int) -> Floats:
     options = {"maxiter": n_steps, "ftol": 1e-12, "gtol": 0.0}
     with ONE_BLAS_THREAD:
         found = minimize(loss, state.theta.ravel(), jac=True, method="L-BFGS-B", options=options)
-    moved: Floats = found.x.reshape(shape)
-    return moved
+    return np.asarray(found.x.reshape(shape))
 
 
 @dataclass(eq=False, repr=False)
@@ -214,7 +206,6 @@ class SPLA1(LogisticClassifier, FitsBlocks):
         equals the one with the greatest objective.
     standardize : bool, default=True
         Learn on columns of zero mean and unit spread (sparse columns are only scaled).
-        The answer is in the units of X all the same.
     inside : label, default=None
         The class inside the polyhedron; the greater label if None.
     class_weight : dict, "balanced" or None, default=None
@@ -223,23 +214,18 @@ class SPLA1(LogisticClassifier, FitsBlocks):
         Start from the previous fit's hyperplanes.
     random_state : int, RandomState or None, default=None
     n_jobs : int or None, default=None
-        Threads for the many rows of large data; None is all cores. The result does not
-        depend on it.
+        Threads for large data; None is all cores. The result does not depend on it.
     verbose : int, default=0
         Print progress.
     checkpoint : path, Checkpoint or None, default=None
-        A file to write down now and then what is known so far, and to go on from if it is
-        there: see `Checkpoint`.
+        A file that a fit which was killed goes on from: see `Checkpoint`.
 
     Attributes
     ----------
     polyhedron_ : Polyhedron
         The learned set, in the units and with the column names of X.
-    coef_ : ndarray of shape (n_hyperplanes, n_features)
-    intercept_ : ndarray of shape (n_hyperplanes,)
-    classes_ : ndarray of shape (2,)
-    inside_ : label
-        The class inside.
+    coef_, intercept_ : ndarrays of shape (n_hyperplanes, n_features) and (n_hyperplanes,)
+    classes_, inside_ : ndarray of shape (2,), and the label inside
     objective_ : float
         What was maximised: ``log_likelihood_`` less the penalty.
     log_likelihood_ : float
@@ -252,8 +238,7 @@ class SPLA1(LogisticClassifier, FitsBlocks):
     history_ : dict of str to ndarray of shape (n_iter_,)
         "objective", which never falls, "log_likelihood", which may, where the penalty falls
         by more, and "mistakes" after each iteration of that run.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features_in_,)
 
     See Also
     --------

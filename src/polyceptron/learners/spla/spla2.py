@@ -36,14 +36,11 @@ _SPREAD = 0.5
 
 
 class SearchResult(NamedTuple):
-    """What the search for the number of hyperplanes found."""
+    """Mean log-likelihoods with 1, 2, ... hyperplanes, those chosen, numbers not converged."""
 
     scores: list[float]
-    """Mean log-likelihood of the held-out rows with 1, 2, ... hyperplanes."""
     theta: Floats
-    """The hyperplanes chosen."""
     unconverged: list[int]
-    """The numbers of hyperplanes whose run was ended by `max_iter`."""
 
 
 class SearchFitted(LogisticFitted):
@@ -92,7 +89,6 @@ class SPLA2(LogisticClassifier):
         Random starts for each number of hyperplanes.
     standardize : bool, default=True
         Learn on columns of zero mean and unit spread (sparse columns are only scaled).
-        The answer is in the units of X all the same.
     inside : label, default=None
         The class inside the polyhedron; the greater label if None.
     class_weight : dict, "balanced" or None, default=None
@@ -100,13 +96,11 @@ class SPLA2(LogisticClassifier):
     random_state : int, RandomState or None, default=None
         Chooses the rows that are held out, and the starts.
     n_jobs : int or None, default=None
-        Threads for the many rows of large data; None is all cores. The result does not
-        depend on it.
+        Threads for large data; None is all cores. The result does not depend on it.
     verbose : int, default=0
         Print progress.
     checkpoint : path, Checkpoint or None, default=None
-        A file to write down now and then what is known so far, and to go on from if it is
-        there: see `Checkpoint`.
+        A file that a fit which was killed goes on from: see `Checkpoint`.
 
     Attributes
     ----------
@@ -117,11 +111,8 @@ class SPLA2(LogisticClassifier):
         ``n_hyperplanes_`` is the first that is within a standard error of the greatest.
     polyhedron_ : Polyhedron
         The learned set, in the units and with the column names of X.
-    coef_ : ndarray of shape (n_hyperplanes_, n_features)
-    intercept_ : ndarray of shape (n_hyperplanes_,)
-    classes_ : ndarray of shape (2,)
-    inside_ : label
-        The class inside.
+    coef_, intercept_ : ndarrays of shape (n_hyperplanes_, n_features) and (n_hyperplanes_,)
+    classes_, inside_ : ndarray of shape (2,), and the label inside
     objective_ : float
         What was maximised at last: ``log_likelihood_`` less the penalty.
     log_likelihood_ : float
@@ -134,8 +125,7 @@ class SPLA2(LogisticClassifier):
     history_ : dict of str to ndarray of shape (n_iter_,)
         "objective", which never falls, "log_likelihood", which may, where the penalty falls
         by more, and "mistakes" after each iteration of that run.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features_in_,)
 
     See Also
     --------
@@ -242,14 +232,8 @@ class SPLA2(LogisticClassifier):
         journal: FitJournal,
     ) -> solver.Run[LogisticState]:
         """SPLA1 with K hyperplanes, from this start and from random ones."""
-        learner = SPLA1(
-            K,
-            C=self.C,
-            inner_steps=self.inner_steps,
-            tol=self.tol,
-            n_init=self.n_init,
-            standardize=self.standardize,
-        )
+        same = ("C", "inner_steps", "tol", "n_init", "standardize")
+        learner = SPLA1(K, **{name: getattr(self, name) for name in same})
         seeds = learner._seeds(random)
 
         def starts() -> Iterator[LogisticState]:
@@ -365,9 +349,7 @@ class HeldOut(NamedTuple):
 def _weighted(training: TrainingData, rows: NDArray[np.bool_]) -> TrainingData:
     """The data with these rows only: the others weigh nothing."""
     data = training.arrays
-    weight = data.weight if data.weight.size else np.ones(data.n_samples)
-    part = ArrayBlocks(data.X, data.y, weight * rows, data.n_features, n_threads=data.n_threads)
-    return replace(training, data=part)
+    return replace(training, data=data.like(None, data.y, data.weights * rows))
 
 
 def _split(training: TrainingData, state: LogisticState, random: np.random.RandomState) -> Floats:
