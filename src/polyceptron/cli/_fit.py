@@ -12,29 +12,38 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from polyceptron.cli._data import load_training, training_options
-from polyceptron.cli._learners import LearnerName, make, writes_checkpoints
+import polyceptron
+from polyceptron.cli._data import Training, load_training, training_options
+from polyceptron.cli._lazy import np
+from polyceptron.cli._learners import LearnerName, make
+from polyceptron.cli._options import inside_option, seed_option
 from polyceptron.cli._out import check_free, force_option, out_option, write
 from polyceptron.cli._out_of_core import (
+    encoding_of,
     is_out_of_core,
     open_source,
     out_of_core_options,
     refuse_options,
+    some_rows,
+    tally,
+)
+from polyceptron.cli._progress import Waiting
+from polyceptron.cli._scores import (
+    Score,
+    confusion,
+    confusion_table,
+    cross_validated,
+    held_out,
+    show_faces,
 )
 from polyceptron.cli._tables import note, percent, section, shown
+from polyceptron.learners import registry
 
 if TYPE_CHECKING:
-    from polyceptron.cli._data import Training
-    from polyceptron.cli._scores import Score
     from polyceptron.data.source import Source
-    from polyceptron.rule import Rule
 
 _MOST_COLUMNS = 1000
-
-seed_option = click.option(
-    "--seed", type=click.IntRange(0, 2**31 - 1), default=0, show_default=True
-)
-inside_option = click.option("--inside", metavar="LABEL", help="The class to describe.")
+"""Of which a model file says what is usual in them."""
 
 
 @click.command(short_help="Learn a model from a file of rows.")
@@ -42,7 +51,6 @@ inside_option = click.option("--inside", metavar="LABEL", help="The class to des
 @click.option("--learner", "-l", type=LearnerName(), default="polyceptron", show_default=True)
 @click.option(
     "-k",
-    "k",
     type=click.IntRange(1, 10_000),
     metavar="K",
     help="How many inequalities; by default the learner's choice.",
@@ -96,7 +104,7 @@ def fit(
     if test_size is not None and cv is not None:
         raise click.UsageError("--test-size and --cv exclude each other.")
     check_free(output, force, what["data"])
-    if resume and not writes_checkpoints(learner):
+    if resume and "checkpoint" not in registry.parameters_of(registry.find_learner(learner)):
         raise click.UsageError(f"--learner {learner} writes no checkpoint; leave out --resume.")
     options = FitOptions(learner, k, inside, seed, _checkpoint(output, resume, force))
     work: Callable[[Path], None]
@@ -138,16 +146,9 @@ class FitOptions(NamedTuple):
     def with_checkpoint(self, estimator: Any) -> Any:
         """Return the same learner, so that a kill costs no more than half a minute."""
         if self.checkpoint is not None and "checkpoint" in estimator.get_params():
-            from polyceptron import Checkpoint
-
             # It is needed until the model is written.
-            estimator.set_params(checkpoint=Checkpoint(self.checkpoint, keep=True))
+            estimator.set_params(checkpoint=polyceptron.Checkpoint(self.checkpoint, keep=True))
         return estimator
-
-    def end(self) -> None:
-        """Remove the checkpoint: the model is written."""
-        if self.checkpoint is not None:
-            self.checkpoint.unlink(missing_ok=True)
 
 
 def _checkpoint(output: str, resume: bool, force: bool) -> Path | None:
@@ -170,10 +171,6 @@ def _checkpoint(output: str, resume: bool, force: bool) -> Path | None:
 
 def _fit_source(source: Source, options: FitOptions, path: Path) -> None:
     """Fit rows that stay on disk."""
-    from polyceptron.cli import _scores
-    from polyceptron.cli._out_of_core import encoding_of, some_rows, tally
-    from polyceptron.cli._progress import Waiting
-
     classes = source.classes
     if len(classes) > 2:
         raise click.ClickException(
@@ -184,25 +181,17 @@ def _fit_source(source: Source, options: FitOptions, path: Path) -> None:
         estimator.fit_blocks(source)
     found = tally(estimator, source)
     counts = found.answers.sum(axis=1)
-    encoding = encoding_of(source)
-    accuracy = {"training": found.share}
-    facts = _facts(source.target, classes, counts, accuracy, some_rows(source))
-    _save(estimator, encoding, facts, path)
-    options.end()
+    summary = _summary(source.target, classes, counts, {"training": found.share}, some_rows(source))
+    _save(estimator, encoding_of(source), summary, path, options.checkpoint)
     _say_data(classes, counts, source.n_features, source.n_left_out)
     _say_accuracy(None, found.share, source.n_samples, out_of_core=True)
-    section("Answers (rows learned from)", _scores.confusion_table(found.answers, classes))
-    _scores.show_faces(_named(estimator), counts_of_faces=found.rejected.tolist())
+    section("Answers (rows learned from)", confusion_table(found.answers, classes.tolist()))
+    show_faces(_named(estimator), counts_of_faces=found.rejected.tolist())
 
 
 def _fit(
     training: Training, options: FitOptions, test_size: float | None, cv: int | None, path: Path
 ) -> None:
-    import numpy as np
-
-    from polyceptron.cli import _scores
-    from polyceptron.cli._progress import Waiting
-
     X, y = training.X, training.y
     classes, counts = np.unique(y, return_counts=True)
     estimator = options.make(classes)
@@ -211,11 +200,11 @@ def _fit(
     score: Score | None = None
     if test_size is not None:
         estimator = options.with_checkpoint(estimator)
-        score, learned = _scores.held_out(estimator, X, y, test_size, options.seed)
+        score, learned = held_out(estimator, X, y, test_size, options.seed)
         X, y = X[learned], y[learned]
     else:
         if cv is not None:
-            score = _scores.cross_validated(estimator, X, y, cv, options.seed)
+            score = cross_validated(estimator, X, y, cv, options.seed)
         with Waiting("Learning"):
             options.with_checkpoint(estimator).fit(X, y)
     answers = estimator.predict(X)
@@ -223,54 +212,48 @@ def _fit(
     if training.encoding is not None:
         # Names are not given to fit, as it takes them from data frames only.
         estimator.feature_names_in_ = np.array(training.encoding.feature_names, dtype=object)
-    learned_counts = np.unique(y, return_counts=True)[1]
+    counts = np.unique(y, return_counts=True)[1]
     accuracy = {"training": share} | ({} if score is None else {score.what: score.accuracy})
-    facts = _facts(training.target, classes, learned_counts, accuracy, X)
-    _save(estimator, training.encoding, facts, path)
-    options.end()
+    summary = _summary(training.target, classes, counts, accuracy, X)
+    _save(estimator, training.encoding, summary, path, options.checkpoint)
     _say_accuracy(score, share, len(y))
     section(
         f"Answers ({score.what if score else 'rows learned from'})",
-        _scores.confusion(*((score.y, score.answers) if score else (y, answers)), classes),
+        confusion(*((score.y, score.answers) if score else (y, answers)), classes),
     )
-    _scores.show_faces(_named(estimator), X, y)
+    show_faces(_named(estimator), X, y)
 
 
-def _named(estimator: Any) -> Rule:
-    rule: Rule = estimator.rule_
+def _named(estimator: Any) -> polyceptron.Rule:
+    rule: polyceptron.Rule = estimator.rule_
     return rule.renamed(getattr(estimator, "feature_names_in_", None))
 
 
-def _facts(
+def _save(
+    estimator: Any, encoding: Any, summary: dict[str, Any], path: Path, checkpoint: Path | None
+) -> None:
+    polyceptron.save_model(estimator, path, encoding=encoding, summary=summary)
+    if checkpoint is not None:
+        checkpoint.unlink(missing_ok=True)
+
+
+def _summary(
     target: str | None, classes: Any, counts: Any, accuracy: dict[str, float], X: Any
 ) -> dict[str, Any]:
     """What a model file says of the rows that were learned from; X are all of them, or many."""
-    return {
+    summary = {
         "target": target,
         "rows": int(counts.sum()),
         "classes": dict(zip(map(str, classes.tolist()), counts.tolist(), strict=True)),
         "accuracy": accuracy,
-        **_typical(X),
     }
-
-
-def _save(estimator: Any, encoding: Any, facts: dict[str, Any], path: Path) -> None:
-    from polyceptron.model_file import save_model
-
-    save_model(estimator, path, encoding=encoding, summary=facts)
-
-
-def _typical(X: Any) -> dict[str, Any]:
-    """What is usual in each column, for explanations; sparse rows are too wide for it."""
-    import numpy as np
-
-    if not isinstance(X, np.ndarray) or X.shape[1] > _MOST_COLUMNS:
-        return {}
+    if hasattr(X, "toarray") or X.shape[1] > _MOST_COLUMNS:
+        return summary  # too wide to say, for explanations, what is usual in each column
     with np.errstate(over="ignore", invalid="ignore"):
         medians, spreads = np.median(X, axis=0), X.std(axis=0)
-    if not (np.isfinite(medians).all() and np.isfinite(spreads).all()):
-        return {}
-    return {"columns": {"median": medians.tolist(), "spread": spreads.tolist()}}
+    if np.isfinite(medians).all() and np.isfinite(spreads).all():
+        summary["columns"] = {"median": medians.tolist(), "spread": spreads.tolist()}
+    return summary
 
 
 def _say_data(classes: Any, counts: Any, n_features: int, n_left_out: int) -> None:
