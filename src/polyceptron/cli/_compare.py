@@ -10,7 +10,7 @@ import click
 from polyceptron.cli._data import load_training, training_options
 from polyceptron.cli._lazy import np
 from polyceptron.cli._learners import make
-from polyceptron.cli._options import inside_option, seed_option
+from polyceptron.cli._options import inside_option, number_option, seed_option
 from polyceptron.cli._scores import cross_validated
 from polyceptron.cli._tables import note, table
 from polyceptron.learners import registry
@@ -23,12 +23,7 @@ from polyceptron.learners import registry
     metavar="NAMES",
     help=f"Some of {', '.join(registry.known_names())}; by default all that can learn the classes.",
 )
-@click.option(
-    "-k",
-    type=click.IntRange(1, 10_000),
-    metavar="K",
-    help="How many inequalities; by default each learner's choice.",
-)
+@number_option
 @inside_option
 @click.option("--cv", type=click.IntRange(2, 1000), default=5, show_default=True, metavar="N")
 @seed_option
@@ -45,13 +40,9 @@ def compare(
         if len(classes) > 2 and not registry.learns_many_classes(learner) and learners is None:
             note(f"{name} learns two classes, and is left out")
             continue
-        model = make(
-            name,
-            classes,
-            k=k if registry.number_parameter(learner) else None,
-            inside=inside if "inside" in registry.parameters_of(learner) else None,
-            seed=seed,
-        )
+        number = k if registry.number_parameter(learner) else None
+        label = inside if "inside" in registry.parameters_of(learner) else None
+        model = make(name, classes, k=number, inside=label, seed=seed)
         begun = time.perf_counter()
         try:
             score = cross_validated(model, training.X, training.y, cv, seed, name)

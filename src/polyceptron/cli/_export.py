@@ -52,9 +52,9 @@ def export(
     model: str,
     to: str,
     output: str,
+    force: bool,
     options: Sequence[str],
     label: str | None,
-    force: bool,
     **given: str | None,
 ) -> None:
     """Write a model in another format."""

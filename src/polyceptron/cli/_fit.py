@@ -3,39 +3,22 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from contextlib import redirect_stdout, suppress
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
 import polyceptron
+from polyceptron.cli import _out_of_core, _scores
 from polyceptron.cli._data import Training, load_training, training_options
 from polyceptron.cli._lazy import np
 from polyceptron.cli._learners import LearnerName, make
-from polyceptron.cli._options import inside_option, seed_option
+from polyceptron.cli._options import inside_option, number_option, seed_option
 from polyceptron.cli._out import check_free, force_option, out_option, write
-from polyceptron.cli._out_of_core import (
-    encoding_of,
-    is_out_of_core,
-    open_source,
-    out_of_core_options,
-    refuse_options,
-    some_rows,
-    tally,
-)
 from polyceptron.cli._progress import Waiting
-from polyceptron.cli._scores import (
-    Score,
-    confusion,
-    confusion_table,
-    cross_validated,
-    held_out,
-    show_faces,
-)
 from polyceptron.cli._tables import note, percent, section, shown
 from polyceptron.learners import registry
 
@@ -49,12 +32,7 @@ _MOST_COLUMNS = 1000
 @click.command(short_help="Learn a model from a file of rows.")
 @training_options
 @click.option("--learner", "-l", type=LearnerName(), default="polyceptron", show_default=True)
-@click.option(
-    "-k",
-    type=click.IntRange(1, 10_000),
-    metavar="K",
-    help="How many inequalities; by default the learner's choice.",
-)
+@number_option
 @inside_option
 @click.option(
     "--test-size",
@@ -69,7 +47,7 @@ _MOST_COLUMNS = 1000
     help="Cross-validate in N folds; the model learns from all rows.",
 )
 @seed_option
-@out_of_core_options
+@_out_of_core.out_of_core_options
 @click.option(
     "--resume",
     is_flag=True,
@@ -106,14 +84,15 @@ def fit(
     check_free(output, force, what["data"])
     if resume and "checkpoint" not in registry.parameters_of(registry.find_learner(learner)):
         raise click.UsageError(f"--learner {learner} writes no checkpoint; leave out --resume.")
-    options = FitOptions(learner, k, inside, seed, _checkpoint(output, resume, force))
-    work: Callable[[Path], None]
-    if is_out_of_core(what["data"], out_of_core, memory_limit):
-        refuse_options(learner, test_size, cv)
-        source = open_source(**what, cache_dir=cache_dir)
-        work = partial(_fit_source, source, options)
+    checkpoint = _checkpoint(output, resume, force)
+    learn = partial(make, learner, k=k, inside=inside, seed=seed)
+    work: partial[None]
+    if _out_of_core.is_out_of_core(what["data"], out_of_core, memory_limit):
+        _out_of_core.refuse_options(learner, test_size, cv)
+        source = _out_of_core.open_source(**what, cache_dir=cache_dir)
+        work = partial(_fit_source, source, learn, checkpoint)
     else:
-        work = partial(_fit, load_training(**what), options, test_size, cv)
+        work = partial(_fit, load_training(**what), learn, checkpoint, test_size, cv, seed)
     if output == "-":
         with TemporaryDirectory() as folder:
             path = Path(folder) / "model.json"
@@ -124,31 +103,10 @@ def fit(
     try:
         work(Path(output))
     except KeyboardInterrupt:
-        if options.checkpoint is not None and options.checkpoint.exists():
-            note(f"{options.checkpoint} has what is known so far; --resume goes on from there")
+        if checkpoint is not None and checkpoint.exists():
+            note(f"{checkpoint} has what is known so far; --resume goes on from there")
         raise
     click.echo(f"\nModel: {output}")
-
-
-class FitOptions(NamedTuple):
-    """What is to be learned, and where it is written down meanwhile."""
-
-    learner: str
-    k: int | None
-    inside: str | None
-    seed: int
-    checkpoint: Path | None
-
-    def make(self, classes: Any) -> Any:
-        """Return a learner that is ready to fit."""
-        return make(self.learner, classes, k=self.k, inside=self.inside, seed=self.seed)
-
-    def with_checkpoint(self, estimator: Any) -> Any:
-        """Return the same learner, so that a kill costs no more than half a minute."""
-        if self.checkpoint is not None and "checkpoint" in estimator.get_params():
-            # It is needed until the model is written.
-            estimator.set_params(checkpoint=polyceptron.Checkpoint(self.checkpoint, keep=True))
-        return estimator
 
 
 def _checkpoint(output: str, resume: bool, force: bool) -> Path | None:
@@ -169,44 +127,59 @@ def _checkpoint(output: str, resume: bool, force: bool) -> Path | None:
     return path
 
 
-def _fit_source(source: Source, options: FitOptions, path: Path) -> None:
+def with_checkpoint(estimator: Any, path: Path | None) -> Any:
+    """Return the same learner, so that a kill costs no more than half a minute."""
+    if path is not None and "checkpoint" in estimator.get_params():
+        # It is needed until the model is written.
+        estimator.set_params(checkpoint=polyceptron.Checkpoint(path, keep=True))
+    return estimator
+
+
+def _fit_source(source: Source, learn: partial[Any], checkpoint: Path | None, path: Path) -> None:
     """Fit rows that stay on disk."""
     classes = source.classes
     if len(classes) > 2:
         raise click.ClickException(
             f"out of core there are two classes; here are {len(classes)}: --in-memory learns more"
         )
-    estimator = options.with_checkpoint(options.make(classes))
+    estimator = with_checkpoint(learn(classes), checkpoint)
     with Waiting("Learning"):
         estimator.fit_blocks(source)
-    found = tally(estimator, source)
+    found = _out_of_core.tally(estimator, source)
     counts = found.answers.sum(axis=1)
-    summary = _summary(source.target, classes, counts, {"training": found.share}, some_rows(source))
-    _save(estimator, encoding_of(source), summary, path, options.checkpoint)
+    some, accuracy = _out_of_core.some_rows(source), {"training": found.share}
+    summary = _summary(source.target, classes, counts, accuracy, some)
+    _save(estimator, _out_of_core.encoding_of(source), summary, path, checkpoint)
     _say_data(classes, counts, source.n_features, source.n_left_out)
     _say_accuracy(None, found.share, source.n_samples, out_of_core=True)
-    section("Answers (rows learned from)", confusion_table(found.answers, classes.tolist()))
-    show_faces(_named(estimator), counts_of_faces=found.rejected.tolist())
+    section("Answers (rows learned from)", _scores.confusion_table(found.answers, classes.tolist()))
+    _scores.show_faces(_named(estimator), counts_of_faces=found.rejected.tolist())
 
 
 def _fit(
-    training: Training, options: FitOptions, test_size: float | None, cv: int | None, path: Path
+    training: Training,
+    learn: partial[Any],
+    checkpoint: Path | None,
+    test_size: float | None,
+    cv: int | None,
+    seed: int,
+    path: Path,
 ) -> None:
     X, y = training.X, training.y
     classes, counts = np.unique(y, return_counts=True)
-    estimator = options.make(classes)
+    estimator = learn(classes)
     with suppress(BrokenPipeError):  # who reads may have gone away; the model is written first
         _say_data(classes, counts, X.shape[1], training.n_left_out)
-    score: Score | None = None
+    score: _scores.Score | None = None
     if test_size is not None:
-        estimator = options.with_checkpoint(estimator)
-        score, learned = held_out(estimator, X, y, test_size, options.seed)
+        with_checkpoint(estimator, checkpoint)
+        score, learned = _scores.held_out(estimator, X, y, test_size, seed)
         X, y = X[learned], y[learned]
     else:
         if cv is not None:
-            score = cross_validated(estimator, X, y, cv, options.seed)
+            score = _scores.cross_validated(estimator, X, y, cv, seed)
         with Waiting("Learning"):
-            options.with_checkpoint(estimator).fit(X, y)
+            with_checkpoint(estimator, checkpoint).fit(X, y)
     answers = estimator.predict(X)
     share = float(np.mean(answers == y))
     if training.encoding is not None:
@@ -215,13 +188,13 @@ def _fit(
     counts = np.unique(y, return_counts=True)[1]
     accuracy = {"training": share} | ({} if score is None else {score.what: score.accuracy})
     summary = _summary(training.target, classes, counts, accuracy, X)
-    _save(estimator, training.encoding, summary, path, options.checkpoint)
+    _save(estimator, training.encoding, summary, path, checkpoint)
     _say_accuracy(score, share, len(y))
-    section(
-        f"Answers ({score.what if score else 'rows learned from'})",
-        confusion(*((score.y, score.answers) if score else (y, answers)), classes),
+    told = (
+        ("rows learned from", y, answers) if score is None else (score.what, score.y, score.answers)
     )
-    show_faces(_named(estimator), X, y)
+    section(f"Answers ({told[0]})", _scores.confusion(told[1], told[2], classes))
+    _scores.show_faces(_named(estimator), X, y)
 
 
 def _named(estimator: Any) -> polyceptron.Rule:
@@ -247,7 +220,7 @@ def _summary(
         "classes": dict(zip(map(str, classes.tolist()), counts.tolist(), strict=True)),
         "accuracy": accuracy,
     }
-    if hasattr(X, "toarray") or X.shape[1] > _MOST_COLUMNS:
+    if not isinstance(X, np.ndarray) or X.shape[1] > _MOST_COLUMNS:
         return summary  # too wide to say, for explanations, what is usual in each column
     with np.errstate(over="ignore", invalid="ignore"):
         medians, spreads = np.median(X, axis=0), X.std(axis=0)
@@ -257,17 +230,16 @@ def _summary(
 
 
 def _say_data(classes: Any, counts: Any, n_features: int, n_left_out: int) -> None:
-    listed = ", ".join(
-        f"{shown(label)} {count}" for label, count in zip(classes.tolist(), counts, strict=True)
-    )
+    pairs = zip(map(shown, classes.tolist()), counts, strict=True)
+    listed = ", ".join(f"{label} {count}" for label, count in pairs)
     if n_left_out:
         note(f"{n_left_out} row{'s' if n_left_out > 1 else ''} left out for missing values")
-    n = n_features
-    click.echo(f"Rows: {sum(counts)} ({listed}), {n} feature{'s' if n > 1 else ''}")
+    features = f"{n_features} feature{'s' if n_features > 1 else ''}"
+    click.echo(f"Rows: {sum(counts)} ({listed}), {features}")
 
 
 def _say_accuracy(
-    score: Score | None, training: float, n: int, *, out_of_core: bool = False
+    score: _scores.Score | None, training: float, n: int, *, out_of_core: bool = False
 ) -> None:
     if score is None:
         hint = "" if out_of_core else " (--cv 10 tells that of new rows)"

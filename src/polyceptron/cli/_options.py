@@ -9,6 +9,12 @@ import click
 seed_option = click.option(
     "--seed", type=click.IntRange(0, 2**31 - 1), default=0, show_default=True
 )
+number_option = click.option(
+    "-k",
+    type=click.IntRange(1, 10_000),
+    metavar="K",
+    help="How many inequalities; by default the learner's choice.",
+)
 inside_option = click.option("--inside", metavar="LABEL", help="The class to describe.")
 
 

@@ -32,13 +32,10 @@ class Progress:
 
     def __init__(self, what: str) -> None:
         self.what = what
-        self.done = self.total = 0
+        self.total = 0
+        columns = bars.BarColumn(), bars.MofNCompleteColumn(), bars.TimeElapsedColumn()
         self._bar = _bar_on_a_terminal(
-            bars.BarColumn(),
-            bars.MofNCompleteColumn(),
-            bars.TimeElapsedColumn(),
-            bars.TextColumn("left"),
-            bars.TimeRemainingColumn(),
+            *columns, bars.TextColumn("left"), bars.TimeRemainingColumn()
         )
         if self._bar is not None:
             self._task = self._bar.add_task(what, total=None)
@@ -55,7 +52,7 @@ class Progress:
             self._bar.stop()
 
     def __call__(self, done: int, total: int) -> None:
-        self.done, self.total = done, total
+        self.total = total
         if self._bar is not None:
             self._bar.update(self._task, completed=done, total=total)
             return
