@@ -12,6 +12,7 @@ import polyceptron
 from polyceptron.cli._data import header_option
 from polyceptron.cli._lazy import columns, encoding, np, source, text
 from polyceptron.cli._model import Loaded, data_argument, model_argument
+from polyceptron.cli._options import columns_option
 from polyceptron.cli._scores import piece_of
 from polyceptron.cli._tables import section, shown, table
 
@@ -30,21 +31,11 @@ _MOST = 12
     show_default=True,
     help="The row, counted from 1 after the header.",
 )
-@click.option(
-    "--freeze",
-    metavar="A,B",
-    multiple=True,
-    help="Columns that a change must leave alone; text columns always are.",
+@columns_option("--freeze", "Columns that a change must leave alone; text columns always are.")
+@columns_option(
+    "--bounds", "Where a change must keep a column; either end may be left out.", "A=LOW:HIGH"
 )
-@click.option(
-    "--bounds",
-    metavar="A=LOW:HIGH",
-    multiple=True,
-    help="Where a change must keep a column; either end may be left out.",
-)
-@click.option(
-    "--integers", metavar="A,B", multiple=True, help="Columns that must change to whole numbers."
-)
+@columns_option("--integers", "Columns that must change to whole numbers.")
 @header_option
 def explain(
     model: str,
@@ -155,14 +146,13 @@ def _limits(
 
 def _say_faces(faces: Sequence[Any], name: str) -> None:
     rejecting, n = sum(face.rejects for face in faces), len(faces)
-    if not rejecting:
-        title = f"Inside of {name}: {'its face holds' if n == 1 else f'all {n} faces hold'}"
-    else:
+    title = f"Inside of {name}: {'its face holds' if n == 1 else f'all {n} faces hold'}"
+    if rejecting:
         title = f"Outside of {name}: {rejecting} of {n} faces fail"
-    states = ["fails" if face.rejects else "holds" for face in faces]
+    states = "holds", "fails"
     rows = [
-        [face.face, state, f"{face.slack:.4g}", f"{face.distance:.4g}", face.inequality]
-        for face, state in zip(faces, states, strict=True)
+        [f.face, states[f.rejects], f"{f.slack:.4g}", f"{f.distance:.4g}", f.inequality]
+        for f in faces
     ]
     section(title, table(["face", "", "slack", "distance", "inequality"], rows, "<<>><"))
 
@@ -194,9 +184,9 @@ def _say_change(change: tuple[float, Any] | None, weighed: bool) -> None:
     if not found.feasible:
         click.echo(f"\nNo change leads to another answer: {found.reason}.")
         return
-    changes = [[text.quoted(name), old, new] for name, (old, new) in found.shown.items()]
-    body = table(["column", "now", "changed"], changes)
-    section(f"Smallest change to {shown(found.after)}", body)
+    changes = [[text.quoted(name), *values] for name, values in found.shown.items()]
+    title = f"Smallest change to {shown(found.after)}"
+    section(title, table(["column", "now", "changed"], changes))
 
 
 def _places(names: Sequence[str], places: dict[str, int], option: str) -> list[int]:

@@ -28,11 +28,8 @@ def make(name: str, classes: Any, *, k: int | None, inside: str | None, seed: in
     """Return a learner that is ready to fit; k None is its own choice, inside is text."""
     learner = registry.find_learner(name)
     if len(classes) > 2 and not registry.learns_many_classes(learner):
-        able = [
-            other
-            for other in registry.learner_names()
-            if registry.learns_many_classes(registry.find_learner(other))
-        ]
+        names = registry.learner_names()
+        able = [one for one in names if registry.learns_many_classes(registry.find_learner(one))]
         raise click.UsageError(
             f"--learner {name} learns two classes, and there are {len(classes)}; "
             f"these learn more: {', '.join(able)}"

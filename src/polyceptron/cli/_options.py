@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from typing import Any
 
 import click
 
@@ -16,6 +18,11 @@ number_option = click.option(
     help="How many inequalities; by default the learner's choice.",
 )
 inside_option = click.option("--inside", metavar="LABEL", help="The class to describe.")
+
+
+def columns_option(name: str, about: str, metavar: str = "A,B") -> Callable[..., Any]:
+    """An option that names columns, and may be given again."""
+    return click.option(name, metavar=metavar, multiple=True, help=about)
 
 
 def cores() -> int:

@@ -70,9 +70,8 @@ def _rows(loaded: Loaded, data: str, header: bool | None) -> tuple[Any, Any]:
         parts.append(X.toarray() if hasattr(X, "toarray") else X)
         far = np.flatnonzero(np.abs(parts[-1]).max(axis=1) > polyceptron.plots.LARGEST)
         if far.size:
-            raise source.SourceError(
-                f"{table.where(int(far[0]), None)}: a number that is too large to draw"
-            )
+            where = table.where(int(far[0]), None)
+            raise source.SourceError(f"{where}: a number that is too large to draw")
         labels += loaded.classes_in(table, more[0]) if more else []
         n += table.n_rows
         if n > _MOST:

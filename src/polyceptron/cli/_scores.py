@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
+import polyceptron
 from polyceptron.cli._lazy import metrics, model_selection, np
 from polyceptron.cli._progress import Waiting
 from polyceptron.cli._tables import section, shown, table
-
-if TYPE_CHECKING:
-    from polyceptron.rule import Rule
 
 
 class Score(NamedTuple):
@@ -72,7 +70,9 @@ def confusion_table(counts: Any, classes: list[Any]) -> str:
     return table(["class \\ answer", *labels], rows)
 
 
-def show_faces(rule: Rule, X: Any = None, y: Any = None, counts_of_faces: Any = None) -> None:
+def show_faces(
+    rule: polyceptron.Rule, X: Any = None, y: Any = None, counts_of_faces: Any = None
+) -> None:
     """Print the inequalities of every polyhedron, and how many rows each face rejects.
 
     These are counted, or given for a single polyhedron: others, and rows of its own class.
@@ -98,7 +98,7 @@ def show_faces(rule: Rule, X: Any = None, y: Any = None, counts_of_faces: Any = 
     click.echo(f"\n{otherwise}")
 
 
-def piece_of(rule: Rule, number: int) -> str:
+def piece_of(rule: polyceptron.Rule, number: int) -> str:
     """Which of a union of polyhedra this is, counted from 1."""
     is_union = rule.otherwise is not None and len(rule.pieces) > 1
     return f" (piece {number} of {len(rule.pieces)})" if is_union else ""
