@@ -14,7 +14,7 @@ from polyceptron.rule import Rule
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory):
-    """people.csv with one.json, m.json (two inequalities), tree.json; three.csv, three.json."""
+    """people.csv with one.json, m.json (two inequalities), tree.json; three and whole (labels)."""
     folder = tmp_path_factory.mktemp("use")
     (folder / "people.csv").write_text(text_of(people()))
     learn = ("fit", folder / "people.csv", "-t", "class")
@@ -24,6 +24,9 @@ def folder(tmp_path_factory):
     rows = [[*row[:2], "old" if row[0] > 70 else row[3]] for row in people()]
     (folder / "three.csv").write_text(text_of(rows, ("age", "dose", "class")))
     done("fit", folder / "three.csv", "-t", "class", "-k", 1, "-o", folder / "three.json")
+    rows = [[*row[:2], int(row[3] == "sick")] for row in people()]
+    (folder / "whole.csv").write_text(text_of(rows, ("age", "dose", "class")))
+    done("fit", folder / "whole.csv", "-t", "class", *QUICK, "-o", folder / "whole.json")
     return folder
 
 

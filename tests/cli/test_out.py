@@ -5,9 +5,11 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
+import click
 import pytest
 
 from cli_files import done, failed, run
+from polyceptron.cli import app
 
 
 def test_what_is_read_is_not_written_over(folder, tmp_path):
@@ -31,15 +33,15 @@ def test_what_is_read_is_not_written_over(folder, tmp_path):
 class TestPipes:
     """What is no file is written into, never replaced, with and without --force."""
 
-    @pytest.mark.parametrize("force", [[], ["--force"]])
-    def test_fit_and_plot(self, folder, tmp_path, force):
+    def test_fit_and_plot(self, folder, tmp_path):
         fit = ("fit", folder / "people.csv", "-t", "class", "-l", "batch", "-k", 2)
-        for name, command in (("m.json", fit), ("a.png", ("plot", folder / "m.json"))):
+        plot = ("plot", folder / "m.json", "--force")
+        for name, command in (("m.json", fit), ("n.json", (*fit, "--force")), ("a.png", plot)):
             path = tmp_path / name
             os.mkfifo(path)
             with ThreadPoolExecutor(1) as pool:
                 read = pool.submit(path.read_bytes)
-                done(*command, "-o", path, *force)
+                done(*command, "-o", path)
                 written = read.result(timeout=60)
             assert path.is_fifo()
             assert written.startswith(b"\x89PNG") or written == (folder / "m.json").read_bytes()
@@ -47,9 +49,12 @@ class TestPipes:
 
 class TestFolders:
     def test_one_that_cannot_be_written_to_is_told_first(self, folder, tmp_path, monkeypatch):
+        fit = ("fit", folder / "people.csv", "-t", "class", "-o")
+        assert f"{tmp_path}: is a folder" in failed(*fit, tmp_path)
+        assert "there is no folder" in failed(*fit, tmp_path / "no" / "m.json")
         # Of our own making, as root may write everywhere.
         monkeypatch.setattr(os, "access", lambda _, mode: not mode & os.W_OK)
-        error = failed("fit", folder / "people.csv", "-t", "class", "-o", tmp_path / "m.json")
+        error = failed(*fit, tmp_path / "m.json")
         assert f"{tmp_path / 'm.json'}: the folder {str(tmp_path)!r} cannot be written to" in error
 
     def test_errors_name_the_file_that_was_asked_for(self, folder, tmp_path, monkeypatch):
@@ -59,37 +64,27 @@ class TestFolders:
         monkeypatch.setattr("polyceptron.utils.atomic._new", refuse)
         fit = ("fit", folder / "people.csv", "-t", "class", "-l", "batch", "-k", 1)
         for command in (fit, ("predict", folder / "m.json", folder / "people.csv")):
-            error = failed_last(*command, "-o", tmp_path / "out")
+            result = run(*command, "-o", tmp_path / "out")
+            assert result.exit_code == 1
+            error = result.stderr.splitlines()[-1]
             assert error == f"Error: {tmp_path / 'out'}: Permission denied"
 
 
-def failed_last(*arguments):
-    """The error of a command that may have printed something before."""
-    result = run(*arguments)
-    assert result.exit_code == 1
-    return result.stderr.splitlines()[-1]
+def test_a_reader_that_goes_away_does_not_lose_the_model(folder, tmp_path):
+    fit = f"-m polyceptron fit {folder / 'people.csv'} -t class -l batch -k 1 -o m.json | true"
+    command = ["sh", "-c", f"{sys.executable} {fit}"]
+    out = subprocess.run(command, capture_output=True, check=False, cwd=tmp_path)
+    assert out.stderr == b""
+    assert (tmp_path / "m.json").exists()
 
 
-class TestStreams:
-    def shell(self, command, folder):
-        program = f"{sys.executable} -m polyceptron"
-        return subprocess.run(
-            ["sh", "-c", command.replace("polyceptron", program)],
-            capture_output=True, check=False, text=True, cwd=folder,
-        )  # fmt: skip
-
-    def test_a_reader_that_goes_away_does_not_lose_the_model(self, folder, tmp_path):
-        data = folder / "people.csv"
-        out = self.shell(
-            f"polyceptron fit {data} -t class -l batch -k 1 -o m.json | true", tmp_path
-        )
-        assert out.stderr == ""
-        assert (tmp_path / "m.json").exists()
-
-    def test_closed_streams(self, folder):
-        fit = "polyceptron fit people.csv -t class -l batch -k 1 -o closed.json >&-"
-        assert self.shell(fit, folder).returncode == 0
-        out = self.shell("polyceptron predict m.json people.csv >&-", folder)
-        assert out.stderr.startswith("Error: standard output is closed")
-        out = self.shell("polyceptron predict m.json - <&-", folder)
-        assert out.stderr == "Error: standard input is closed\n"
+def test_closed_streams(folder, tmp_path, monkeypatch):
+    data, model = str(folder / "people.csv"), str(tmp_path / "m.json")
+    monkeypatch.setattr(sys, "stdout", None)  # what `>&-` makes of it
+    app(["fit", data, "-t", "class", "-l", "batch", "-k", "1", "-o", model], standalone_mode=False)
+    with pytest.raises(click.ClickException, match="standard output is closed: -o says"):
+        app(["predict", model, data], standalone_mode=False)
+    monkeypatch.undo()
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(click.ClickException, match="standard input is closed"):
+        app(["predict", model, "-"], standalone_mode=False)

@@ -262,8 +262,8 @@ class TestResume:
         code = (
             "import sys\nfrom polyceptron.optim.checkpoint import Checkpoint\n"
             "from polyceptron.cli import _fit, main\n"
-            "_fit.FitOptions.with_checkpoint = lambda self, one: one.set_params(\n"
-            "    checkpoint=Checkpoint(self.checkpoint, 0.1))\n"
+            "_fit.with_checkpoint = lambda one, path: one.set_params(\n"
+            "    checkpoint=Checkpoint(path, 0.1))\n"
             "sys.argv[0] = 'polyceptron'\nmain()"
         )
         command = [

@@ -4,7 +4,8 @@ import json
 
 import numpy as np
 
-from cli_files import QUICK, done, failed, people, text_of
+from cli_files import done, failed, people, text_of
+from polyceptron import BatchPolyceptron, save_model
 
 
 class TestShow:
@@ -38,24 +39,16 @@ class TestEvaluate:
         (tmp_path / "e.csv").write_text(text_of(people(20, 5), ("age", "dose", "colour", "truth")))
         assert "of 20 rows" in done("evaluate", model, tmp_path / "e.csv", "--target", "truth")
         assert "column 'class' is missing" in failed("evaluate", model, tmp_path / "e.csv")
-
-    def test_a_feature_is_no_target(self, model, data):
         error = failed("evaluate", model, data, "-t", "age", code=2)
         assert "--target 'age' is a feature of the model" in error
 
-    def test_numbers_are_the_same_however_they_are_written(self, tmp_path):
-        rows = [[row[0], row[1], int(row[3] == "sick")] for row in people()]
-        (tmp_path / "d.csv").write_text(text_of(rows, ("age", "dose", "class")))
-        done("fit", tmp_path / "d.csv", "-t", "class", *QUICK, "-o", tmp_path / "m")
-        text = text_of([[*row[:2], f"{row[2]}.0"] for row in rows], ("age", "dose", "class"))
+    def test_numbers_are_the_same_however_they_are_written(self, folder, tmp_path):
+        text = (folder / "whole.csv").read_text().replace("\n", ".0\n").replace("class.0", "class")
         (tmp_path / "e.csv").write_text(text)
-        same = done("evaluate", tmp_path / "m", tmp_path / "d.csv")
-        assert done("evaluate", tmp_path / "m", tmp_path / "e.csv") == same
+        same = done("evaluate", folder / "whole.json", folder / "whole.csv")
+        assert done("evaluate", folder / "whole.json", tmp_path / "e.csv") == same
 
     def test_models_without_names(self, tmp_path):
-        from polyceptron import BatchPolyceptron
-        from polyceptron.model_file import save_model
-
         rows = people()
         X, y = np.array([row[:2] for row in rows], dtype=float), [row[3] for row in rows]
         save_model(BatchPolyceptron(1, random_state=0).fit(X, y), tmp_path / "n.json")
@@ -66,5 +59,6 @@ class TestEvaluate:
         rows = people(20)
         rows[4][3] = "dead"
         (tmp_path / "e.csv").write_text(text_of(rows))
-        error = failed("evaluate", model, tmp_path / "e.csv")
-        assert "line 6, column 'class': 'dead' is not one of the classes sick, well" in error
+        for command, *options in (["evaluate"], ["plot", "-o", tmp_path / "a.png"]):
+            error = failed(command, model, tmp_path / "e.csv", *options)
+            assert "line 6, column 'class': 'dead' is not one of the classes sick, well" in error

@@ -29,11 +29,12 @@ class _Commands(click.Group):
                 sys.stdout.flush()  # a reader that has gone away is noticed here, not at exit
             return result
         except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError) as error:
-            if isinstance(error, click.ClickException) and error.__cause__ is not None:
-                self._trace(ctx, error.__cause__)
+            if error.__cause__ is not None and ctx.params.get("debug"):
+                raise error.__cause__  # noqa: B904
             raise
         except Exception as error:
-            self._trace(ctx, error)
+            if ctx.params.get("debug"):
+                raise
             raise click.ClickException(_in_one_line(error)) from error
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -41,21 +42,15 @@ class _Commands(click.Group):
         del ctx
         return list(self.commands)
 
-    def _trace(self, ctx: click.Context, error: BaseException) -> None:
-        if ctx.params.get("debug"):
-            raise error
-
 
 def _in_one_line(error: Exception) -> str:
     text = " ".join(str(error).split())
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         return f"{error.filename}: {error.strerror}"
     known = isinstance(error, ValueError | ImportError | OSError) and text
-    return (
-        text
-        if known or type(error).__module__.startswith("polyceptron")
-        else (f"{type(error).__name__}: {text} (--debug shows where)")
-    )
+    if known or type(error).__module__.startswith("polyceptron"):
+        return text
+    return f"{type(error).__name__}: {text} (--debug shows where)"
 
 
 @click.group(

@@ -8,8 +8,10 @@ from typing import Any
 import click
 
 from polyceptron.cli._data import load_training, training_options
-from polyceptron.cli._fit import inside_option, seed_option
+from polyceptron.cli._lazy import np
 from polyceptron.cli._learners import make
+from polyceptron.cli._options import inside_option, number_option, seed_option
+from polyceptron.cli._scores import cross_validated
 from polyceptron.cli._tables import note, table
 from polyceptron.learners import registry
 
@@ -21,13 +23,7 @@ from polyceptron.learners import registry
     metavar="NAMES",
     help=f"Some of {', '.join(registry.known_names())}; by default all that can learn the classes.",
 )
-@click.option(
-    "-k",
-    "k",
-    type=click.IntRange(1, 10_000),
-    metavar="K",
-    help="How many inequalities; by default each learner's choice.",
-)
+@number_option
 @inside_option
 @click.option("--cv", type=click.IntRange(2, 1000), default=5, show_default=True, metavar="N")
 @seed_option
@@ -37,11 +33,6 @@ def compare(
     """Cross-validate every learner on the same folds of DATA, and print a table."""
     names = _chosen(learners)
     training = load_training(**what)
-
-    import numpy as np
-
-    from polyceptron.cli import _scores
-
     classes = np.unique(training.y)
     rows = []
     for name in names:
@@ -49,31 +40,21 @@ def compare(
         if len(classes) > 2 and not registry.learns_many_classes(learner) and learners is None:
             note(f"{name} learns two classes, and is left out")
             continue
-        model = make(
-            name,
-            classes,
-            k=k if registry.number_parameter(learner) else None,
-            inside=inside if "inside" in registry.parameters_of(learner) else None,
-            seed=seed,
-        )
+        number = k if registry.number_parameter(learner) else None
+        label = inside if "inside" in registry.parameters_of(learner) else None
+        model = make(name, classes, k=number, inside=label, seed=seed)
         begun = time.perf_counter()
-        X, y = training.X, training.y
         try:
-            score = _scores.cross_validated(model, X, y, cv, seed, name)
+            score = cross_validated(model, training.X, training.y, cv, seed, name)
         except ImportError as error:
             note(f"{name} is left out: {error}")
             continue
         seconds = (time.perf_counter() - begun) / cv
-        spread = 100 * (score.spread or 0.0)
-        rows.append(
-            (
-                score.accuracy,
-                [name, f"{100 * score.accuracy:.2f}", f"{spread:.2f}", f"{seconds:.2f}"],
-            )
-        )
+        rows.append((score.accuracy, name, score.spread or 0.0, seconds))
     rows.sort(key=lambda row: -row[0])
+    cells = [[name, f"{100 * a:.2f}", f"{100 * b:.2f}", f"{s:.2f}"] for a, name, b, s in rows]
     click.echo(f"{cv}-fold cross-validation of {len(training.y)} rows, best first\n")
-    click.echo(table(["learner", "accuracy %", "±", "s a fit"], [row for _, row in rows]))
+    click.echo(table(["learner", "accuracy %", "±", "s a fit"], cells))
 
 
 def _chosen(learners: str | None) -> list[str]:

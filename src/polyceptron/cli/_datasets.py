@@ -7,6 +7,7 @@ import io
 
 import click
 
+import polyceptron
 from polyceptron.cli._out import check_free, force_option, out_option, write
 from polyceptron.cli._tables import table
 
@@ -26,18 +27,14 @@ def datasets(name: str | None, output: str, force: bool) -> None:
     """List the paper's data sets, or write the one called NAME as CSV, with the column `class`."""
     if name is None:
         rows = [[key, about] for key, (_, about) in _NAMES.items()]
-        click.echo(table(["name", "rows x columns"], rows, left=2))
+        click.echo(table(["name", "rows x columns"], rows, "<<"))
         return
     check_free(output, force)
-
-    from polyceptron import datasets as sets
-
-    bunch = getattr(sets, _NAMES[name][0])()
-    labels = dict(zip((-1, 1), bunch.target_names.tolist(), strict=True))
+    bunch = getattr(polyceptron.datasets, _NAMES[name][0])()
     out = io.StringIO()
     lines = csv.writer(out, lineterminator="\n")
     lines.writerow([*bunch.feature_names, "class"])
     for row, label in zip(bunch.data.tolist(), bunch.target.tolist(), strict=True):
         values = [int(value) if value.is_integer() else repr(value) for value in row]
-        lines.writerow([*values, labels[label]])
+        lines.writerow([*values, bunch.target_names[int(label > 0)]])
     write(output, out.getvalue())

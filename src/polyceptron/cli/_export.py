@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from typing import Any
 
 import click
 
-from polyceptron.cli._model import model_argument
+import polyceptron
+from polyceptron.cli._model import Loaded, model_argument
 from polyceptron.cli._out import check_free, force_option, out_option, write
 from polyceptron.export import FORMATS
-from polyceptron.export import export as exported
-
-if TYPE_CHECKING:
-    from polyceptron.rule import Rule
 
 _BINARY = ("onnx", "scipy")
 
@@ -54,26 +52,22 @@ def export(
     model: str,
     to: str,
     output: str,
+    force: bool,
     options: Sequence[str],
     label: str | None,
-    force: bool,
     **given: str | None,
 ) -> None:
     """Write a model in another format."""
     check_free(output, force, model)
-
-    from polyceptron.cli._model import Loaded
-    from polyceptron.export import ExportError, ExportOptionError
-
     loaded = Loaded(model)
     rule = loaded.rule if label is None else _of_class(loaded.rule, label)
     chosen: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
     chosen |= dict(_option(text) for text in options)
     try:
-        content = exported(rule, to, encoding=loaded.encoding, **chosen)
-    except ExportOptionError as error:
+        content = polyceptron.export.export(rule, to, encoding=loaded.encoding, **chosen)
+    except polyceptron.export.ExportOptionError as error:
         raise click.UsageError(str(error)) from error
-    except ExportError as error:
+    except polyceptron.export.ExportError as error:
         several = len(rule.polyhedra) > 1
         hint = f" (--class says which: {', '.join(map(str, rule.polyhedra))})" if several else ""
         raise click.ClickException(f"{error}{hint}") from error
@@ -88,21 +82,17 @@ def _option(text: str) -> tuple[str, Any]:
     key, equals, value = text.partition("=")
     if not equals or not key.isidentifier():
         raise click.BadParameter(f"{text!r} is not KEY=VALUE", param_hint="--option")
-    if value in ("true", "false", "none"):
-        return key, {"true": True, "false": False, "none": None}[value]
-    try:
-        return key, int(value)
-    except ValueError:
-        return key, value
+    words: dict[str, Any] = {"true": True, "false": False, "none": None}
+    with suppress(ValueError):
+        return key, words[value] if value in words else int(value)
+    return key, value
 
 
-def _of_class(rule: Rule, label: str) -> Rule:
+def _of_class(rule: polyceptron.Rule, label: str) -> polyceptron.Rule:
     """The rule of one class of several against all others."""
-    from polyceptron.rule import Rule
-
     known = {str(one): union for one, union in rule.polyhedra.items()}
     if len(known) == 1:
         raise click.UsageError("--class is for models of more than two classes, and for trees.")
     if label not in known:
         raise click.BadParameter(f"{label!r} is not among {', '.join(known)}", param_hint="--class")
-    return Rule.inside([label, f"not {label}"], 0, *known[label])
+    return polyceptron.Rule.inside([label, f"not {label}"], 0, *known[label])

@@ -3,50 +3,36 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from contextlib import redirect_stdout, suppress
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from polyceptron.cli._data import load_training, training_options
-from polyceptron.cli._learners import LearnerName, make, writes_checkpoints
+import polyceptron
+from polyceptron.cli import _out_of_core, _scores
+from polyceptron.cli._data import Training, load_training, training_options
+from polyceptron.cli._lazy import np
+from polyceptron.cli._learners import LearnerName, make
+from polyceptron.cli._options import inside_option, number_option, seed_option
 from polyceptron.cli._out import check_free, force_option, out_option, write
-from polyceptron.cli._out_of_core import (
-    is_out_of_core,
-    open_source,
-    out_of_core_options,
-    refuse_options,
-)
+from polyceptron.cli._progress import Waiting
 from polyceptron.cli._tables import note, percent, section, shown
+from polyceptron.learners import registry
 
 if TYPE_CHECKING:
-    from polyceptron.cli._data import Training
-    from polyceptron.cli._scores import Score
     from polyceptron.data.source import Source
-    from polyceptron.rule import Rule
 
 _MOST_COLUMNS = 1000
-
-seed_option = click.option(
-    "--seed", type=click.IntRange(0, 2**31 - 1), default=0, show_default=True
-)
-inside_option = click.option("--inside", metavar="LABEL", help="The class to describe.")
+"""Of which a model file says what is usual in them."""
 
 
 @click.command(short_help="Learn a model from a file of rows.")
 @training_options
 @click.option("--learner", "-l", type=LearnerName(), default="polyceptron", show_default=True)
-@click.option(
-    "-k",
-    "k",
-    type=click.IntRange(1, 10_000),
-    metavar="K",
-    help="How many inequalities; by default the learner's choice.",
-)
+@number_option
 @inside_option
 @click.option(
     "--test-size",
@@ -61,7 +47,7 @@ inside_option = click.option("--inside", metavar="LABEL", help="The class to des
     help="Cross-validate in N folds; the model learns from all rows.",
 )
 @seed_option
-@out_of_core_options
+@_out_of_core.out_of_core_options
 @click.option(
     "--resume",
     is_flag=True,
@@ -96,16 +82,17 @@ def fit(
     if test_size is not None and cv is not None:
         raise click.UsageError("--test-size and --cv exclude each other.")
     check_free(output, force, what["data"])
-    if resume and not writes_checkpoints(learner):
+    if resume and "checkpoint" not in registry.parameters_of(registry.find_learner(learner)):
         raise click.UsageError(f"--learner {learner} writes no checkpoint; leave out --resume.")
-    options = FitOptions(learner, k, inside, seed, _checkpoint(output, resume, force))
-    work: Callable[[Path], None]
-    if is_out_of_core(what["data"], out_of_core, memory_limit):
-        refuse_options(learner, test_size, cv)
-        source = open_source(**what, cache_dir=cache_dir)
-        work = partial(_fit_source, source, options)
+    checkpoint = _checkpoint(output, resume, force)
+    learn = partial(make, learner, k=k, inside=inside, seed=seed)
+    work: partial[None]
+    if _out_of_core.is_out_of_core(what["data"], out_of_core, memory_limit):
+        _out_of_core.refuse_options(learner, test_size, cv)
+        source = _out_of_core.open_source(**what, cache_dir=cache_dir)
+        work = partial(_fit_source, source, learn, checkpoint)
     else:
-        work = partial(_fit, load_training(**what), options, test_size, cv)
+        work = partial(_fit, load_training(**what), learn, checkpoint, test_size, cv, seed)
     if output == "-":
         with TemporaryDirectory() as folder:
             path = Path(folder) / "model.json"
@@ -116,38 +103,10 @@ def fit(
     try:
         work(Path(output))
     except KeyboardInterrupt:
-        if options.checkpoint is not None and options.checkpoint.exists():
-            note(f"{options.checkpoint} has what is known so far; --resume goes on from there")
+        if checkpoint is not None and checkpoint.exists():
+            note(f"{checkpoint} has what is known so far; --resume goes on from there")
         raise
     click.echo(f"\nModel: {output}")
-
-
-class FitOptions(NamedTuple):
-    """What is to be learned, and where it is written down meanwhile."""
-
-    learner: str
-    k: int | None
-    inside: str | None
-    seed: int
-    checkpoint: Path | None
-
-    def make(self, classes: Any) -> Any:
-        """Return a learner that is ready to fit."""
-        return make(self.learner, classes, k=self.k, inside=self.inside, seed=self.seed)
-
-    def with_checkpoint(self, estimator: Any) -> Any:
-        """Return the same learner, so that a kill costs no more than half a minute."""
-        if self.checkpoint is not None and "checkpoint" in estimator.get_params():
-            from polyceptron import Checkpoint
-
-            # It is needed until the model is written.
-            estimator.set_params(checkpoint=Checkpoint(self.checkpoint, keep=True))
-        return estimator
-
-    def end(self) -> None:
-        """Remove the checkpoint: the model is written."""
-        if self.checkpoint is not None:
-            self.checkpoint.unlink(missing_ok=True)
 
 
 def _checkpoint(output: str, resume: bool, force: bool) -> Path | None:
@@ -168,121 +127,119 @@ def _checkpoint(output: str, resume: bool, force: bool) -> Path | None:
     return path
 
 
-def _fit_source(source: Source, options: FitOptions, path: Path) -> None:
-    """Fit rows that stay on disk."""
-    from polyceptron.cli import _scores
-    from polyceptron.cli._out_of_core import encoding_of, some_rows, tally
-    from polyceptron.cli._progress import Waiting
+def with_checkpoint(estimator: Any, path: Path | None) -> Any:
+    """Return the same learner, so that a kill costs no more than half a minute."""
+    if path is not None and "checkpoint" in estimator.get_params():
+        # It is needed until the model is written.
+        estimator.set_params(checkpoint=polyceptron.Checkpoint(path, keep=True))
+    return estimator
 
+
+def _fit_source(source: Source, learn: partial[Any], checkpoint: Path | None, path: Path) -> None:
+    """Fit rows that stay on disk."""
     classes = source.classes
     if len(classes) > 2:
         raise click.ClickException(
             f"out of core there are two classes; here are {len(classes)}: --in-memory learns more"
         )
-    estimator = options.with_checkpoint(options.make(classes))
+    estimator = with_checkpoint(learn(classes), checkpoint)
     with Waiting("Learning"):
         estimator.fit_blocks(source)
-    answers, rejected = tally(estimator, source)
+    answers, rejected = _out_of_core.tally(estimator, source)
     counts, share = answers.sum(axis=1), float(answers.trace() / answers.sum())
-    facts = _facts(source.target, classes, counts, {"training": share}, some_rows(source))
-    _save(estimator, encoding_of(source), facts, path)
-    options.end()
+    some, accuracy = _out_of_core.some_rows(source), {"training": share}
+    summary = _summary(source.target, classes, counts, accuracy, some)
+    _save(estimator, _out_of_core.encoding_of(source), summary, path, checkpoint)
     _say_data(classes, counts, source.n_features, source.n_left_out)
     _say_accuracy(None, share, source.n_samples, out_of_core=True)
-    section("Answers (rows learned from)", _scores.confusion_table(answers, classes))
+    section("Answers (rows learned from)", _scores.confusion_table(answers, classes.tolist()))
     _scores.show_faces(_named(estimator), counts_of_faces=rejected.tolist())
 
 
 def _fit(
-    training: Training, options: FitOptions, test_size: float | None, cv: int | None, path: Path
+    training: Training,
+    learn: partial[Any],
+    checkpoint: Path | None,
+    test_size: float | None,
+    cv: int | None,
+    seed: int,
+    path: Path,
 ) -> None:
-    import numpy as np
-
-    from polyceptron.cli import _scores
-    from polyceptron.cli._progress import Waiting
-
     X, y = training.X, training.y
     classes, counts = np.unique(y, return_counts=True)
-    estimator = options.make(classes)
+    estimator = learn(classes)
     with suppress(BrokenPipeError):  # who reads may have gone away; the model is written first
         _say_data(classes, counts, X.shape[1], training.n_left_out)
-    score: Score | None = None
+    score: _scores.Score | None = None
     if test_size is not None:
-        estimator = options.with_checkpoint(estimator)
-        score, learned = _scores.held_out(estimator, X, y, test_size, options.seed)
+        with_checkpoint(estimator, checkpoint)
+        score, learned = _scores.held_out(estimator, X, y, test_size, seed)
         X, y = X[learned], y[learned]
     else:
         if cv is not None:
-            score = _scores.cross_validated(estimator, X, y, cv, options.seed)
+            score = _scores.cross_validated(estimator, X, y, cv, seed)
         with Waiting("Learning"):
-            options.with_checkpoint(estimator).fit(X, y)
+            with_checkpoint(estimator, checkpoint).fit(X, y)
     answers = estimator.predict(X)
     share = float(np.mean(answers == y))
     if training.encoding is not None:
         # Names are not given to fit, as it takes them from data frames only.
         estimator.feature_names_in_ = np.array(training.encoding.feature_names, dtype=object)
-    learned_counts = np.unique(y, return_counts=True)[1]
+    counts = np.unique(y, return_counts=True)[1]
     accuracy = {"training": share} | ({} if score is None else {score.what: score.accuracy})
-    facts = _facts(training.target, classes, learned_counts, accuracy, X)
-    _save(estimator, training.encoding, facts, path)
-    options.end()
+    summary = _summary(training.target, classes, counts, accuracy, X)
+    _save(estimator, training.encoding, summary, path, checkpoint)
     _say_accuracy(score, share, len(y))
-    section(
-        f"Answers ({score.what if score else 'rows learned from'})",
-        _scores.confusion(*((score.y, score.answers) if score else (y, answers)), classes),
+    told = (
+        ("rows learned from", y, answers) if score is None else (score.what, score.y, score.answers)
     )
+    section(f"Answers ({told[0]})", _scores.confusion(told[1], told[2], classes))
     _scores.show_faces(_named(estimator), X, y)
 
 
-def _named(estimator: Any) -> Rule:
-    rule: Rule = estimator.rule_
+def _named(estimator: Any) -> polyceptron.Rule:
+    rule: polyceptron.Rule = estimator.rule_
     return rule.renamed(getattr(estimator, "feature_names_in_", None))
 
 
-def _facts(
+def _save(
+    estimator: Any, encoding: Any, summary: dict[str, Any], path: Path, checkpoint: Path | None
+) -> None:
+    polyceptron.save_model(estimator, path, encoding=encoding, summary=summary)
+    if checkpoint is not None:
+        checkpoint.unlink(missing_ok=True)
+
+
+def _summary(
     target: str | None, classes: Any, counts: Any, accuracy: dict[str, float], X: Any
 ) -> dict[str, Any]:
     """What a model file says of the rows that were learned from; X are all of them, or many."""
-    return {
+    summary = {
         "target": target,
         "rows": int(counts.sum()),
         "classes": dict(zip(map(str, classes.tolist()), counts.tolist(), strict=True)),
         "accuracy": accuracy,
-        **_typical(X),
     }
-
-
-def _save(estimator: Any, encoding: Any, facts: dict[str, Any], path: Path) -> None:
-    from polyceptron.model_file import save_model
-
-    save_model(estimator, path, encoding=encoding, summary=facts)
-
-
-def _typical(X: Any) -> dict[str, Any]:
-    """What is usual in each column, for explanations; sparse rows are too wide for it."""
-    import numpy as np
-
     if not isinstance(X, np.ndarray) or X.shape[1] > _MOST_COLUMNS:
-        return {}
+        return summary  # too wide to say, for explanations, what is usual in each column
     with np.errstate(over="ignore", invalid="ignore"):
         medians, spreads = np.median(X, axis=0), X.std(axis=0)
-    if not (np.isfinite(medians).all() and np.isfinite(spreads).all()):
-        return {}
-    return {"columns": {"median": medians.tolist(), "spread": spreads.tolist()}}
+    if np.isfinite(medians).all() and np.isfinite(spreads).all():
+        summary["columns"] = {"median": medians.tolist(), "spread": spreads.tolist()}
+    return summary
 
 
 def _say_data(classes: Any, counts: Any, n_features: int, n_left_out: int) -> None:
-    listed = ", ".join(
-        f"{shown(label)} {count}" for label, count in zip(classes.tolist(), counts, strict=True)
-    )
+    pairs = zip(map(shown, classes.tolist()), counts, strict=True)
+    listed = ", ".join(f"{label} {count}" for label, count in pairs)
     if n_left_out:
         note(f"{n_left_out} row{'s' if n_left_out > 1 else ''} left out for missing values")
-    n = n_features
-    click.echo(f"Rows: {sum(counts)} ({listed}), {n} feature{'s' if n > 1 else ''}")
+    features = f"{n_features} feature{'s' if n_features > 1 else ''}"
+    click.echo(f"Rows: {sum(counts)} ({listed}), {features}")
 
 
 def _say_accuracy(
-    score: Score | None, training: float, n: int, *, out_of_core: bool = False
+    score: _scores.Score | None, training: float, n: int, *, out_of_core: bool = False
 ) -> None:
     if score is None:
         hint = "" if out_of_core else " (--cv 10 tells that of new rows)"

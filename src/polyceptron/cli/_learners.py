@@ -24,36 +24,15 @@ class LearnerName(click.ParamType):  # type: ignore[type-arg,unused-ignore]
         return str(value)
 
 
-def writes_checkpoints(name: str) -> bool:
-    """Whether a fit that was stopped can go on."""
-    return "checkpoint" in registry.parameters_of(registry.find_learner(name))
-
-
 def make(name: str, classes: Any, *, k: int | None, inside: str | None, seed: int) -> Any:
-    """Return a learner that is ready to fit.
-
-    Parameters
-    ----------
-    name : str
-        Of a learner in the registry.
-    classes : ndarray
-        The labels that there are.
-    k : int or None
-        The number of hyperplanes; None is the learner's own choice.
-    inside : str or None
-        The class inside, as text.
-    seed : int
-    """
+    """Return a learner that is ready to fit; k None is its own choice, inside is text."""
     learner = registry.find_learner(name)
     if len(classes) > 2 and not registry.learns_many_classes(learner):
-        able = ", ".join(
-            other
-            for other in registry.learner_names()
-            if registry.learns_many_classes(registry.find_learner(other))
-        )
+        names = registry.learner_names()
+        able = [one for one in names if registry.learns_many_classes(registry.find_learner(one))]
         raise click.UsageError(
             f"--learner {name} learns two classes, and there are {len(classes)}; "
-            f"these learn more: {able}"
+            f"these learn more: {', '.join(able)}"
         )
     known = registry.parameters_of(learner)
     parameters: dict[str, Any] = {"random_state": seed} if "random_state" in known else {}
@@ -67,19 +46,17 @@ def make(name: str, classes: Any, *, k: int | None, inside: str | None, seed: in
     if inside is not None:
         if "inside" not in known:
             raise click.UsageError(f"--learner {name} has no class inside; leave out --inside")
-        parameters["inside"] = _label(inside, classes)
+        parameters["inside"] = _label(inside, classes.tolist())
     return learner(**parameters)
 
 
-def _label(inside: str, classes: Any) -> Any:
+def _label(inside: str, classes: list[Any]) -> Any:
     if len(classes) > 2:
         raise click.UsageError(
             f"--inside is for two classes, and there are {len(classes)}: "
             "each gets a polyhedron of its own"
         )
-    for label in classes.tolist():
-        if str(label) == inside:
-            return label
-    raise click.UsageError(
-        f"--inside must be one of {', '.join(map(str, classes))}; got {inside!r}"
-    )
+    named = {str(label): label for label in classes}
+    if inside not in named:
+        raise click.UsageError(f"--inside must be one of {', '.join(named)}; got {inside!r}")
+    return named[inside]

@@ -31,13 +31,13 @@ def out_option(
     )
 
 
-def check_free(path: str | None, force: bool, *inputs: str | None) -> None:
+def check_free(path: str, force: bool, *inputs: str | None) -> None:
     """Refuse what cannot be written, before the work rather than after it.
 
     That is a file that is there, unless forced; one that is read, in any case; and a new one in a
     folder that takes none. Pipes and devices are written into.
     """
-    if path is None or path == "-":
+    if path == "-":
         return
     file = Path(path)
     if file.is_dir():
@@ -57,9 +57,9 @@ def check_free(path: str | None, force: bool, *inputs: str | None) -> None:
 
 
 @contextmanager
-def writing(path: str | None) -> Iterator[IO[bytes]]:
+def writing(path: str) -> Iterator[IO[bytes]]:
     """Give a file to write to; it takes its place when all is written."""
-    if path is not None and path != "-":
+    if path != "-":
         with atomic.replacing(Path(path)) as file:
             yield file
         return
@@ -74,7 +74,7 @@ def writing(path: str | None) -> Iterator[IO[bytes]]:
         raise
 
 
-def write(path: str | None, content: str | bytes) -> None:
+def write(path: str, content: str | bytes) -> None:
     """Write text or bytes to a file or to standard output."""
     with writing(path) as file:
         file.write(content.encode("utf-8") if isinstance(content, str) else content)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+import polyceptron
 from polyceptron.cli._data import header_option
-from polyceptron.cli._model import model_argument
+from polyceptron.cli._explain import find_row
+from polyceptron.cli._lazy import np, source, tables
+from polyceptron.cli._model import Loaded, model_argument
 from polyceptron.cli._out import check_free, force_option, out_option
+from polyceptron.cli._progress import Waiting
 from polyceptron.cli._tables import note
-
-if TYPE_CHECKING:
-    from polyceptron.cli._model import Loaded
 
 _ENDS = (".png", ".svg", ".pdf", ".html")
 _MOST = 20_000
@@ -39,63 +40,38 @@ def plot(
     if row is not None and data is None:
         raise click.UsageError("--row needs DATA.")
     check_free(output, force, model, data)
-
-    from polyceptron.cli._model import Loaded
-    from polyceptron.cli._progress import Waiting
-
     loaded = Loaded(model)
     try:
-        from polyceptron.plots import plot_model, save
+        plots = polyceptron.plots
     except ImportError as error:
         raise click.ClickException(
             f"plot needs matplotlib: pip install 'polyceptron[plot]' ({error})"
         ) from error
     if row is not None and data is not None:
-        save(_why(loaded, data, header, row), output)
+        _, x, medians, _ = find_row(loaded, data, header, row)
+        reference = None if medians is None else np.array([medians])
+        plots.save(plots.WaterfallDisplay.from_estimator(loaded.rule, x, reference), output)
     else:
         X, y = (None, None) if data is None else _rows(loaded, data, header)
         with Waiting("Drawing"):
-            save(plot_model(loaded.rule, X, y), output)
+            plots.save(plots.plot_model(loaded.rule, X, y), output)
     click.echo(f"Picture: {output}")
-
-
-def _why(loaded: Loaded, data: str, header: bool | None, row: int) -> Any:
-    """The answer to one row, column by column."""
-    import numpy as np
-
-    from polyceptron.cli._explain import find_row, refuse_huge, typical
-    from polyceptron.plots import WaterfallDisplay
-
-    place, x = find_row(loaded, data, header, row)
-    medians, _ = typical(loaded, len(x))
-    reference = None if medians is None else np.array([medians])
-    refuse_huge(loaded.rule, x, medians, place)
-    return WaterfallDisplay.from_estimator(loaded.rule, x, reference)
 
 
 def _rows(loaded: Loaded, data: str, header: bool | None) -> tuple[Any, Any]:
     """The first rows of a file, with their labels if it has them."""
-    import numpy as np
-
-    from polyceptron.data.source import SourceError
-    from polyceptron.data.tables import open_table
-    from polyceptron.plots import LARGEST
-
-    target = loaded.target
-    if data == "-" or target is None:
-        more = []
-    else:
-        with open_table(data, header=header) as reader:
+    target, more = loaded.target, []
+    if data != "-" and target is not None:
+        with tables.open_table(data, header=header) as reader:
             more = [target] if target in reader.names else []
     parts, n = [], 0
     labels: list[int] = []
     for table, X in loaded.pieces(data, header, more):
         parts.append(X.toarray() if hasattr(X, "toarray") else X)
-        far = np.flatnonzero(np.abs(parts[-1]).max(axis=1) > LARGEST)
+        far = np.flatnonzero(np.abs(parts[-1]).max(axis=1) > polyceptron.plots.LARGEST)
         if far.size:
-            raise SourceError(
-                f"{table.where(int(far[0]), None)}: a number that is too large to draw"
-            )
+            where = table.where(int(far[0]), None)
+            raise source.SourceError(f"{where}: a number that is too large to draw")
         labels += loaded.classes_in(table, more[0]) if more else []
         n += table.n_rows
         if n > _MOST:

@@ -6,10 +6,11 @@ import threading
 import time
 import warnings
 from contextlib import suppress
-from types import TracebackType
 from typing import Any, Self
 
 import click
+
+from polyceptron.cli._lazy import rich_progress as bars
 
 _SECONDS_BEFORE_A_BAR = 1.0
 _SECONDS_BETWEEN_LINES = 30.0
@@ -18,32 +19,24 @@ _SECONDS_BETWEEN_LINES = 30.0
 def _bar_on_a_terminal(*columns: Any) -> Any:
     """A bar with a description before these columns, or None where nobody would see it."""
     from rich.console import Console
-    from rich.progress import Progress as Bar
-    from rich.progress import TextColumn
 
     console = Console(stderr=True)
     if not console.is_terminal:
         return None
-    description = TextColumn("{task.description}", markup=False)
-    return Bar(description, *columns, console=console, transient=True)
+    description = bars.TextColumn("{task.description}", markup=False)
+    return bars.Progress(description, *columns, console=console, transient=True)
 
 
 class Progress:
     """Call it with (done, total); it is a context manager that takes the bar away at the end."""
 
     def __init__(self, what: str) -> None:
-        from rich.progress import (
-            BarColumn,
-            MofNCompleteColumn,
-            TextColumn,
-            TimeElapsedColumn,
-            TimeRemainingColumn,
-        )
-
         self.what = what
-        self.done = self.total = 0
-        columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("left"))
-        self._bar = _bar_on_a_terminal(*columns, TimeRemainingColumn())
+        self.total = 0
+        columns = bars.BarColumn(), bars.MofNCompleteColumn(), bars.TimeElapsedColumn()
+        self._bar = _bar_on_a_terminal(
+            *columns, bars.TextColumn("left"), bars.TimeRemainingColumn()
+        )
         if self._bar is not None:
             self._task = self._bar.add_task(what, total=None)
         self._begun = self._said = time.monotonic()
@@ -59,7 +52,7 @@ class Progress:
             self._bar.stop()
 
     def __call__(self, done: int, total: int) -> None:
-        self.done, self.total = done, total
+        self.total = total
         if self._bar is not None:
             self._bar.update(self._task, completed=done, total=total)
             return
@@ -97,16 +90,13 @@ class Waiting:
                 self._bar.update(self._bar.task_ids[0], **self._now)
 
     def _show(self) -> None:
-        from rich.progress import BarColumn, TimeElapsedColumn
-
         # The bar swings where the total is not known.
-        bar = _bar_on_a_terminal(BarColumn(bar_width=20), TimeElapsedColumn())
+        bar = _bar_on_a_terminal(bars.BarColumn(bar_width=20), bars.TimeElapsedColumn())
         with self._lock:
-            if bar is None or self._over:
-                return
-            self._bar = bar
-            bar.add_task(**self._now)
-            bar.start()
+            if bar is not None and not self._over:
+                self._bar = bar
+                bar.add_task(**self._now)
+                bar.start()
 
     def __enter__(self) -> Self:
         self._warnings = self._caught.__enter__()
@@ -114,19 +104,14 @@ class Waiting:
         self._timer.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: Any) -> None:
         self._timer.cancel()
         with self._lock:
             self._over = True
             if self._bar is not None:
                 self._bar.stop()
-        self._caught.__exit__(kind, error, trace)
-        if error is None:
+        self._caught.__exit__(*error)
+        if error[0] is None:
             with suppress(BrokenPipeError):
                 for text in dict.fromkeys(str(item.message) for item in self._warnings or []):
                     click.echo(f"Warning: {' '.join(text.split())}", err=True)

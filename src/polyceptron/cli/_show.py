@@ -5,7 +5,9 @@ from __future__ import annotations
 import click
 
 from polyceptron.cli._data import header_option
-from polyceptron.cli._model import data_argument, model_argument
+from polyceptron.cli._lazy import metrics, np
+from polyceptron.cli._model import Loaded, data_argument, model_argument
+from polyceptron.cli._scores import confusion, show_faces
 from polyceptron.cli._tables import percent, section, shown, table
 
 
@@ -13,14 +15,10 @@ from polyceptron.cli._tables import percent, section, shown, table
 @model_argument
 def show(model: str) -> None:
     """Show what a model file holds: the classes, the inequalities, how it was learned."""
-    from polyceptron.cli._model import Loaded
-    from polyceptron.cli._scores import show_faces
-
     loaded = Loaded(model)
     summary = loaded.summary
-    labels = [shown(label) for label in loaded.rule.labels]
     click.echo(f"Learner: {type(loaded.estimator).__name__}")
-    click.echo(f"Classes: {', '.join(labels)}")
+    click.echo(f"Classes: {', '.join(map(shown, loaded.rule.labels))}")
     if loaded.target is not None:
         click.echo(f"Target: {shown(loaded.target)}")
     if isinstance(summary.get("rows"), int):
@@ -30,18 +28,13 @@ def show(model: str) -> None:
         if isinstance(share, float):
             click.echo(f"Accuracy, {shown(name)}: {percent(share)}")
     show_faces(loaded.rule)
-    if loaded.encoding is not None:
+    columns = loaded.encoding.columns if loaded.encoding is not None else ()
+    if any(column.kind == "category" or column.fill is not None for column in columns):
         rows = [
-            [
-                shown(c.name),
-                c.kind,
-                ", ".join(map(shown, c.categories)),
-                "" if c.fill is None else c.fill,
-            ]
-            for c in loaded.encoding.columns
+            [shown(c.name), c.kind, ", ".join(map(shown, c.categories)), c.fill] for c in columns
         ]
-        if any(row[1] == "category" or row[3] != "" for row in rows):
-            section("Columns", table(["column", "kind", "categories", "if missing"], rows, left=4))
+        rows = [["" if cell is None else cell for cell in row] for row in rows]
+        section("Columns", table(["column", "kind", "categories", "if missing"], rows, "<<<<"))
 
 
 @click.command(short_help="Say how well a model answers a file.")
@@ -51,11 +44,6 @@ def show(model: str) -> None:
 @header_option
 def evaluate(model: str, data: str, target: str | None, header: bool | None) -> None:
     """Compare a model's answers with the classes in DATA."""
-    import numpy as np
-
-    from polyceptron.cli._model import Loaded
-    from polyceptron.cli._scores import confusion
-
     loaded = Loaded(model)
     target = target or loaded.target
     if target is None:
@@ -68,13 +56,13 @@ def evaluate(model: str, data: str, target: str | None, header: bool | None) -> 
         truth += loaded.classes_in(rows, target)
         answers.append(loaded.rule.decide(X).place)
     found, right = np.concatenate(answers), np.array(truth)
-    share = float(np.mean(found == right))
-    click.echo(f"Accuracy: {percent(share)} ({int((found == right).sum())} of {len(right)} rows)")
+    hits = int((found == right).sum())
+    click.echo(f"Accuracy: {percent(hits / len(right))} ({hits} of {len(right)} rows)")
     section("Answers", confusion(classes[right], classes[found], classes))
-    rows_of_classes = []
-    for j, label in enumerate(classes.tolist()):
-        n_found, n_right = int((found == j).sum()), int((right == j).sum())
-        hit = int(((found == j) & (right == j)).sum())
-        shares = [percent(hit / max(1, n)) for n in (n_found, n_right)]
-        rows_of_classes.append([shown(label), n_right, *shares])
-    section("Classes", table(["class", "rows", "precision", "recall"], rows_of_classes))
+    precision, recall, _, n = metrics.precision_recall_fscore_support(
+        right, found, labels=range(len(classes)), zero_division=0
+    )
+    shares = zip(
+        map(shown, classes.tolist()), n, map(percent, precision), map(percent, recall), strict=True
+    )
+    section("Classes", table(["class", "rows", "precision", "recall"], shares))
