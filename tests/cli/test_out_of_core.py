@@ -251,8 +251,7 @@ class TestResume:
         error = failed("fit", data, "-t", "class", "-o", "-", "--resume", code=2)
         assert "--resume needs a model file" in error
 
-    @pytest.mark.parametrize("where", ["--in-memory", "--out-of-core"])
-    def test_killed(self, tmp_path, where):
+    def test_killed(self, tmp_path):
         rng = np.random.default_rng(0)
         X = rng.standard_normal((60_000, 8))
         y = np.where((X @ rng.standard_normal((4, 8)).T + 2).min(axis=1) >= 0, "in", "out")
@@ -268,7 +267,7 @@ class TestResume:
         )
         command = [
             sys.executable, "-c", code, "fit", tmp_path / "d.parquet", "-t", "class",
-            "-l", "batch", "-k", 4, where, "-o",
+            "-l", "batch", "-k", 4, "--out-of-core", "-o",
         ]  # fmt: skip
         path = tmp_path / "m.json"
         process = subprocess.Popen(list(map(str, [*command, path])), stdout=subprocess.DEVNULL)
@@ -279,9 +278,8 @@ class TestResume:
         process.send_signal(signal.SIGKILL)
         process.wait()
         assert not path.exists()
-        again = [*command, path, "--resume"]
-        subprocess.run(list(map(str, again)), check=True, stdout=subprocess.DEVNULL)
-        other = [*command, tmp_path / "n.json"]
-        subprocess.run(list(map(str, other)), check=True, stdout=subprocess.DEVNULL)
+        for more in ([path, "--resume"], [tmp_path / "n.json"]):
+            again = list(map(str, [*command, *more]))
+            subprocess.run(again, check=True, stdout=subprocess.DEVNULL)
         assert model_of(path) == model_of(tmp_path / "n.json")
         assert not (tmp_path / "m.json.checkpoint").exists()
