@@ -21,7 +21,6 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from common import SETTINGS, X_SQUARE, Y_SQUARE, every_learner, every_polyhedron, fit, quick
 from polyceptron import (
@@ -166,13 +165,10 @@ class TestRoundTrip:
         assert_same(model, fit(clone(loaded), X, labelled("str")), X)
         assert_same(model, pickle.loads(pickle.dumps(loaded)), X)
 
-    @pytest.mark.parametrize("learner", [SPLA1, OC1])
     @pytest.mark.parametrize("kind", LABELS)
-    def test_labels_of_all_kinds(self, learner, kind, tmp_path):
-        model = fit(quick(learner), X_SQUARE, labelled(kind))
-        loaded = back(model, tmp_path / "model.json")
-        assert_same(model, loaded, X_SQUARE)
-        assert loaded.classes_.dtype.kind == model.classes_.dtype.kind
+    def test_labels_of_all_kinds(self, kind, tmp_path):
+        model = fit(quick(OC1), X_SQUARE, labelled(kind))
+        assert_same(model, back(model, tmp_path / "model.json"), X_SQUARE)
 
     @every_polyhedron
     def test_sparse_rows_and_the_other_class_inside(self, learner, tmp_path):
@@ -235,17 +231,15 @@ class TestRoundTrip:
 
 class TestAsAnEstimator:
     @pytest.mark.parametrize("learner", [BatchPolyceptron, OnlinePolyceptron, SPLA1, PCSLP])
-    @pytest.mark.parametrize("factor", [1.0, 1e300])
-    def test_a_warm_start_goes_on_as_it_would_have(self, learner, factor, tmp_path):
-        X = X_SQUARE * factor
+    def test_a_warm_start_goes_on_as_it_would_have(self, learner, tmp_path):
+        X = X_SQUARE * 1e300
         model = fit(quick(learner, warm_start=True, max_iter=5), X, Y_SQUARE)
         loaded = back(model, tmp_path / "model.json")
         assert_same(fit(model, X, Y_SQUARE), fit(loaded, X, Y_SQUARE), X)
 
     @pytest.mark.parametrize("first", ["fit", "partial_fit"])
     @pytest.mark.parametrize("average", [False, True])
-    @pytest.mark.parametrize("standardize", [False, True])
-    @pytest.mark.parametrize("factor", [1.0, 1e200])
+    @pytest.mark.parametrize(("standardize", "factor"), [(False, 1e200), (True, 1.0)])
     def test_partial_fit_goes_on(self, first, average, standardize, factor, tmp_path):
         model = quick(OnlinePolyceptron, average=average, standardize=standardize)
         X = X_SQUARE * factor
@@ -688,7 +682,6 @@ class TestWholeOrNotThere:
         assert (tmp_path / "link.json").is_symlink()
         assert [path.name for path in (tmp_path / "real").iterdir()] == ["model.json"]
 
-    @pytest.mark.skipif(sys.platform == "win32", reason="needs named pipes")
     def test_a_pipe_is_written_into(self, tmp_path):
         path = tmp_path / "pipe"
         os.mkfifo(path)
@@ -701,76 +694,3 @@ class TestWholeOrNotThere:
         assert list(tmp_path.iterdir()) == [path]
         (tmp_path / "model.json").write_bytes(written)
         assert_same(model, load_model(tmp_path / "model.json"), X_SQUARE)
-
-
-# --- scikit-learn's checks --------------------------------------------------------------
-
-
-def through_a_file(learner):
-    """The learner, except that what it learns goes through a file."""
-
-    class Loaded(learner):
-        def fit(self, X, y, sample_weight=None):
-            return self._learn("fit", X, y, sample_weight=sample_weight)
-
-        def _learn(self, how, *arguments, **options):
-            plain = learner()
-            plain.__dict__.update(vars(self))
-            try:
-                getattr(plain, how)(*arguments, **options)
-            finally:
-                self.__dict__.update(vars(plain))
-            loaded = back(plain, os.environ["POLYCEPTRON_TEST_MODEL"])
-            own = {*self.get_params(deep=False), "_parent_callback_ctx"}
-            for name in set(vars(self)) - own:
-                delattr(self, name)
-            self.__dict__.update({k: v for k, v in vars(loaded).items() if k not in own})
-            return self
-
-    class LoadedStream(Loaded):
-        def partial_fit(self, X, y, classes=None, sample_weight=None):
-            return self._learn("partial_fit", X, y, classes, sample_weight=sample_weight)
-
-    found = LoadedStream if hasattr(learner, "partial_fit") else Loaded
-    found.__name__ = found.__qualname__ = f"Loaded{learner.__name__}"
-    return found
-
-
-# One for each way to be restored: BatchPolyceptron, SPLA1 and PCSLP have that of SPLA2.
-LOADED = {one: through_a_file(one) for one in (OnlinePolyceptron, SPLA2, OC1, Polyceptron)}
-globals().update({one.__name__: one for one in LOADED.values()})  # where pickle finds them
-QUICK = {
-    OnlinePolyceptron: {"n_init": 1, "max_iter": 30},
-    SPLA2: {"max_hyperplanes": 2, "n_init": 1},
-    Polyceptron: {"n_hyperplanes": 2, "margin": 20, "penalty": None, "n_init": 2, "max_iter": 20},
-}
-ROWS = (
-    "check_sample_weight_equivalence_on_dense_data",
-    "check_sample_weight_equivalence_on_sparse_data",
-)
-EXPECTED = {
-    OC1: ["check_class_weight_classifiers"],
-    OnlinePolyceptron: ROWS,
-    Polyceptron: ROWS,
-}
-
-
-def expected_failures(estimator):
-    expected = {name for one in type(estimator).__mro__ for name in EXPECTED.get(one, ())}
-    return dict.fromkeys(expected, "as without a file; the learner's own test says why")
-
-
-@pytest.fixture
-def _model_path(monkeypatch, tmp_path):
-    monkeypatch.setenv("POLYCEPTRON_TEST_MODEL", str(tmp_path / "model.json"))
-    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
-
-
-@pytest.mark.usefixtures("_model_path")
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@parametrize_with_checks(
-    [loaded(**QUICK.get(learner, {})) for learner, loaded in LOADED.items()],
-    expected_failed_checks=expected_failures,
-)
-def test_scikit_learn_checks_of_loaded_models(estimator, check):
-    check(estimator)
