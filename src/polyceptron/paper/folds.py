@@ -13,13 +13,14 @@ import msgspec
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
-from polyceptron import OC1
 from polyceptron.paper.protocol import Protocol, load_protocol
+from polyceptron.rule import as_rule
 
 
 class FoldTask(NamedTuple):
@@ -132,9 +133,14 @@ def hyperplanes_of(model: Any) -> int | None:
     """How many hyperplanes decide; None where that has no meaning, as for a kernel."""
     if isinstance(model, Pipeline):
         model = model[-1]
-    if isinstance(model, OC1):
-        return int(model.n_hyperplanes_)
     if isinstance(model, DecisionTreeClassifier):
         return int(model.get_n_leaves()) - 1
-    coef = getattr(model, "coef_", None)
-    return None if coef is None else len(np.atleast_2d(coef))
+    if isinstance(model, LogisticRegression):
+        return len(model.coef_)
+    try:
+        rule = as_rule(model)
+    except ValueError:
+        return None
+    if rule.is_partition:
+        return len(rule.pieces) - 1
+    return sum(piece.polyhedron.n_faces for piece in rule.pieces)
