@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from polyceptron.data import scaling
 from polyceptron.data.blocks import kernel_rows
-from polyceptron.data.scaling import Coordinates, as_blocks, column_ends, identity
+from polyceptron.data.scaling import Coordinates, as_blocks, ends_of_columns, identity
 from polyceptron.data.scaling import standardized_array as standardized
 
 NONE = np.empty(0)
@@ -23,7 +23,7 @@ def transformed(coordinates, X):
 
 
 def within_range(X):
-    return scaling.within_range(as_blocks(X, NONE).reduce(partial(column_ends, X.shape[1])))
+    return scaling.within_range(as_blocks(X, NONE).reduce(partial(ends_of_columns, X.shape[1])))
 
 
 def moments(X):

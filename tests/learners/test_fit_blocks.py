@@ -25,7 +25,7 @@ from polyceptron import (
 from polyceptron.data.arrays import ArraySource
 from polyceptron.data.blocks import OrderedSum, rows_of_blocks
 from polyceptron.data.files import ArrayFile, FileSource, StreamBlocks
-from polyceptron.data.scaling import Coordinates, column_ends, identity
+from polyceptron.data.scaling import Coordinates, ends_of_columns, identity
 from polyceptron.data.source import SourceError, View
 from polyceptron.data.visits import visits
 from polyceptron.learners.polyceptron import sample
@@ -279,7 +279,7 @@ class TestFiles:
         with (tmp_path / "X.npy").open("r+b") as file:
             file.truncate(size - 300 * 32)
         with pytest.raises(SourceError, match=r"X\.npy: ends in row 700, and had 1000 rows"):
-            data.reduce(partial(column_ends, 4))
+            data.reduce(partial(ends_of_columns, 4))
         assert threading.active_count() < 20
 
     def test_a_file_that_becomes_another(self, tmp_path):
@@ -288,13 +288,13 @@ class TestFiles:
         time.sleep(0.02)  # clocks of file systems are coarse
         np.save(tmp_path / "X.npy", X + 1)
         with pytest.raises(SourceError, match=r"X\.npy: row 0: the file has changed since"):
-            data.reduce(partial(column_ends, 4))
+            data.reduce(partial(ends_of_columns, 4))
 
     def test_a_file_that_goes_away(self, tmp_path):
         _, _, found = self.make(tmp_path)
         (tmp_path / "codes.npy").unlink()
         with pytest.raises(SourceError, match=r"codes\.npy: row 0: No such file"):
-            found.blocks(View(identity(4), 1)).reduce(partial(column_ends, 4))
+            found.blocks(View(identity(4), 1)).reduce(partial(ends_of_columns, 4))
 
     @pytest.mark.parametrize("n_threads", [1, 2])
     def test_an_error_of_the_statistic_comes_out(self, tmp_path, n_threads):

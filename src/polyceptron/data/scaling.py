@@ -122,7 +122,7 @@ class Ends:
         )
 
 
-def column_ends(n_features: int, block: Block) -> Ends:
+def ends_of_columns(n_features: int, block: Block) -> Ends:
     """The ends of a block's columns, the zeros of sparse rows included."""
     least, greatest = np.full(n_features, np.inf), np.full(n_features, -np.inf)
     if isinstance(block.X, tuple):
@@ -158,7 +158,7 @@ class ColumnMoments:
         return ColumnMoments(total, self.mean + apart * share, squares)
 
 
-def column_moments(unit: Floats, block: Block) -> ColumnMoments:
+def moments_of_columns(unit: Floats, block: Block) -> ColumnMoments:
     """The moments of a block's columns, each times its unit."""
     d = len(unit)
     if not isinstance(block.X, tuple):
@@ -200,7 +200,7 @@ def standardized(data: Blocks, ends: Ends, *, centred: bool = True) -> Coordinat
     """
     largest = np.maximum(ends.greatest, -ends.least)
     unit = np.ldexp(1.0, -np.clip(np.frexp(largest)[1], -1000, 1000))
-    found = data.reduce(partial(column_moments, unit))
+    found = data.reduce(partial(moments_of_columns, unit))
     mean, spread = found.mean, np.sqrt(found.squares / found.weight)
     constant = (
         (ends.least == ends.greatest)
@@ -216,7 +216,7 @@ def standardized(data: Blocks, ends: Ends, *, centred: bool = True) -> Coordinat
 def standardized_array(X: Any, weight: Floats) -> Coordinates:
     """`standardized` of an array, or of a sparse matrix, whose columns are only scaled."""
     data = as_blocks(X, weight)
-    ends = data.reduce(partial(column_ends, X.shape[1]))
+    ends = data.reduce(partial(ends_of_columns, X.shape[1]))
     return standardized(data, ends, centred=not sparse.issparse(X))
 
 

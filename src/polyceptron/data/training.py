@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyceptron.data.blocks import ArrayBlocks, Blocks, count_threads
-from polyceptron.data.scaling import Coordinates, Ends, column_ends, identity
+from polyceptron.data.scaling import Coordinates, Ends, ends_of_columns, identity
 from polyceptron.data.source import Source, SourceError, View
 from polyceptron.utils.checks import as_real
 from polyceptron.utils.types import Floats
@@ -54,7 +54,7 @@ class TrainingData:
         d, n_threads = source.n_features, count_threads(n_jobs, source.n_samples)
         view = View(identity(d), inside)
         data = source.blocks(view, n_threads)
-        ends = data.reduce(partial(column_ends, d))
+        ends = data.reduce(partial(ends_of_columns, d))
         if ends.bad is not None:
             raise SourceError(f"{source.where(*ends.bad)}: a value that is not a finite number")
         totals = _class_totals(source, inside, ends, n_threads)
@@ -103,11 +103,13 @@ class TrainingData:
             view = view._replace(class_weight=by_class)
         if coordinates is None:
             data = source.blocks(view, n_threads)
-            coordinates = scaling(data, data.reduce(partial(column_ends, d)), not source.is_sparse)
+            coordinates = scaling(
+                data, data.reduce(partial(ends_of_columns, d)), not source.is_sparse
+            )
         view = view._replace(coordinates=coordinates)
         data = source.blocks(view, n_threads)
         changed = source.n_samples and not coordinates.is_identity
-        if changed and data.reduce(partial(column_ends, d)).bad is not None:
+        if changed and data.reduce(partial(ends_of_columns, d)).bad is not None:
             raise ValueError("X is too large for the scaling that the first rows gave")
         return cls(source, view, data, source.classes, inside, float("nan"), n_threads)
 
@@ -153,7 +155,7 @@ def _class_totals(source: Source, inside: int, ends: Ends, n_threads: int) -> Fl
         view = View(identity(source.n_features), place)
         totals[place] = (
             source.blocks(view, n_threads)
-            .reduce(partial(column_ends, source.n_features))
+            .reduce(partial(ends_of_columns, source.n_features))
             .weights[1]
         )
     return totals
