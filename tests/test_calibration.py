@@ -103,16 +103,27 @@ def test_slopes_are_those_of_the_value(monkeypatch):
         np.testing.assert_allclose(loss(np.array(point))[1], expected, rtol=1e-4, atol=1e-6)
 
 
-def test_no_worse_than_five_models_calibrated_by_sigmoids():
-    """As ``python -m benchmarks.probabilities``, which takes more sets: those are five models."""
+@pytest.mark.parametrize(
+    ("flipped", "settings"),
+    [
+        (0.0, {"margin": 0.0, "penalty": None, "max_iter": 100}),
+        (0.1, {"margin": 20.0, "penalty": 1e-3, "max_iter": 30}),
+    ],
+)
+def test_no_worse_than_five_models_calibrated_by_sigmoids(flipped, settings):
+    """CalibratedClassifierCV averages five models, and yet.
+
+    On Dataset 1 by a clear margin in each of three splits. On Dataset 2, Ionosphere and
+    Breast-Cancer some splits say the contrary, with as few iterations and one start: for means
+    over splits with everything automatic there is ``python -m benchmarks.probabilities``.
+    """
     X, y = make_dataset1(n_samples=3000, random_state=5, return_X_y=True)
-    y = np.where(np.random.default_rng(0).random(len(y)) < 0.1, y.min() + y.max() - y, y)
+    wrong = np.random.default_rng(0).random(len(y)) < flipped
+    y = np.where(wrong, y.min() + y.max() - y, y)
     train, test, y_train, y_test = train_test_split(
         X, y, train_size=600, random_state=0, stratify=y
     )
-    model = Polyceptron(
-        3, margin=20.0, penalty=1e-3, inside=None, n_init=1, max_iter=30, random_state=0
-    )
+    model = Polyceptron(3, inside=None, n_init=1, random_state=0, **settings)
     other = CalibratedClassifierCV(model, cv=5, method="sigmoid").fit(train, y_train)
     ours, theirs = (one.predict_proba(test)[:, 1] for one in (model.fit(train, y_train), other))
     labels = y_test == model.classes_[1]

@@ -397,3 +397,9 @@ class TestPartialFit:
         for stream in (model, other):
             stream.partial_fit(self.X[::-1], self.Y[::-1])
         assert_same_hyperplanes(model, other)
+
+    def test_given_rows_are_not_kept(self):
+        """A model of a stream is as small as its hyperplanes."""
+        X = np.tile(self.X, (50, 1))
+        model = paper().partial_fit(X, np.tile(self.Y, 50), classes=[-1, 1])
+        assert len(pickle.dumps(model)) < 10_000

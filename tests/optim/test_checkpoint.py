@@ -131,9 +131,11 @@ class TestGoingOn:
         assert not path.exists()
 
     def test_work_is_not_done_again(self, name, tmp_path, monkeypatch):
-        whole = self.steps(copy(name, tmp_path / "c"), monkeypatch)
+        whole, resumed = (copy(name, tmp_path / "c") for _ in range(2))
+        n_whole = self.steps(whole, monkeypatch)
         interrupted(name, tmp_path / "c", monkeypatch, after=3)
-        assert self.steps(copy(name, tmp_path / "c"), monkeypatch) < whole
+        assert self.steps(resumed, monkeypatch) < n_whole
+        assert_same(whole, resumed)  # which is the model of a fit without a checkpoint, see above
 
     def steps(self, model, monkeypatch):
         write, count = FitJournal.write, []

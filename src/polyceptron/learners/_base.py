@@ -162,7 +162,16 @@ class RuleClassifier(Documented, ClassifierMixin, BaseEstimator):
     # --- prediction -----------------------------------------------------------------------
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Label of every row of X, an array, sparse matrix or Dask collection (stays lazy)."""
+        """Label of every row; lazy for a Dask collection.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, Dask collection} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
         return self._answered("predict", X)  # type: ignore[no-any-return]
 
     def _answered(self, method: str, X: Any) -> Any:
@@ -310,7 +319,15 @@ class PolyhedralClassifier(RuleClassifier):
         It is h(x) = min_k (w_k . x + b_k) where ``classes_[1]`` is inside, which is the
         default, and -h(x) where ``classes_[0]`` is: scikit-learn's scorers count on the
         sign. ``polyhedron_.decision(X)`` is always h(x). Of more than two classes it is the
-        log-odds of each by its own polyhedron, of shape (n_samples, n_classes).
+        log-odds of each by its own polyhedron.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, Dask collection} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
         """
         return self._answered("decision_function", X)  # type: ignore[no-any-return]
 
@@ -342,14 +359,31 @@ class ProbabilisticClassifier(RuleClassifier):
     """Base of the learners whose rule has probabilities."""
 
     def predict_proba(self, X: Any) -> Floats:
-        """Probability of each class, in the order of ``classes_``, for every row of X.
+        """Probability of each class for every row; lazy for a Dask collection.
 
-        Lazy for a Dask collection.
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, Dask collection} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Columns in the order of ``classes_``.
         """
         return self._answered("predict_proba", X)  # type: ignore[no-any-return]
 
     def predict_log_proba(self, X: Any) -> Floats:
-        """Logarithm of `predict_proba`, exact where that has become 0."""
+        """Logarithm of `predict_proba`, exact where that has become 0.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, Dask collection} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Columns in the order of ``classes_``.
+        """
         return self._answered("predict_log_proba", X)  # type: ignore[no-any-return]
 
 

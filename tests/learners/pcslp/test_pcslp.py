@@ -129,6 +129,21 @@ class TestSeparationLP:
         changed = np.flatnonzero(upper != np.array(lp._highs.getLp().col_upper_))
         assert (changed - 2 * (Y_BOX == 1).sum()).tolist() == [4, n_outside + 4]
 
+    def test_the_same_choice_again_costs_no_pivot(self):
+        lp = SeparationLP(
+            sp.csr_matrix(X_BOX[Y_BOX == 1]),
+            sp.csr_matrix(X_BOX[Y_BOX == 0]),
+            np.ones((Y_BOX == 1).sum()),
+            np.ones((Y_BOX == 0).sum()),
+            1,
+        )
+        nobody_else = np.zeros((Y_BOX == 0).sum(), int)
+        first = lp.solve(nobody_else, "a test")
+        assert lp._highs.getInfo().simplex_iteration_count > 0
+        second = lp.solve(nobody_else, "a test")
+        assert lp._highs.getInfo().simplex_iteration_count == 0
+        np.testing.assert_array_equal(np.c_[first], np.c_[second])
+
     @pytest.mark.parametrize("kind", [np.asarray, sp.csr_matrix])
     def test_columns_that_depend_on_each_other(self, kind):
         """Constants above all: as multiples of the bias they once kept HiGHS busy for ever."""
@@ -207,6 +222,13 @@ class TestObjective:
         model = PCSLP(4, n_init=5, random_state=0).fit(X_BOX, Y_BOX)
         assert model.objective_ <= model.tol
         assert model.score(X_BOX, Y_BOX) == 1
+
+    def test_no_column_that_tells_anything(self):
+        """The answer w = 0 has the error 2, and becomes a face that says the same."""
+        X = np.tile(X_BOX[:1], (120, 1))
+        model = quick().fit(X, Y_BOX)
+        assert model.objective_ == pytest.approx(2)
+        assert len(set(model.predict(X))) == 1
 
     @pytest.mark.parametrize("standardize", [True, False])
     @pytest.mark.parametrize("inside", [0, 1])
@@ -294,6 +316,11 @@ class TestTies:
         """h = -2 outside, whichever hyperplane is responsible."""
         assert self.choices(16, np.array([[0.0, 0, -2]] * 2)) == [[0, 0, 0, 0]]
 
+    def test_hyperplanes_that_do_not_tie(self):
+        """The outside rows are sorted: by columns that are not zero, then by values."""
+        found = self.choices(16, np.array([[1.0, 0.25, 0], [-1, 0, 0]]))
+        assert found == [[0, 1, 0, 1]]
+
     def test_only_another_choice_goes_on(self):
         """One hyperplane for all four is w = 0, no descent; two sides each is better."""
         settings = {"n_hyperplanes": 2, "init": self.EQUAL}
@@ -302,6 +329,13 @@ class TestTies:
         free = quick(max_ties=16, **settings).fit(self.X, self.Y)
         assert free.objective_ < 1.1
         assert free.history_["lps"][0] > 1
+
+    def test_ties_of_the_zero_start_do_not_need_the_seed(self):
+        settings = {"n_hyperplanes": 2, "init": self.EQUAL}
+        one, other = (
+            quick(random_state=seed, **settings).fit(self.X, self.Y).coef_ for seed in (0, 1)
+        )
+        np.testing.assert_array_equal(one, other)
 
 
 # --- failures -----------------------------------------------------------------------------
@@ -360,6 +394,18 @@ class TestFailures:
         with pytest.raises(LPError, match=rf"start 1, iteration {failing}, .*HiGHS says '{says}'"):
             model.fit(X_NOISY, Y_NOISY)
         assert snapshot(model) == before
+
+    def test_which_start(self, monkeypatch):
+        solved = SeparationLP.solve
+
+        def solve(self, responsible, which):
+            if which.startswith("start 2, "):
+                raise LPError(which)
+            return solved(self, responsible, which)
+
+        monkeypatch.setattr(SeparationLP, "solve", solve)
+        with pytest.raises(LPError, match="start 2, iteration 1"):
+            quick(n_init=2).fit(X_NOISY, Y_NOISY)
 
     def test_highspy_is_missing(self, monkeypatch):
         monkeypatch.setitem(sys.modules, "highspy", None)

@@ -106,6 +106,14 @@ class TestSmallData:
         y = (X[:, :30].sum(axis=1) > 0).astype(int)
         assert fast().fit(X, y).score(X, y) > 0.95
 
+    @pytest.mark.parametrize("size", [1e-200, 1e200])
+    @pytest.mark.parametrize("standardize", [True, False])
+    def test_extreme_units(self, size, standardize):
+        X, y = square(100)
+        model = given(standardize=standardize).fit(X * size, y)
+        assert np.isfinite(model.coef_).all()
+        assert np.isfinite(model.predict_log_proba(X * size)).all()
+
 
 class TestShapes:
     def test_linear_data_gives_one_face(self):
@@ -125,6 +133,15 @@ class TestShapes:
         assert model.inside_ == labels[1]
         assert 3 <= model.n_hyperplanes_ <= 5
         assert model.score(X[300:], y[300:]) > 0.95
+
+    def test_a_class_of_one_row_in_a_hundred(self):
+        rng = np.random.default_rng(0)
+        X = rng.standard_normal((1000, 2))
+        y = (X[:, 0] > np.quantile(X[:, 0], 0.99)).astype(int)
+        model = fast().fit(X, y)
+        assert model.score(X, y) > 0.997
+        balanced = fast(class_weight="balanced").fit(X, y)
+        assert balanced.score(X[y == 1], y[y == 1]) > 0.9
 
     def test_a_circle(self):
         """Of about half of the rows, the lesser label inside, on fresh rows."""

@@ -10,6 +10,7 @@ from common import array_blocks, square
 from polyceptron import Polyceptron
 from polyceptron.datasets import make_dataset1
 from polyceptron.learners.polyceptron import trials
+from polyceptron.learners.polyceptron.centre import Centre
 from polyceptron.learners.polyceptron.hyperplanes import FIT, LEAST_SAMPLES, Effort
 from polyceptron.learners.polyceptron.mixture import MOST_LEAPS
 from polyceptron.learners.polyceptron.selection import (
@@ -91,6 +92,13 @@ class TestClimb:
         assert PATIENCE == 2
         assert self.climbed(rows) == (2, [1, 2, 3, 4])
 
+    def test_to_the_top(self):
+        assert self.climbed({1: 0.5, 2: 0.6, 3: 0.7}) == (3, [1, 2, 3])
+        assert Recorder(lambda _: 0.5).selection().climb(START, []) == START
+
+    def test_goes_on_where_one_step_gains_nothing(self):
+        assert self.climbed({1: 0.5, 2: 0.6, 3: 0.6, 4: 0.8, 5: 0.7, 6: 0.7})[0] == 4
+
     def test_the_start_is_no_step(self):
         """Patience counts from the first number after it."""
         rows = {1: 0.5, 2: 0.5, 3: 0.9, 4: 0.8, 5: 0.8, 6: 1.0}
@@ -115,6 +123,11 @@ class TestSelection:
         weight = np.r_[np.full(500, 3.0), np.ones(500)]
         selection = Recorder(lambda _: 0.5, weight=weight).selection()
         assert selection.accuracy(START) == 0.75
+
+    def test_best_of_equals_is_the_first(self):
+        selection = Recorder(lambda _: 0.8).selection()
+        settings = [START._replace(n_hyperplanes=number) for number in (3, 1, 2)]
+        assert selection.best(settings) == settings[0]
 
     def test_worse_is_the_mean_difference_of_log_losses_or_mistakes_and_its_error(self):
         rng = np.random.default_rng(0)
@@ -190,6 +203,17 @@ class TestSelection:
         assert selection.likeliest(iter(settings)) == settings[1]
         assert selection.likeliest([settings[2], settings[0]]) == settings[2]  # of equals the first
         assert recorder.asked == settings
+
+    def test_the_most_accurate_of_the_simplest(self, monkeypatch):
+        accuracies = {0.0: 0.949, 20.0: 0.950}
+        selection = Recorder(
+            lambda one: 0.951 if one.n_hyperplanes == 3 else accuracies[one.margin]
+        ).selection()
+        near = [Setting(1, 2, margin, None) for margin in accuracies]
+        best = selection.best([*near, Setting(1, 3, 0.0, None)])
+        assert best.n_hyperplanes == 3
+        monkeypatch.setattr(selection, "worse_than", lambda *_: (0.0, 0.0))
+        assert selection.simplest(best, [one.strength for one in near]) == near[1]
 
     def test_table(self):
         selection = Recorder(lambda one: 0.5 + 0.1 * one.n_hyperplanes).selection()
@@ -307,6 +331,17 @@ class TestProven:
         monkeypatch.setattr(Selection, "worse_than", lambda *_: (errors * CLEARLY, 1.0))
         assert self.is_proven(separates=yes if proven else never) == proven
 
+    def test_not_where_as_accurate_but_sure_of_what_is_wrong(self):
+        """The best is unsure of its mistakes: the same accuracy, and far less log-loss."""
+
+        def evaluate(setting):
+            found = outcome(0.95)
+            if setting == BEST:
+                found.h[-N // 20 :] *= 0.01
+            return found
+
+        assert not self.is_proven(evaluate)
+
     @pytest.mark.parametrize(("more", "proven"), [(1.0, False), (0.0, True), (-1.0, True)])
     def test_more_hyperplanes_than_the_best_get_no_grace(self, more, proven, monkeypatch):
         monkeypatch.setattr(Selection, "worse_than", lambda *_: (more, 1.0))
@@ -331,6 +366,15 @@ class TestSearch:
         found = search(recorder.selection(), [1], list(self.NUMBERS), list(STRENGTHS))
         assert found == Setting(1, least, *CLEAN)
 
+    def test_either_class_may_part_all_rows(self):
+        def separates(one):
+            return (one.inside, one.n_hyperplanes) in [(0, 2), (1, 3)]
+
+        for insides, expected in (([0, 1], (0, 2)), ([1], (1, 3))):
+            recorder = Recorder(lambda _: 0.95, separates=separates)
+            found = search(recorder.selection(), insides, list(self.NUMBERS), list(STRENGTHS))
+            assert found == Setting(*expected, *CLEAN)
+
     @pytest.mark.parametrize(("gained", "clean"), [(8, False), (15, True)])
     def test_clean_without_a_proof_where_more_accurate_by_over_a_standard_error(
         self, gained, clean
@@ -350,6 +394,18 @@ class TestSearch:
         found = search(Recorder(accuracy).selection(), [1], [3], list(STRENGTHS), False)
         assert found == Setting(1, 3, *CLEAN)
 
+    def test_clean_without_a_proof_is_the_simplest_of_the_fair(self):
+        """One hyperplane may be it, though it is never proven."""
+
+        def accuracy(one):
+            return 0.95 if one.strength == CLEAN and one.n_hyperplanes > 1 else 0.9
+
+        found = search(Recorder(accuracy).selection(), [1], list(self.NUMBERS), list(STRENGTHS))
+        assert found == Setting(1, 2, *CLEAN)
+        recorder = Recorder(lambda one: 0.9 + 0.05 * (one.strength == CLEAN), separates=no)
+        found = search(recorder.selection(), [1], list(self.NUMBERS), list(STRENGTHS))
+        assert found == Setting(1, 1, *CLEAN)
+
     @pytest.mark.parametrize("numbers", [[1], [2], [1, 2, 3]])
     def test_only_the_strength_of_clean_labels(self, numbers):
         """Given by the user: it is judged by held-out rows as any other."""
@@ -365,6 +421,12 @@ class TestSearch:
         assert (found.n_hyperplanes, *found.strength) == (3, *strength)
         assert {one.strength for one in recorder.asked} == {strength}
         assert found.sampled == (strength[1] is not None)  # of equals
+
+    def test_one_number_of_hyperplanes(self):
+        recorder = Recorder(lambda _: 0.9, separates=yes)
+        assert search(recorder.selection(), [1], [1], list(STRENGTHS)).strength != CLEAN
+        found = search(recorder.selection(), [1], [4], list(STRENGTHS))
+        assert found == Setting(1, 4, *CLEAN)
 
     @pytest.mark.parametrize("better", [False, True])
     def test_sampled_where_it_is_likelier(self, better):
@@ -400,6 +462,9 @@ class TestSampled:
     )
     def test_its_penalty_and_the_next_smaller_ones(self, penalty, expected):
         assert self.offered(penalty) == expected
+
+    def test_only_penalties_that_are_given(self):
+        assert self.offered(0.5, strengths=[(20.0, 0.5)]) == [0.5]
 
     def test_each_with_its_own_margin(self):
         found = _sampled(Setting(0, 2, 20.0, 0.1), [(0.1, 20.0), (0.01, 5.0)])
@@ -483,6 +548,15 @@ class TestWithSamples:
         found, _ = self.chosen(evaluate, sampled=True, **few)
         assert found == BEST._replace(n_hyperplanes=4, sampled=True)
 
+    def test_the_last_number_has_no_next(self):
+        assert self.chosen(numbers=[3]) == (BEST._replace(sampled=True), [3, 3, 3])
+
+    @pytest.mark.parametrize("sampled", [None, False])
+    def test_clean_labels_come_first(self, sampled):
+        recorder = Recorder(lambda _: 0.95, separates=yes)
+        found = search(recorder.selection(), [1], [3], list(STRENGTHS), sampled)
+        assert found == Setting(1, 3, *CLEAN)
+
     def test_what_must_be_sampled_is_not_for_clean_labels(self):
         recorder = Recorder(lambda _: 0.95, separates=yes)
         found = search(recorder.selection(), [1], [3], list(STRENGTHS), True)
@@ -537,6 +611,12 @@ class TestTrials:
         hard = Setting(1, 4, *CLEAN)
         assert not self.trials(X, y).separates(hard)
         assert self.trials(*square(400)).separates(hard)
+
+    @pytest.mark.parametrize(("converged", "expected"), [(2, False), (3, True)])
+    def test_most_is_more_than_half(self, converged, expected, monkeypatch):
+        monkeypatch.setattr(trials, "centre_of", lambda *_: Centre(None, 1, converged))
+        found = self.trials(*square(60), n_init=4).separates(START)
+        assert found == expected
 
     def test_a_sampled_setting_is_judged_by_its_own_hyperplanes(self):
         X, y = square(200)

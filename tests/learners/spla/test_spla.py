@@ -12,6 +12,7 @@ from scipy.special import log_expit
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import naive
 from polyceptron.data.blocks import ArrayBlocks, frozen, kernel_rows
@@ -21,6 +22,7 @@ from polyceptron.learners.spla.spla1 import SPLA1
 from polyceptron.learners.spla.spla2 import SPLA2
 from polyceptron.optim import solver
 from polyceptron.optim.planes import Planes
+from polyceptron.utils.blas import ONE_BLAS_THREAD
 
 LEARNERS = [SPLA1, SPLA2]
 learners = pytest.mark.parametrize("learner", LEARNERS)
@@ -255,6 +257,22 @@ class TestProbabilities:
 
 
 # --- the learners ---------------------------------------------------------------------------
+
+
+def test_blas_gets_its_threads_back():
+    """However many threads are in there: the first limits, the last lifts the limit."""
+
+    def n_threads():
+        return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+
+    with threadpool_limits(2, user_api="blas"):
+        before = n_threads()
+        fit(quick(SPLA1), X_SQUARE, Y_SQUARE)
+        with ONE_BLAS_THREAD:
+            assert set(n_threads()) == {1}
+            fit(quick(SPLA1), X_SQUARE, Y_SQUARE)
+            assert set(n_threads()) == {1}
+        assert n_threads() == before
 
 
 def test_weights_are_repetitions():

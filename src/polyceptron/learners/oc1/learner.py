@@ -247,12 +247,31 @@ class OC1(ProbabilisticClassifier):
     # --- prediction -------------------------------------------------------------------
 
     def apply(self, X: Any) -> NDArray[np.int64]:
-        """Leaf of every row of X, as a node of ``tree_``: an array of shape (n_samples,)."""
+        """Leaf of every row, as a node of ``tree_``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
         check_is_fitted(self)
         return self.tree_.apply(self._validated(X, reset=False))
 
     def decision_path(self, X: Any) -> sparse.csr_matrix:
-        """CSR matrix (n_samples, n_nodes) with 1 where a row of X comes to a node of ``tree_``."""
+        """Which nodes of ``tree_`` every row comes to.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        csr_matrix of shape (n_samples, n_nodes)
+            1 where the row comes to the node.
+        """
         check_is_fitted(self)
         X = self._validated(X, reset=False)
         visits = list(self.tree_.visits(X))
