@@ -1,5 +1,6 @@
 """The accuracies that the learners must reach on the paper's sets."""
 
+import numpy as np
 import pytest
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 
@@ -23,6 +24,9 @@ BARS = {
 )
 def test_bars(learner, name, bar):
     bunch = paper_datasets()[name]
-    model = learner(bunch.n_hyperplanes, random_state=0)
-    folds = StratifiedKFold(10, shuffle=True, random_state=0)
-    assert 100 * cross_val_score(model, bunch.data, bunch.target, cv=folds).mean() >= bar
+    scores = []
+    for seed in range(3):
+        model = learner(bunch.n_hyperplanes, random_state=seed)
+        folds = StratifiedKFold(10, shuffle=True, random_state=seed)
+        scores.append(cross_val_score(model, bunch.data, bunch.target, cv=folds).mean())
+    assert 100 * np.mean(scores) >= bar

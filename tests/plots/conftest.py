@@ -12,6 +12,7 @@ plt = pytest.importorskip("matplotlib.pyplot")
 @pytest.fixture(autouse=True)
 def agg():
     plt.switch_backend("Agg")
+    plt.close("all")  # of tests elsewhere
     with plt.rc_context({"figure.dpi": 50, "savefig.dpi": 50}):
         yield
     plt.close("all")
