@@ -64,15 +64,6 @@ def hyperplanes(model):
     return np.vstack([part.W for part in parts]), np.concatenate([part.b for part in parts])
 
 
-def on_dask(model):
-    """The model that takes Dask arrays, with the same parameters."""
-    try:
-        import polyceptron.dask as module
-    except ImportError:
-        module = polyceptron
-    return getattr(module, type(model).__name__)(**model.get_params())
-
-
 # --- data --------------------------------------------------------------------------------
 
 
@@ -205,7 +196,7 @@ def dask(model, X, y, _folder, weight=None):
         LocalCluster(n_workers=1, threads_per_worker=2, processes=False, **LOOPBACK) as cluster,
         Client(cluster),
     ):
-        return on_dask(model).fit(*lazy), lazy[0]
+        return clone(model).fit(*lazy), lazy[0]
 
 
 def dask_weighted(model, X, y, folder):
