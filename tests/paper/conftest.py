@@ -2,8 +2,8 @@
 
 import pytest
 
+from polyceptron.paper.convergence.exact import run_search
 from polyceptron.paper.convergence.runs import ORDERS, Cell, RunKey, RunResult, measure_run
-from polyceptron.paper.convergence.searches import run_search
 from polyceptron.paper.convergence.study import RUNS_FILE, SEARCHES_FILE
 from polyceptron.paper.folds import FoldResult
 from polyceptron.paper.protocol import load_protocol

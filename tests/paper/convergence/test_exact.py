@@ -1,19 +1,20 @@
 """Small instances in exact arithmetic: passes, cycles, traps, and the searches for them."""
 
+import itertools
+
 import numpy as np
 import pytest
 
 import naive
-from polyceptron.datasets import load_cycle
 from polyceptron.paper.convergence import exact
-from polyceptron.paper.convergence.searches import run_search, shipped_cycle
+from polyceptron.paper.convergence.exact import run_search, shipped_cycle
 
 LINE = (((-1.0,), -1), ((0.0,), 1), ((1.0,), -1))
 
 
 class TestTrap:
     def test_no_sequence_of_rows_gets_out(self):
-        chain = exact.any_sequence(*shipped_cycle("trap")[:2])
+        chain = exact.explore(*shipped_cycle("trap")[:2], passes=False)
         assert chain == exact.Chain(states=7, trapped=7, free=7, p_never=1.0)
 
     def test_nor_from_starts_nearby(self):
@@ -21,13 +22,14 @@ class TestTrap:
         near = np.round(np.random.default_rng(0).uniform(-0.1, 0.1, (20, 2, 2)) * 2**10) / 2**10
         for change in near:
             start = tuple(map(tuple, (first + change).tolist()))
-            assert exact.any_sequence(start, rows).free == 7
+            assert exact.explore(start, rows, passes=False).free == 7
 
     def test_ties_alone_can_trap(self):
         """Whole starts up to 1: some are traps, and all of these have ties."""
-        record = run_search(("orders", {"K": 2, "reach": 1, "starts": "unit"}), 0)
-        assert record["trap_possible"] == 17
-        assert record["trap_without_ties"] == 0
+        starts = itertools.product(itertools.product((-1.0, 0.0, 1.0), repeat=2), repeat=2)
+        chains = [exact.explore(start, LINE, passes=True) for start in starts]
+        assert sum(chain.trapped > 0 for chain in chains) == 17
+        assert not any(chain.free for chain in chains)
 
 
 class TestExact:
@@ -55,8 +57,6 @@ class TestExact:
         assert record["linear"] > 0
         assert record["linear_cycles"] == 0
         assert record["cycles"] == 140
-        assert record["example"]["start"] == load_cycle().start.tolist()
-        assert record["example"]["points"] == load_cycle().data.tolist()
 
     def test_two_rows_always_converge(self):
         record = run_search(("cycles", {"d": 1, "N": 2, "K": 2, "reach": 2, "starts": "unit"}), 0)
@@ -77,7 +77,7 @@ class TestExact:
 
     def test_probability_by_walking(self):
         """The chance of a trap from the zero start, against walks of the naive pass."""
-        chain = exact.reshuffled(((0.0, 0.0), (0.0, 0.0)), LINE)
+        chain = exact.explore(((0.0, 0.0), (0.0, 0.0)), LINE, passes=True)
         assert chain.p_never == pytest.approx(6 / 49)
         rng, never, n = np.random.default_rng(0), 0, 400
         X, y = np.array([[-1.0], [0.0], [1.0]]), np.array([-1, 1, -1])

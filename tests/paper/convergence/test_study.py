@@ -2,8 +2,10 @@
 
 import pytest
 
-from polyceptron.paper.convergence import ORDERS, Cell, Study, run_study, study
-from polyceptron.paper.convergence.searches import list_searches
+from polyceptron.paper.convergence import run_study, study
+from polyceptron.paper.convergence.exact import list_searches
+from polyceptron.paper.convergence.runs import ORDERS, Cell
+from polyceptron.paper.convergence.study import Study
 from polyceptron.paper.results_log import ResultsLogError
 
 GRID = [Cell(d=2, K=K, margin=0.05, N=30, digits=6) for K in (2, 3)]

@@ -5,27 +5,8 @@ exactly; `summarise` makes numbers of its results and `findings` sentences. docs
 has the answer and the proofs.
 """
 
-from polyceptron.paper.convergence.runs import ORDERS, Cell, RunResult
-from polyceptron.paper.convergence.study import Study, run_study
-from polyceptron.paper.convergence.summary import (
-    CellSummary,
-    GrowthRate,
-    Pairs,
-    Summary,
-    findings,
-    summarise,
-)
+from polyceptron.paper.convergence.runs import RunResult
+from polyceptron.paper.convergence.study import run_study
+from polyceptron.paper.convergence.summary import findings, summarise
 
-__all__ = [
-    "ORDERS",
-    "Cell",
-    "CellSummary",
-    "GrowthRate",
-    "Pairs",
-    "RunResult",
-    "Study",
-    "Summary",
-    "findings",
-    "run_study",
-    "summarise",
-]
+__all__ = ["RunResult", "findings", "run_study", "summarise"]

@@ -1,4 +1,4 @@
-"""Small instances of online Polyceptron settled exactly: every weight that can be reached.
+"""Small instances of online Polyceptron settled exactly, and searches through all of them.
 
 Algorithm 2 with step 1 and the rows [x, 1]. Weights never leave a bounded region (each
 hyperplane is corrected only by rows that it has on the wrong side: the perceptron cycling
@@ -10,18 +10,29 @@ small halves and integers, which Python's floats hold exactly.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polyceptron.datasets import load_cycle
 from polyceptron.utils.types import Floats
 
 Weights = tuple[tuple[float, ...], ...]
 """One tuple (w_k, b_k) for each hyperplane."""
 LabelledPoint = tuple[tuple[float, ...], int]
 """A point and its label, -1 or +1."""
+SearchTask = tuple[str, dict[str, Any]]
+"""What is done, and its arguments: the beginning of its record."""
+
+# Features, rows, hyperplanes and reach of the points, and the starts; a quick study has two.
+_CYCLES = (
+    (1, 2, 2, 3, "unit"), (1, 3, 2, 1, "unit"), (1, 3, 2, 2, "unit"), (1, 3, 3, 1, "unit"),
+    (1, 4, 2, 2, "unit"), (2, 3, 2, 1, "zero"), (2, 4, 2, 1, "zero"), (2, 4, 3, 1, "zero"),
+)  # fmt: skip
 
 
 class Pass(NamedTuple):
@@ -56,15 +67,13 @@ def take_rows(weights: Weights, rows: Iterable[LabelledPoint]) -> Pass:
 class Fate(NamedTuple):
     """How a run in the given order ends.
 
-    A cycle of ``length`` passes that begins after ``reached`` passes; length 0 is convergence
-    after so many passes. ``ties`` and ``moving`` (hyperplanes updated) are those of the cycle,
-    ``ties_before`` those on the way to it.
+    A cycle of ``length`` passes that begins after ``reached`` passes, with or without ``ties`` so
+    far, in which ``moving`` hyperplanes are updated; length 0 is convergence after so many passes.
     """
 
     reached: int
     length: int
     ties: bool = False
-    ties_before: bool = False
     moving: int = 0
 
 
@@ -83,8 +92,7 @@ def follow(weights: Weights, rows: Sequence[LabelledPoint]) -> Fate:
     return Fate(
         reached=first,
         length=len(history) - first,
-        ties=any(step.ties for step in history[first:]),
-        ties_before=any(step.ties for step in history[:first]),
+        ties=any(step.ties for step in history),
         moving=len({r for step in history[first:] for r in step.updated}),
     )
 
@@ -103,17 +111,12 @@ class Chain(NamedTuple):
     p_never: float
 
 
-def reshuffled(weights: Weights, rows: Sequence[LabelledPoint]) -> Chain:
-    """The chain of passes in random order."""
-    return _explore(weights, list(itertools.permutations(rows)))
+def explore(start: Weights, rows: Sequence[LabelledPoint], *, passes: bool) -> Chain:
+    """The chain of ``passes`` in random order, or of single rows drawn at random.
 
-
-def any_sequence(weights: Weights, rows: Sequence[LabelledPoint]) -> Chain:
-    """The chain of single rows drawn at random: a trap in it is one for every sequence of rows."""
-    return _explore(weights, [(row,) for row in rows])
-
-
-def _explore(start: Weights, moves: Sequence[Sequence[LabelledPoint]]) -> Chain:
+    A trap among single rows is one for every sequence of rows.
+    """
+    moves = list(itertools.permutations(rows)) if passes else [(row,) for row in rows]
     found, place = [start], {start: 0}
     after: list[list[int]] = []
     tied, ended = [], []
@@ -188,3 +191,89 @@ def _separate(cuts: set[tuple[bool, ...]], labels: Sequence[int], K: int) -> boo
         frozenset().union(*some) == negative
         for some in itertools.combinations_with_replacement(useful, K)
     )
+
+
+def list_searches(*, quick: bool) -> list[SearchTask]:
+    """The searches of a study, in order."""
+    names = ("d", "N", "K", "reach", "starts")
+    counted = _CYCLES[:2] if quick else _CYCLES
+    found: list[SearchTask] = [("replay", {"variant": v}) for v in ("smallest", "no ties", "trap")]
+    found += [("cycles", dict(zip(names, one, strict=True))) for one in counted]
+    n, kinds = (100, [False]) if quick else (1000, [False, True])
+    return found + [("random starts", {"n": n, "biases": biases}) for biases in kinds]
+
+
+def run_search(search: SearchTask, seed: int) -> dict[str, Any]:
+    """Do one search: its record."""
+    name, arguments = search
+    kinds: dict[str, Callable[..., dict[str, Any]]] = {
+        "replay": _replay,
+        "cycles": _count_cycles,
+        "random starts": partial(_random_starts, seed=seed),
+    }
+    return {"search": name, **arguments, **kinds[name](**arguments)}
+
+
+def shipped_cycle(variant: str) -> tuple[Weights, list[LabelledPoint], int]:
+    """Start, rows and length of the cycle of an example of `load_cycle`."""
+    bunch = load_cycle(ties=variant == "smallest", trap=variant == "trap")
+    rows = [(tuple(x), int(y)) for x, y in zip(bunch.data.tolist(), bunch.target, strict=True)]
+    return tuple(map(tuple, bunch.start.tolist())), rows, bunch.cycle_length
+
+
+def _replay(variant: str) -> dict[str, Any]:
+    """A shipped example, followed in its order and in every other."""
+    start, rows, _ = shipped_cycle(variant)
+    shuffled, anyhow = (explore(start, rows, passes=passes) for passes in (True, False))
+    return {
+        "points": [list(x) for x, _ in rows],
+        "labels": [y for _, y in rows],
+        "start": [list(w) for w in start],
+        **follow(start, rows)._asdict(),
+        "states": shuffled.states,
+        "trapped": shuffled.trapped,
+        "trapped_without_ties": shuffled.free,
+        "p_never": round(shuffled.p_never, 6),
+        "converges_in_no_sequence": anyhow.trapped == anyhow.states,
+    }
+
+
+def _count_cycles(d: int, N: int, K: int, reach: int, starts: str) -> dict[str, Any]:
+    """Every separable set in every order from every start: how many never converge."""
+    values = {"zero": (0.0,), "unit": (-1.0, 0.0, 1.0)}[starts]
+    vectors = list(itertools.product(values, repeat=d + 1))
+    found, longest = Counter[str](), 0
+    for rows, linear in separable_rows(d, N, K, reach):
+        orders, firsts = itertools.permutations(rows), itertools.product(vectors, repeat=K)
+        for order, start in itertools.product(orders, firsts):
+            fate = follow(start, order)
+            cycles = fate.length > 0
+            found["runs"] += 1
+            found["linear"] += linear
+            found["cycles"] += cycles
+            found["linear_cycles"] += cycles and linear
+            found["without_ties"] += cycles and not fate.ties
+            longest = max(longest, fate.length)
+    return {**found, "longest": longest}
+
+
+def _random_starts(n: int, biases: bool, seed: int) -> dict[str, Any]:
+    """The three points from Gaussian starts, as the learner's own, in every order."""
+    rng = np.random.default_rng([seed, n, int(biases)])
+    rows = [((-1.0,), -1), ((0.0,), 1), ((1.0,), -1)]
+    cycles, chains = 0, []
+    for _ in range(n):
+        W = np.round(rng.standard_normal((2, 2)) * 2.0**16) / 2.0**16
+        if not biases:
+            W[:, 1] = 0.0
+        start: Weights = tuple(map(tuple, W.tolist()))
+        cycles += sum(follow(start, order).length > 0 for order in itertools.permutations(rows))
+        chains.append(explore(start, rows, passes=True))
+    return {
+        "runs": 6 * n,
+        "cycles": cycles,
+        "chains": n,
+        "trap_possible": sum(chain.trapped > 0 for chain in chains),
+        "never": sum(chain.p_never == 1 for chain in chains),
+        "p_never": round(sum(chain.p_never for chain in chains) / n, 6),
+    }

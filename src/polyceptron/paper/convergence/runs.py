@@ -28,8 +28,6 @@ ORDERS: tuple[Order, ...] = ("fixed", "shuffled")
 
 # How many weights a search for a way out may come to.
 _MOST_WEIGHTS = 5000
-_NO_WEIGHT = np.empty(0)
-_NO_MEAN = np.empty((0, 0)), np.empty(0)
 
 
 class Cell(NamedTuple):
@@ -58,11 +56,10 @@ class RunResult(msgspec.Struct, frozen=True):
     """A run (its `Cell`, number and order), and how it ended.
 
     ``converged`` after ``passes`` passes, the last of them without an update; else ``mistakes``
-    rows are wrong at the end. ``cycle`` is its length in passes, and ``reached`` the passes
-    before it, where weights came back: then it is proved that the run never converges.
-    ``trap`` is the number of weights that any sequence of rows can still lead to, where none of
-    them has all rows right: then no order ever converges. ``moving`` hyperplanes still move:
-    within the cycle, or the second half of the passes.
+    rows are wrong at the end. ``cycle`` is its length in passes where weights came back: then it
+    is proved that the run never converges. ``trap`` is the number of weights that any sequence of
+    rows can still lead to, where none of them has all rows right: then no order ever converges.
+    ``moving`` hyperplanes still move: within the cycle, or the second half of the passes.
     """
 
     d: int
@@ -77,7 +74,6 @@ class RunResult(msgspec.Struct, frozen=True):
     updates: int
     mistakes: int
     cycle: int | None = None
-    reached: int | None = None
     trap: int | None = None
     moving: int | None = None
 
@@ -159,12 +155,12 @@ class OnlinePasses:
 
     def step(self) -> int:
         """One pass; the number of updates."""
-        rows, planes = self._rows, self.planes
+        rows, planes, no_mean = self._rows, self.planes, (np.empty((0, 0)), np.empty(0))
         if len(self._order):
             kernels.shuffle(self._order, np.uint64((rows.seed << 32) + self.n))
         _, updates = kernels.online_pass(
-            rows.X, rows.y, _NO_WEIGHT, self._order, planes.panel, planes.bias, planes.K,
-            1.0, 1.0, 0.0, *_NO_MEAN, 0,
+            rows.X, rows.y, np.empty(0), self._order, planes.panel, planes.bias, planes.K,
+            1.0, 1.0, 0.0, *no_mean, 0,
         )  # fmt: skip
         self.n += 1
         return int(updates)
@@ -206,8 +202,8 @@ def follow_run(instance: Instance, key: RunKey, limit: int) -> RunResult:
             return ended(n, True, updates, 0)
         length += 1
         if fixed and _same(mark, state.planes):
-            reached, moving = _cycle(instance, length)
-            return ended(n, False, updates, state.mistakes(), length, reached, moving=moving)
+            moving = _moving(instance, state.planes, length)
+            return ended(n, False, updates, state.mistakes(), length, moving=moving)
         if length == power:
             mark, power, length = state.planes.copy(), 2 * power, 0
         if n == limit // 2:
@@ -218,23 +214,15 @@ def follow_run(instance: Instance, key: RunKey, limit: int) -> RunResult:
     return ended(limit, False, updates, state.mistakes(), trap=trap, moving=int(moved.sum()))
 
 
-def _cycle(instance: Instance, length: int) -> tuple[int, int]:
-    """After how many passes the cycle begins, and how many hyperplanes move in it."""
-    slow, fast = OnlinePasses(instance, "fixed"), OnlinePasses(instance, "fixed")
-    for _ in range(length):  # one walker is a cycle ahead of the other
-        fast.step()
-    while not _same(slow.planes, fast.planes):
-        slow.step()
-        fast.step()
-    # A hyperplane may be back where it was after each pass.
-    weights = np.column_stack(slow.planes.arrays()).tolist()
-    rows = zip(instance.X.tolist(), instance.y.tolist(), strict=True)
-    moved = np.zeros(slow.planes.K, bool)
-    moved[list(take_rows(weights, rows).updated)] = True
+def _moving(instance: Instance, planes: Planes, length: int) -> int:
+    """How many hyperplanes are updated in so many passes, be they back after each or not."""
+    weights = tuple(map(tuple, np.column_stack(planes.arrays()).tolist()))
+    rows = list(zip(instance.X.tolist(), instance.y.tolist(), strict=True))
+    moved: set[int] = set()
     for _ in range(length):
-        fast.step()
-        moved |= _changed(slow.planes, fast.planes)
-    return slow.n, int(moved.sum())
+        weights, updated, _ = take_rows(weights, rows)
+        moved |= set(updated)
+    return len(moved)
 
 
 def find_trap(instance: Instance, planes: Planes, most: int = _MOST_WEIGHTS) -> int | None:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
+from polyceptron.paper.convergence.exact import list_searches, run_search
 from polyceptron.paper.convergence.runs import ORDERS, Cell, RunKey, RunResult, measure_run
-from polyceptron.paper.convergence.searches import list_searches, run_search
 from polyceptron.paper.processes import in_processes, report_progress
 from polyceptron.paper.results_log import Result, ResultsLog, package_versions, read_results
 
@@ -86,19 +86,17 @@ def run_study(
     they are a ResultsLogError, as are those of another study or of a run that is still writing.
     ``progress(done, total)`` is called at the start and after every result.
     """
-    grid, count, limit = list_cells(quick=quick), _RUNS[quick], _LIMIT[quick]
+    grid, hunts = list_cells(quick=quick), list_searches(quick=quick)
     versions = package_versions(("polyceptron", "numpy", "numba"))
     common = {"seed": seed, "quick": quick, "versions": versions}
-    cells = [cell._asdict() for cell in grid]
-    header = {"study": "convergence", **common, "limit": limit, "runs": count, "cells": cells}
-    keys = [RunKey(cell, run, order) for cell in grid for run in range(count) for order in ORDERS]
-    hunts = list_searches(quick=quick)
-    options = {"resume": resume, "overwrite": overwrite}
+    counts: dict[str, Any] = {"limit": _LIMIT[quick], "runs": _RUNS[quick]}
+    header = {"study": "convergence", **common, **counts, "cells": [c._asdict() for c in grid]}
+    keys = [RunKey(c, run, order) for c in grid for run in range(_RUNS[quick]) for order in ORDERS]
+    how, folder = {"resume": resume, "overwrite": overwrite}, Path(out)
+    other = {"study": "cycles", **common}
     with (
-        ResultsLog(
-            Path(out) / SEARCHES_FILE, {"study": "cycles", **common}, dict, **options
-        ) as searched,
-        ResultsLog(Path(out) / RUNS_FILE, header, RunResult, **options) as ran,
+        ResultsLog(folder / SEARCHES_FILE, other, dict[str, Any], **how) as searched,
+        ResultsLog(folder / RUNS_FILE, header, RunResult, **how) as ran,
     ):
         known = {result.key for result in ran.results}
         calls: list[tuple[Any, ...]] = [
@@ -106,7 +104,7 @@ def run_study(
             for name, arguments in hunts
             if not any({"search": name, **arguments}.items() <= r.items() for r in searched.results)
         ]
-        calls += [(measure_run, key, seed, limit) for key in keys if key not in known]
+        calls += [(measure_run, key, seed, _LIMIT[quick]) for key in keys if key not in known]
         results = in_processes(operator.call, calls, jobs)
         for result in report_progress(results, len(keys) + len(hunts), len(calls), progress):
             (ran if isinstance(result, RunResult) else searched).append(result)

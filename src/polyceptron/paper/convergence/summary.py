@@ -14,7 +14,6 @@ from polyceptron.paper.convergence.runs import ORDERS, Cell, RunResult
 from polyceptron.paper.convergence.study import Study
 from polyceptron.paper.words import paragraphs
 
-_FACTORS = ("d", "K", "1/margin", "N")
 _Z = 1.959964
 
 
@@ -60,28 +59,19 @@ class GrowthRate:
 
 
 @dataclass(frozen=True)
-class Pairs:
-    """The same set from the same start in both orders: which of the two converged."""
-
-    both: int
-    only_fixed: int
-    only_shuffled: int
-    neither: int
-
-
-@dataclass(frozen=True)
 class Summary:
     """All numbers of a study's random runs.
 
     By cell (the fixed order first), over all cells by order, and around the cell ``centre``, from
-    which one factor at a time was varied. ``moving`` says of the runs that did not converge how
-    many hyperplanes still moved, and in how many runs.
+    which one factor at a time was varied. ``pairs`` says which of the two orders converged from
+    the same start, ``moving`` of the runs that did not how many hyperplanes still moved, and in
+    how many runs.
     """
 
     cells: tuple[CellSummary, ...]
     overall: dict[str, CellSummary]
     growth: tuple[GrowthRate, ...]
-    pairs: Pairs
+    pairs: dict[str, int]
     moving: dict[int | None, int]
     centre: Cell | None
 
@@ -95,13 +85,11 @@ def summarise(runs: Iterable[RunResult]) -> Summary:
         by.setdefault((run.cell, run.order), []).append(run)
         orders.setdefault(run.order, []).append(run)
     grid = sorted({cell for cell, _ in by})
-    # The cell with the most cells that differ from it in one factor.
-    centre = max(
-        grid,
-        key=lambda cell: sum(len(_differences(cell, other)) == 1 for other in grid),
-        default=None,
-    )
-    rates = (_growth(f, o, centre, by) for f in _FACTORS for o in ORDERS if centre is not None)
+    # The cell with the most cells on lines through it.
+    lines = {cell: sum(on_line(cell, o, f) for o in grid for f in Cell._fields) for cell in grid}
+    centre = max(grid, key=lines.__getitem__, default=None)
+    factors = ("d", "K", "1/margin", "N")
+    rates = (_growth(f, o, centre, by) for f in factors for o in ORDERS if centre is not None)
     return Summary(
         cells=tuple(_summary(*key, by[key]) for key in sorted(by)),
         overall={order: _summary(None, order, orders[order]) for order in sorted(orders)},
@@ -114,36 +102,36 @@ def summarise(runs: Iterable[RunResult]) -> Summary:
 
 def _summary(cell: Cell | None, order: str, runs: Sequence[RunResult]) -> CellSummary:
     n = len(runs)
-    passes = sorted(run.passes for run in runs if run.converged)
+    passes = [run.passes for run in runs if run.converged]
     lengths = tuple(sorted(run.cycle for run in runs if run.cycle is not None))
     proved = len(lengths) + sum(run.trap is not None for run in runs)
     low, high = map(float, stats.binomtest(len(passes), n).proportion_ci(0.95, "wilson"))
     counts, share, left = (n, len(passes)), len(passes) / n, n - len(passes) - proved
-    quantiles = _quantile(passes, 0.5), _quantile(passes, 0.95)
+    quantiles: Sequence[float | None] = (None, None)
+    if passes:
+        quantiles = np.quantile(passes, [0.5, 0.95], method="inverted_cdf").astype(float).tolist()
     return CellSummary(cell, order, *counts, share, low, high, *quantiles, proved, left, lengths)
 
 
-def _quantile(ascending: Sequence[float], q: float) -> float | None:
-    """The least value that a share q of them does not exceed."""
-    return float(ascending[math.ceil(q * len(ascending)) - 1]) if ascending else None
+def factor_value(cell: Cell, factor: str) -> float:
+    """What a cell has of a factor, a field or ``1/`` a field."""
+    value = float(getattr(cell, factor.removeprefix("1/")))
+    return 1 / value if factor.startswith("1/") else value
 
 
-def _values(cell: Cell) -> dict[str, float]:
-    return {**cell._asdict(), "1/margin": 1 / cell.margin}
-
-
-def _differences(a: Cell, b: Cell) -> list[str]:
-    names = (*_FACTORS, "digits")
-    return [name for name in names if _values(a)[name] != _values(b)[name]]
+def on_line(cell: Cell, centre: Cell, factor: str) -> bool:
+    """Whether cells differ in this factor at most."""
+    same = {factor.removeprefix("1/"): 0}
+    return cell._replace(**same) == centre._replace(**same)
 
 
 def _growth(
     factor: str, order: str, centre: Cell, by: Mapping[tuple[Cell, str], Sequence[RunResult]]
 ) -> GrowthRate | None:
     points = sorted(
-        (math.log(_values(cell)[factor]), math.log(run.passes))
+        (math.log(factor_value(cell, factor)), math.log(run.passes))
         for (cell, its_order), group in by.items()
-        if its_order == order and _differences(cell, centre) in ([], [factor])
+        if its_order == order and on_line(cell, centre, factor)
         for run in group
         if run.converged
     )
@@ -157,12 +145,14 @@ def _growth(
     return GrowthRate(factor, order, slope, slope - error, slope + error, rises)
 
 
-def _pairs(runs: Iterable[RunResult]) -> Pairs:
-    ended: dict[tuple[Cell, int], dict[str, bool]] = {}
+def _pairs(runs: Iterable[RunResult]) -> dict[str, int]:
+    converged: dict[tuple[Cell, int], dict[str, bool]] = {}
     for run in runs:
-        ended.setdefault((run.cell, run.run), {})[run.order] = run.converged
-    counts = Counter((pair["fixed"], pair["shuffled"]) for pair in ended.values() if len(pair) == 2)
-    return Pairs(counts[True, True], counts[True, False], counts[False, True], counts[False, False])
+        converged.setdefault((run.cell, run.run), {})[run.order] = run.converged
+    found = Counter((of["fixed"], of["shuffled"]) for of in converged.values() if len(of) == 2)
+    names = ("both", "only_fixed", "only_shuffled", "neither")
+    ends = ((True, True), (True, False), (False, True), (False, False))
+    return {name: found[end] for name, end in zip(names, ends, strict=True)}
 
 
 def findings(study: Study) -> list[str]:

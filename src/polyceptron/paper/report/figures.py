@@ -1,41 +1,98 @@
-"""The figures of the page, but for those of the convergence study."""
+"""The figures of the page, as SVG images; those of the convergence study are in `study`."""
 
 from __future__ import annotations
 
+import base64
+import io
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
 
 from polyceptron.paper.protocol import Dataset
-from polyceptron.paper.report import svg
 from polyceptron.paper.report.fits import Curves, Learned
-from polyceptron.paper.report.svg import Chart
 from polyceptron.paper.table import TableRow
+from polyceptron.paper.words import paragraphs
 from polyceptron.plots import PolyhedronDisplay
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.utils.types import Floats
 
-_SHORT = {
-    "batch-paper": "Batch, paper",
-    "online-paper": "Online, paper",
-    "batch": "Batch",
-    "online": "Online",
-    "polyceptron": "Polyceptron",
-    "logistic": "Logistic",
-}
+BLUE, VERMILLION, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"  # Okabe & Ito, 2008
 _MARKS = {
-    **dict.fromkeys(("batch", "online", "polyceptron"), ("o", svg.BLUE)),
-    **dict.fromkeys(("batch-paper", "online-paper"), ("s", svg.VERMILLION)),
-    **dict.fromkeys(("spla1", "pcslp", "oc1"), ("^", svg.GREEN)),
+    **dict.fromkeys(("batch", "online", "polyceptron"), ("o", BLUE)),
+    **dict.fromkeys(("batch-paper", "online-paper"), ("s", VERMILLION)),
+    **dict.fromkeys(("spla1", "pcslp", "oc1"), ("^", GREEN)),
 }
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A figure of the page: plain text, and an SVG document in base64.
+
+    ``label`` says what is drawn to those who do not see it.
+    """
+
+    name: str
+    title: str
+    label: str
+    caption: str
+    svg: str
+
+
+def draw_chart(
+    name: str,
+    title: str,
+    paint: Callable[[Any], None],
+    height: float,
+    *,
+    of: str = "",
+    **facts: Any,
+) -> Chart:
+    """What `paint` draws, with label and caption from the template: its kind is how names begin.
+
+    The same drawing gives the same characters.
+    """
+    from matplotlib import style
+    from matplotlib.figure import Figure
+
+    kind, heading = name.partition("-")[0], f"{title}, {of}" if of else title
+    label, caption = paragraphs("report/captions.txt.j2", kind=kind, title=title, **facts)
+    looks = str(files("polyceptron.paper.report").joinpath("figures.mplstyle"))
+    with style.context(["default", looks, {"svg.hashsalt": name}]):
+        figure = Figure(figsize=(3.9, height), layout="constrained", facecolor="none")
+        figure.get_layout_engine().set(w_pad=0.03, h_pad=0.03)
+        paint(figure)
+        for ax in figure.axes:
+            ax.set_facecolor("none")
+        out = io.BytesIO()
+        figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
+    return Chart(name, heading, label, caption, base64.b64encode(out.getvalue()).decode())
+
+
+def set_ticks(axis: Any, values: list[float]) -> None:
+    """Ticks at these values and nowhere else."""
+    axis.minorticks_off()
+    axis.set_ticks(values, [f"{value:g}" for value in values])
+
+
+def plain_log(axis: Any) -> None:
+    """Powers of ten as people write them."""
+    from matplotlib.ticker import EngFormatter, LogLocator
+
+    thousands = EngFormatter(sep="")
+    axis.set_major_locator(LogLocator(numticks=8))
+    axis.set_major_formatter(lambda value, _: thousands(value) if value >= 1e4 else f"{value:g}")
+    axis.minorticks_off()
 
 
 def mistakes_chart(given: Curves, reshuffled: Curves) -> Chart:
     """The paper's figure: misclassified rows against passes, in both orders."""
     most = max(run.max() for run in given.runs + reshuffled.runs)
     panels = (
-        (given, "Rows in the given order, pass after pass", svg.VERMILLION),
-        (reshuffled, "Rows reshuffled before each pass", svg.BLUE),
+        (given, "Rows in the given order, pass after pass", VERMILLION),
+        (reshuffled, "Rows reshuffled before each pass", BLUE),
     )
 
     def paint(figure: Any) -> None:
@@ -45,21 +102,21 @@ def mistakes_chart(given: Curves, reshuffled: Curves) -> Chart:
             ax.set_yscale("symlog", linthresh=1, linscale=0.35)
             ax.set_ylim(bottom=-0.15)
             ax.set_title(text, loc="left", color=color)
-            svg.set_ticks(ax.yaxis, [0, *(v for v in (1, 3, 10, 30, 100, 300, 1000) if v <= most)])
+            set_ticks(ax.yaxis, [0, *(v for v in (1, 3, 10, 30, 100, 300, 1000) if v <= most)])
             ax.grid(axis="y")
             ax.set_ylabel("mistakes")
         axes[-1].set_xlabel("pass")
 
     name, facts = f"mistakes-{given.dataset.key}", {"given": given, "reshuffled": reshuffled}
-    return svg.draw_chart(name, given.dataset.title, paint, 4.0, of="online Polyceptron", **facts)
+    return draw_chart(name, given.dataset.title, paint, 4.0, of="online Polyceptron", **facts)
 
 
-def _plot(ax: Any, runs: list[Floats], color: str, **options: Any) -> Any:
-    """Draw all runs, the first of them bold, which is returned."""
+def _plot(ax: Any, runs: list[Floats], color: str, **options: Any) -> None:
+    """Draw all runs, the first of them bold and with these options."""
     for run in runs[1:]:
         ax.plot(np.arange(1, len(run) + 1), run, color=color, linewidth=0.6, alpha=0.4)
     counts = np.arange(1, len(runs[0]) + 1)
-    return ax.plot(counts, runs[0], color=color, linewidth=1.4, **options)[0]
+    ax.plot(counts, runs[0], color=color, linewidth=1.4, **options)
 
 
 def criterion_chart(paper: Curves, small: Curves, step: float, small_step: float) -> Chart:
@@ -67,52 +124,44 @@ def criterion_chart(paper: Curves, small: Curves, step: float, small_step: float
 
     def paint(figure: Any) -> None:
         ax = figure.subplots()
-        handles = [_plot(ax, paper.runs, svg.VERMILLION)]
-        handles += [_plot(ax, small.runs, svg.BLUE, linestyle=(0, (4, 1.2)))]
+        _plot(ax, paper.runs, VERMILLION, label=f"step {step:g}, the paper's")
+        _plot(ax, small.runs, BLUE, linestyle=(0, (4, 1.2)), label=f"step {small_step:g}")
         ax.set(xscale="log", yscale="log", xlabel="iteration", ylabel="criterion")
         ax.grid(axis="y")
-        svg.plain_log(ax.xaxis)
-        svg.plain_log(ax.yaxis)
-        names = [f"step {step:g}, the paper's", f"step {small_step:g}"]
-        figure.legend(
-            handles, names, loc="outside upper left", ncols=2, handlelength=1.8, columnspacing=1.2
-        )
+        plain_log(ax.xaxis)
+        plain_log(ax.yaxis)
+        figure.legend(loc="outside upper left", ncols=2, handlelength=1.8, columnspacing=1.2)
 
     name = f"criterion-{paper.dataset.key}"
     facts: dict[str, Any] = {"paper": paper, "small": small, "small_step": small_step}
-    return svg.draw_chart(name, paper.dataset.title, paint, 2.9, of="batch Polyceptron", **facts)
+    return draw_chart(name, paper.dataset.title, paint, 2.9, of="batch Polyceptron", **facts)
 
 
 def time_chart(dataset: Dataset, rows: list[TableRow]) -> Chart:
-    """Accuracy against seconds of a fit, one labelled mark a method."""
-    names = [_SHORT.get(row.method.key, row.method.title) for row in rows]
+    """Accuracy, and beside it seconds of a fit: one line a method, the most accurate on top."""
+    rising = sorted(rows, key=lambda row: row.accuracy.mean)
 
     def paint(figure: Any) -> None:
-        ax = figure.subplots()
-        points = []
-        for row, name in zip(rows, names, strict=True):
-            x, y = row.seconds.mean, row.accuracy.mean
-            marker, color = _MARKS.get(row.method.key, ("D", svg.PURPLE))
-            ax.errorbar(
-                x, y, yerr=row.accuracy.spread, fmt=marker, color=color, markersize=5.5,
-                elinewidth=1, zorder=3,
-            )  # fmt: skip
-            points.append((x, y, name, color))
-        ax.set(xscale="log", xlabel="seconds of a fit", ylabel="accuracy in %")
-        ax.margins(x=0.12, y=0.12)
-        ax.set_ylim(top=min(ax.get_ylim()[1], 100.5))
-        ax.grid(axis="y")
-        svg.plain_log(ax.xaxis)
-        svg.label_points(ax, points)
+        left, right = figure.subplots(1, 2, sharey=True)
+        for at, row in enumerate(rising):
+            marker, color = _MARKS.get(row.method.key, ("D", PURPLE))
+            accuracy = row.accuracy
+            left.errorbar(
+                accuracy.mean, at, xerr=accuracy.spread, fmt=marker, color=color, elinewidth=1
+            )
+            right.plot(row.seconds.mean, at, marker, color=color)
+        left.set_yticks(range(len(rising)), [row.method.short for row in rising])
+        left.set_xlabel("accuracy in %")
+        right.set(xscale="log", xlabel="seconds of a fit")
+        right.margins(x=0.12)
+        plain_log(right.xaxis)
+        for ax in (left, right):
+            ax.tick_params(axis="y", length=0)
+            ax.grid(axis="both")
 
     fastest = min(rows, key=lambda row: row.seconds.mean)
-    facts: dict[str, Any] = {
-        "rows": list(zip(names, rows, strict=True)),
-        "best": max(rows, key=lambda row: row.accuracy.mean),
-        "fastest": fastest,
-        "duration": duration(fastest.seconds.mean),
-    }
-    return svg.draw_chart(f"time-{dataset.key}", dataset.title, paint, 3.3, **facts)
+    facts = {"best": rising[-1], "fastest": fastest, "duration": duration(fastest.seconds.mean)}
+    return draw_chart(f"time-{dataset.key}", dataset.title, paint, 2.9, rows=rows, **facts)
 
 
 def duration(seconds: float) -> str:
@@ -124,17 +173,15 @@ def duration(seconds: float) -> str:
 
 def plane_chart(learned: Learned) -> Chart:
     """A slice of a polyhedron by the plane that says most about its faces, with its rows."""
-    X = learned.X
+    X, polyhedron = learned.X, learned.polyhedron
 
     def paint(figure: Any) -> None:
         # Axes of their own size, whatever labels they had for a moment: arrows depend on it.
         figure.set_layout_engine("none")
         ax = figure.add_axes((0.13, 0.14, 0.86, 0.85))
-        unnamed = Polyhedron(learned.polyhedron.W, learned.polyhedron.b)  # no room for names
-        PolyhedronDisplay.from_polyhedron(
-            unnamed, X, learned.y, inside=learned.inside, plane="faces",
-            at=X.mean(axis=0), ax=ax,
-        )  # fmt: skip
+        unnamed = Polyhedron(polyhedron.W, polyhedron.b)  # no room for names
+        looks: dict[str, Any] = {"inside": learned.inside, "plane": "faces", "at": X.mean(axis=0)}
+        PolyhedronDisplay.from_polyhedron(unnamed, X, learned.y, ax=ax, **looks)
         ax.get_legend().remove()
         ax.set_title("", loc="left")
         ax.set(xlabel="first direction, in spreads", ylabel="second direction")
@@ -142,4 +189,4 @@ def plane_chart(learned: Learned) -> Chart:
             points.set_sizes(points.get_sizes() * 0.45)
 
     dataset = learned.dataset
-    return svg.draw_chart(f"plane-{dataset.key}", dataset.title, paint, 3.4, learned=learned)
+    return draw_chart(f"plane-{dataset.key}", dataset.title, paint, 3.4, learned=learned)

@@ -16,35 +16,19 @@ from polyceptron.polyhedron import Polyhedron
 from polyceptron.utils.types import Floats
 
 
-@dataclass(frozen=True)
 class Curves:
     """A measure of fits from several starts, pass by pass or iteration by iteration.
 
-    ``limit`` is how long a run may be.
+    It rose in ``rises`` of all ``steps``; ``falling`` runs never rose, and ``cut`` ended at the
+    ``limit`` of a run: what would have followed is not known.
     """
 
-    dataset: Dataset
-    runs: list[Floats]
-    limit: int
-
-    @property
-    def rises(self) -> int:
-        """In how many steps of all runs the measure rose."""
-        return sum(int((np.diff(run) > 0).sum()) for run in self.runs)
-
-    @property
-    def steps(self) -> int:
-        return sum(len(run) - 1 for run in self.runs)
-
-    @property
-    def cut(self) -> int:
-        """How many runs ended at the limit: what would have followed is not known."""
-        return sum(len(run) >= self.limit for run in self.runs)
-
-    @property
-    def falling(self) -> int:
-        """How many runs never rose."""
-        return sum(bool((np.diff(run) <= 0).all()) for run in self.runs)
+    def __init__(self, dataset: Dataset, runs: list[Floats], limit: int) -> None:
+        self.dataset, self.runs, self.limit = dataset, runs, limit
+        rises = [int((np.diff(run) > 0).sum()) for run in runs]
+        self.rises, self.falling = sum(rises), rises.count(0)
+        self.steps = sum(len(run) - 1 for run in runs)
+        self.cut = sum(len(run) >= limit for run in runs)
 
 
 @dataclass(frozen=True)
@@ -68,21 +52,14 @@ def learning_curves(
     method: Method, dataset: Dataset, measure: str, seed: int, starts: int, **changes: Any
 ) -> Curves:
     """Fit all rows of repetition 0 from several starts, one start a fit."""
-    bunch, _ = repetition_of(seed, dataset.key, 0)
-    models = [
-        method.build(dataset, seed_of(seed, dataset.key, "report", start))
-        for start in range(starts)
-    ]
-    runs = [
-        _fit(model.set_params(n_init=1, **changes), bunch).history_[measure] for model in models
-    ]
-    return Curves(dataset, [np.asarray(run, dtype=float) for run in runs], models[0].max_iter)
+    models = [_fit(method, dataset, seed, start, n_init=1, **changes)[0] for start in range(starts)]
+    runs = [np.asarray(model.history_[measure], dtype=float) for model in models]
+    return Curves(dataset, runs, models[0].max_iter)
 
 
 def learn_polyhedron(method: Method, dataset: Dataset, seed: int) -> Learned:
     """Fit all rows of repetition 0."""
-    bunch, _ = repetition_of(seed, dataset.key, 0)
-    model = _fit(method.build(dataset, seed_of(seed, dataset.key, "report")), bunch)
+    model, bunch = _fit(method, dataset, seed)
     inside = int(model.inside_)
     names = dict(zip((-1, 1), map(str, bunch.target_names), strict=True))
     polyhedron = Polyhedron(model.coef_, model.intercept_, bunch.feature_names)
@@ -91,7 +68,11 @@ def learn_polyhedron(method: Method, dataset: Dataset, seed: int) -> Learned:
     )
 
 
-def _fit(model: Any, bunch: Any) -> Any:
+def _fit(
+    method: Method, dataset: Dataset, seed: int, *start: int, **changes: Any
+) -> tuple[Any, Any]:
+    bunch, _ = repetition_of(seed, dataset.key, 0)
+    model = method.build(dataset, seed_of(seed, dataset.key, "report", *start))
     with warnings.catch_warnings():  # the curves show it
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return model.fit(bunch.data, bunch.target)
+        return model.set_params(**changes).fit(bunch.data, bunch.target), bunch

@@ -56,10 +56,10 @@ def results_context(folder: Path) -> dict[str, Any] | None:
 
 def _command(protocol: Protocol, table: ResultTable, repetitions: int, seed: Any) -> str:
     parts = ["polyceptron reproduce"]
-    if len(table.datasets) < len(protocol.datasets):
-        parts.append(f"--datasets {','.join(each.key for each in table.datasets)}")
-    if len(table.methods) < len(protocol.methods):
-        parts.append(f"--methods {','.join(each.key for each in table.methods)}")
+    for name in ("datasets", "methods"):
+        found = getattr(table, name)
+        if len(found) < len(getattr(protocol, name)):
+            parts.append(f"--{name} {','.join(each.key for each in found)}")
     if repetitions != protocol.repetitions:
         parts.append(f"--repetitions {repetitions}")
     return " ".join([*parts, f"--seed {seed}", "--out FOLDER"])
@@ -94,8 +94,7 @@ def _fits(protocol: Protocol, table: ResultTable, seed: int) -> dict[str, Any]:
     return {
         "mistakes": [
             figures.mistakes_chart(
-                curves(dataset, "online-paper", "mistakes", shuffle=False),
-                curves(dataset, "online-paper", "mistakes", shuffle=True),
+                *(curves(dataset, "online-paper", "mistakes", shuffle=s) for s in (False, True))
             )
             for dataset in table.datasets
             if dataset.key in ("dataset1", "dataset2")  # as in the paper
@@ -145,7 +144,7 @@ def face_facts(learned: Learned, most: int = 12) -> dict[str, Any]:
 
 
 def fill_template(*, measured: dict[str, Any] | None, study: dict[str, Any] | None) -> str:
-    """Put these into the template; all text is escaped there, but for the figures' elements."""
+    """Put these into the template, which escapes all of it."""
     import jinja2
     from markupsafe import Markup
 
@@ -163,15 +162,13 @@ def fill_template(*, measured: dict[str, Any] | None, study: dict[str, Any] | No
         "brief": lambda value: f"{value:.3g}" if value < 1000 else f"{value:.0f}",
     }
     script = _source("script.js")
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     text: str = environment.get_template("report.html.j2").render(
         measured=measured,
         study=study,
         now=package_versions(PACKAGES),
         style=Markup(_source("style.css")),
         script=Markup(script),
-        script_hash=digest,
-        drawn=lambda chart: Markup(chart.svg),
+        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
     return text
 

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from polyceptron.paper.convergence import ORDERS, Cell, Study, findings, summarise
-from polyceptron.paper.convergence.exact import take_rows
-from polyceptron.paper.convergence.searches import shipped_cycle
-from polyceptron.paper.convergence.summary import CellSummary, Summary
-from polyceptron.paper.report.svg import BLUE, VERMILLION, Chart, draw_chart, plain_log, set_ticks
+import numpy as np
+
+from polyceptron.paper.convergence.exact import shipped_cycle, take_rows
+from polyceptron.paper.convergence.runs import ORDERS, Cell
+from polyceptron.paper.convergence.study import Study
+from polyceptron.paper.convergence.summary import (
+    CellSummary,
+    Summary,
+    factor_value,
+    findings,
+    on_line,
+    summarise,
+)
+from polyceptron.paper.report import figures
+from polyceptron.paper.report.figures import BLUE, VERMILLION, Chart
 
 _KINDS = {
     "smallest": "The smallest: from the zero start",
@@ -24,7 +35,7 @@ _LOOKS = {
 _FACTORS = {
     "d": "d, the number of features",
     "K": "K, the number of hyperplanes",
-    "margin": "1/margin",
+    "1/margin": "1/margin",
     "N": "N, the number of rows",
     "digits": "Binary digits after the point",
 }
@@ -46,7 +57,7 @@ def study_context(folder: Path) -> dict[str, Any] | None:
         "summary": summary,
         "findings": findings(study),
         "cycles": [written_out(variant) for variant in _KINDS],
-        "charts": _growth_charts(summary),
+        "charts": list(filter(None, (_growth_chart(factor, summary) for factor in _FACTORS))),
         "cells": list(cells.items()),
         "unfinished": max(planned - len(study.runs), 0),
         "command": f"polyceptron study convergence{quick} --seed {header['seed']} --out FOLDER",
@@ -63,15 +74,11 @@ def written_out(variant: str) -> dict[str, Any]:
             scores = [sum(a * b for a, b in zip(w, (*x, 1.0), strict=True)) for w in weights]
             step = take_rows(weights, [(x, y)])
             weights = step.weights
+            move = {"number": number, "point": ", ".join(map(_number, x)), "label": signed(y, 0)}
+            moved = step.updated[0] if step.updated else None
+            said = [_vector(w) for w in weights]
             moves.append(
-                {
-                    "number": number,
-                    "point": ", ".join(map(_number, x)),
-                    "label": signed(y, 0),
-                    "scores": [_number(score) for score in scores],
-                    "moved": step.updated[0] if step.updated else None,
-                    "weights": [_vector(w) for w in weights],
-                }
+                {**move, "scores": [*map(_number, scores)], "moved": moved, "weights": said}
             )
     assert weights == start, f"{variant}: the weights are not back"
     first = [_vector(w) for w in start]
@@ -101,72 +108,52 @@ def _facts(record: Mapping[str, Any]) -> tuple[str, list[tuple[str, str]]]:
     ]
 
 
-def _growth_charts(summary: Summary) -> list[Chart]:
-    """For each factor the share that converges, and the passes that it takes."""
+def _growth_chart(factor: str, summary: Summary) -> Chart | None:
+    """The share that converges against a factor, and the passes that it takes."""
+    line = [
+        (factor_value(each.cell, factor), each)
+        for each in summary.cells
+        if each.cell and summary.centre and on_line(each.cell, summary.centre, factor)
+    ]
+    values = sorted({value for value, _ in line})
+    if len(values) < 2:
+        return None
 
-    def alike(cell: Cell | None, factor: str) -> Cell | None:
-        return cell and cell._replace(**{factor: 0})
-
-    charts = []
-    for factor in _FACTORS:
-        centre = alike(summary.centre, factor)
-        line = [each for each in summary.cells if alike(each.cell, factor) == centre]
-        if len({each.cell for each in line}) > 1:
-            charts.append(_growth_chart(factor, line, summary))
-    return charts
-
-
-def _value(summary: CellSummary, factor: str) -> float:
-    value = float(getattr(summary.cell, factor))
-    return 1 / value if factor == "margin" else value
-
-
-def _growth_chart(factor: str, line: list[CellSummary], summary: Summary) -> Chart:
     def paint(figure: Any) -> None:
         above, below = figure.subplots(2, sharex=True)
         for order in ORDERS:
-            mine = sorted((s for s in line if s.order == order), key=lambda s: _value(s, factor))
+            mine = [(value, each) for value, each in line if each.order == order]
             if mine:
-                _plot(above, below, mine, factor)
+                _plot(above, below, order, sorted(mine, key=itemgetter(0)))
         above.set_ylabel("converged, %")
         above.set_ylim(top=101.5)
         below.set(ylabel="passes", yscale="log", xlabel=_FACTORS[factor])
-        values = sorted({_value(each, factor) for each in line})
         below.set_xscale("log")
         below.set_xlim(values[0] / 1.25, values[-1] * 1.25)
-        set_ticks(below.xaxis, values)
-        plain_log(below.yaxis)
+        figures.set_ticks(below.xaxis, values)
+        figures.plain_log(below.yaxis)
         above.grid(axis="y")
         below.grid(axis="y")
         figure.legend(*above.get_legend_handles_labels(), loc="outside upper left", ncols=2)
 
-    return draw_chart(
-        f"study-{factor}",
+    return figures.draw_chart(
+        f"study-{factor.removeprefix('1/')}",
         _FACTORS[factor],
         paint,
         3.9,
-        line=[(_LOOKS[s.order][2], _value(s, factor), s) for s in line],
-        growth=[
-            (_LOOKS[rate.order][3], rate)
-            for rate in summary.growth
-            if rate.factor == ("1/margin" if factor == "margin" else factor)
-        ],
+        line=[(_LOOKS[s.order][2], value, s) for value, s in line],
+        growth=[(_LOOKS[g.order][3], g) for g in summary.growth if g.factor == factor],
     )
 
 
-def _plot(above: Any, below: Any, line: list[CellSummary], factor: str) -> None:
+def _plot(above: Any, below: Any, order: str, line: list[tuple[float, CellSummary]]) -> None:
     """The share of converged runs above, their passes below, of one order."""
-    marker, color, name, _, aside = _LOOKS[line[0].order]
-    x = [_value(each, factor) * aside for each in line]
-    y = [100 * each.share for each in line]
+    marker, color, name, _, aside = _LOOKS[order]
+    looks: dict[str, Any] = {"color": color, "markersize": 4.5, "linewidth": 0.8}
+    numbers = [(value * aside, s.share, s.low, s.high, s.median, s.p95) for value, s in line]
+    x, share, low, high, median, p95 = np.array(numbers, dtype=float).T
     # Rounding may leave a share a little outside of its interval.
-    down = [max(100 * (each.share - each.low), 0.0) for each in line]
-    up = [max(100 * (each.high - each.share), 0.0) for each in line]
-    above.errorbar(
-        x, y, yerr=[down, up], fmt=marker + "-", color=color, markersize=4.5, linewidth=0.8,
-        elinewidth=1.2, label=name,
-    )  # fmt: skip
-    known = [each for each in line if each.median is not None]
-    x, median = [_value(each, factor) * aside for each in known], [each.median for each in known]
-    below.plot(x, median, marker + "-", color=color, markersize=4.5, lw=0.8)
-    below.vlines(x, median, [each.p95 for each in known], color=color, lw=1.2)
+    error = 100 * np.maximum([share - low, high - share], 0.0)
+    above.errorbar(x, 100 * share, error, fmt=marker + "-", elinewidth=1.2, label=name, **looks)
+    below.plot(x, median, marker + "-", **looks)
+    below.vlines(x, median, p95, color=color, lw=1.2)
