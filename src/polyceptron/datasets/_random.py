@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyceptron.datasets._bunch import as_generator
+from polyceptron.datasets._loaders import as_generator
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.utils.checks import as_count
 from polyceptron.utils.types import Floats
