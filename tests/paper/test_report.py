@@ -22,7 +22,7 @@ pytest.importorskip("jinja2")
 pytest.importorskip("matplotlib")
 
 from polyceptron.paper.report import figures, page, study
-from polyceptron.paper.report.fits import Curves, Learned
+from polyceptron.paper.report.figures import Curves, Learned
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 

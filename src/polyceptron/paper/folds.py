@@ -92,12 +92,11 @@ _warm: set[tuple[str, str]] = set()
 
 def measure_fold(task: FoldTask, seed: int) -> FoldResult:
     """Tune on the training rows where there is a grid, fit on them, and count on the test rows."""
-    protocol = load_protocol()
+    protocol, own = load_protocol(), seed_of(seed, *task)
     method, dataset = protocol.methods[task.method], protocol.datasets[task.dataset]
     bunch, folds = repetition_of(seed, task.dataset, task.repetition)
     train, test = folds[task.fold]
     X, y = bunch.data, bunch.target
-    own = seed_of(seed, *task)
     model = method.build(dataset, own)
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

@@ -7,7 +7,6 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from functools import cache
 from typing import Any, TypeVar
 
@@ -24,8 +23,15 @@ def in_processes(
         yield from (function(*given) for given in arguments)
         return
     pool = Parallel(jobs, return_as="generator_unordered", batch_size=1, pre_dispatch="2*n_jobs")
-    with _interrupts_ignored():  # which processes started here inherit
+    # Ctrl-C reaches the whole group of processes; only the first of them shall speak of it, so
+    # those started here inherit that they ignore it.
+    main = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN) if main else None
+    try:
         results = pool(delayed(_work)(os.getpid(), function, given) for given in arguments)
+    finally:
+        if main:
+            signal.signal(signal.SIGINT, before)
     yield from results
 
 
@@ -38,19 +44,6 @@ def report_progress(
     for done, result in enumerate(results, total - left + 1):
         yield result
         say(done, total)
-
-
-@contextmanager
-def _interrupts_ignored() -> Iterator[None]:
-    """Ctrl-C reaches the whole group of processes; only the first of them shall speak of it."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _work(parent: int, function: Callable[..., Answer], given: tuple[Any, ...]) -> Answer:

@@ -76,10 +76,7 @@ class Method:
     def given(self, dataset: Dataset) -> dict[str, Any]:
         """The parameters with the K and the passes of this set."""
         of_set = {"K": dataset.K, "passes": dataset.passes}
-        return {
-            name: of_set[value] if isinstance(value, str) and value in of_set else value
-            for name, value in self.parameters.items()
-        }
+        return {name: of_set.get(value, value) for name, value in self.parameters.items()}
 
     def search_grid(self) -> dict[str, list[Any]]:
         """The grid with the names that `build`'s estimator knows them by."""
@@ -125,19 +122,14 @@ def load_protocol() -> Protocol:
     return msgspec.convert({**raw, "digest": digest}, Protocol)
 
 
-_SAYS_NOTHING_OF_NUMBERS = {
-    "reasons", "printed", "title", "short", "repetitions", "quick_repetitions", "baseline",
-}  # fmt: skip
-
-
 def _digest(raw: Any) -> str:
     """Of what decides a number: neither words nor how many repetitions there are."""
+    words = ("reasons", "printed", "title", "short", "repetitions", "quick_repetitions", "baseline")
 
     def deciding(value: Any) -> Any:
         if not isinstance(value, dict):
             return value
-        kept = {key: one for key, one in value.items() if key not in _SAYS_NOTHING_OF_NUMBERS}
-        return {key: deciding(one) for key, one in kept.items()}
+        return {key: deciding(one) for key, one in value.items() if key not in words}
 
     return hashlib.sha256(json.dumps(deciding(raw), sort_keys=True).encode()).hexdigest()
 

@@ -6,12 +6,19 @@ import gzip
 import json
 import os
 import platform
+import reprlib
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Generic, Self, TypeVar
 
 import msgspec
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover - Windows has no such lock
+    fcntl = None  # type: ignore[assignment]
 
 Result = TypeVar("Result")
 
@@ -45,23 +52,17 @@ class ResultsLog(Generic[Result]):
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._file = self.path.open("a+b")
         try:
-            self._lock()
             self._begin(kind, resume=resume, overwrite=overwrite)
         except BaseException:
             self.close()
             raise
 
-    def _lock(self) -> None:
-        try:
-            import fcntl
-        except ImportError:  # pragma: no cover - Windows has no such lock
-            return
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise ResultsLogError(f"{self.path}: another run is writing to it") from None
-
     def _begin(self, kind: type[Result], *, resume: bool, overwrite: bool) -> None:
+        if fcntl is not None:
+            try:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise ResultsLogError(f"{self.path}: another run is writing to it") from None
         self._file.seek(0)
         lines = [] if overwrite else _whole_lines(self._file.read())
         self._file.truncate(sum(map(len, lines)))
@@ -76,9 +77,10 @@ class ResultsLog(Generic[Result]):
         found, self.results = _parsed(self.path, lines, kind)
         for name, value in self.header.items():  # the first in the header says most
             if found.get(name) != value:
+                before, now = reprlib.repr(found.get(name)), reprlib.repr(value)
                 raise ResultsLogError(
-                    f"{self.path}: it was made with another {name} ({_brief(found.get(name))}, now "
-                    f"{_brief(value)}); --overwrite starts anew, --out names another folder"
+                    f"{self.path}: it was made with another {name} ({before}, now {now}); "
+                    "--overwrite starts anew, --out names another folder"
                 )
 
     def append(self, result: Result) -> None:
@@ -117,13 +119,11 @@ def read_results(
 
 def package_versions(packages: Iterable[str]) -> dict[str, str]:
     """The versions that results depend on, for a header."""
-    found = {"python": platform.python_version()}
+    found = dict.fromkeys(["python", *packages], "not installed")
     for package in packages:
-        try:
+        with suppress(PackageNotFoundError):
             found[package] = version(package)
-        except PackageNotFoundError:
-            found[package] = "not installed"
-    return found
+    return found | {"python": platform.python_version()}
 
 
 def _line(value: Any) -> bytes:
@@ -147,8 +147,3 @@ def _parsed(
 
     header = decoded(1, lines[0], dict[str, Any])
     return header, [decoded(number, line, kind) for number, line in enumerate(lines[1:], 2)]
-
-
-def _brief(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -13,6 +13,7 @@ import numpy as np
 
 from polyceptron.paper.folds import FoldResult
 from polyceptron.paper.protocol import Dataset, Method, Printed, Protocol
+from polyceptron.paper.words import fill_words
 
 
 @dataclass(frozen=True)
@@ -117,19 +118,7 @@ class ResultTable:
 
         Titles are those of paper.toml, which have no character that LaTeX takes for a command.
         """
-        lines = [
-            r"\begin{tabular}{llrrrrrrrr}",
-            r"\hline",
-            r"Set & Method & Accuracy & paper & Seconds & paper & Ratio & paper & Faces & paper \\",
-            r"\hline",
-        ]
-        for dataset in self.datasets:
-            titles = [dataset.title]
-            for row in self.of(dataset):
-                lines.append(" & ".join([*titles, *_latex_cells(row)]) + r" \\")
-                titles = [""]
-            lines.append(r"\hline")
-        return "\n".join([*lines, r"\end{tabular}"]) + "\n"
+        return fill_words("table1.tex.j2", table=self)
 
 
 _COLUMNS = (
@@ -138,26 +127,6 @@ _COLUMNS = (
     "paper_seconds", "paper_ratio", "tuning_seconds", "hyperplanes", "hyperplanes_sd",
     "paper_hyperplanes",
 )  # fmt: skip
-
-
-def _latex_cells(row: TableRow) -> list[str]:
-    def number(value: Measured | None, digits: int) -> str:
-        text = "" if value is None else value.text(digits)
-        return f"${text.replace('±', chr(92) + 'pm')}$" if "±" in text else text
-
-    paper, ratios = row.printed, (row.ratio, row.printed_ratio)
-    ratio, printed_ratio = ("" if value is None else f"{value:.2f}" for value in ratios)
-    return [
-        row.method.title,
-        number(row.accuracy, 2) + (r"\,$\downarrow$" if row.below else ""),
-        number(Measured(paper.accuracy, paper.spread) if paper else None, 2),
-        number(row.seconds, 4),
-        f"{paper.seconds:.2f}" if paper else "",
-        ratio,
-        printed_ratio,
-        number(row.hyperplanes, 1),
-        f"{paper.hyperplanes:g}" if paper else "",
-    ]
 
 
 # By set and method, then by repetition.

@@ -1,4 +1,4 @@
-"""Sentences with numbers in them, from templates."""
+"""Text with numbers in it, from templates of this package."""
 
 from __future__ import annotations
 
@@ -6,10 +6,16 @@ from importlib.resources import files
 from typing import Any
 
 
-def paragraphs(name: str, **facts: Any) -> list[str]:
-    """The paragraphs of a template of this package filled with these facts, each on one line."""
+def fill_words(name: str, **facts: Any) -> str:
+    """A template filled with these facts, which are not escaped."""
     import jinja2
 
     source = files("polyceptron.paper").joinpath(name).read_text("utf-8")
-    text = jinja2.Template(source, trim_blocks=True).render(facts)
-    return [" ".join(part.split()) for part in text.split("\n\n") if part.strip()]
+    text: str = jinja2.Template(source, trim_blocks=True, keep_trailing_newline=True).render(facts)
+    return text
+
+
+def paragraphs(name: str, **facts: Any) -> list[str]:
+    """The paragraphs of a filled template, each on one line."""
+    parts = fill_words(name, **facts).split("\n\n")
+    return [" ".join(part.split()) for part in parts if part.strip()]

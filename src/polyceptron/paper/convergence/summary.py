@@ -106,11 +106,14 @@ def _summary(cell: Cell | None, order: str, runs: Sequence[RunResult]) -> CellSu
     lengths = tuple(sorted(run.cycle for run in runs if run.cycle is not None))
     proved = len(lengths) + sum(run.trap is not None for run in runs)
     low, high = map(float, stats.binomtest(len(passes), n).proportion_ci(0.95, "wilson"))
-    counts, share, left = (n, len(passes)), len(passes) / n, n - len(passes) - proved
-    quantiles: Sequence[float | None] = (None, None)
-    if passes:
-        quantiles = np.quantile(passes, [0.5, 0.95], method="inverted_cdf").astype(float).tolist()
-    return CellSummary(cell, order, *counts, share, low, high, *quantiles, proved, left, lengths)
+    median, p95 = (
+        float(np.quantile(passes, q, method="inverted_cdf")) if passes else None
+        for q in (0.5, 0.95)
+    )
+    share, left = len(passes) / n, n - len(passes) - proved
+    return CellSummary(
+        cell, order, n, len(passes), share, low, high, median, p95, proved, left, lengths
+    )
 
 
 def factor_value(cell: Cell, factor: str) -> float:

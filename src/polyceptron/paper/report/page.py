@@ -14,7 +14,7 @@ import numpy as np
 
 from polyceptron.paper.protocol import Protocol, load_protocol
 from polyceptron.paper.report import figures
-from polyceptron.paper.report.fits import Curves, Learned, learn_polyhedron, learning_curves
+from polyceptron.paper.report.figures import Curves, Learned, learn_polyhedron, learning_curves
 from polyceptron.paper.report.study import signed, study_context
 from polyceptron.paper.reproduce import FOLDS_FILE, PACKAGES, read_folds
 from polyceptron.paper.results_log import package_versions
