@@ -74,24 +74,15 @@ def fill_study():
 
 
 @pytest.fixture(scope="session")
-def write_small_report():
-    """Write a report whose figures have two curves each."""
+def report(tmp_path_factory, fill_folds, fill_study):
+    """The page of a folder that has everything, with two curves a figure."""
     pytest.importorskip("jinja2")
     pytest.importorskip("matplotlib")
     from polyceptron.paper.report import page, write_report
 
-    def write(out):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(page, "STARTS", {"criterion": 2, "mistakes": 2})
-            return write_report(out)
-
-    return write
-
-
-@pytest.fixture(scope="session")
-def report(tmp_path_factory, fill_folds, fill_study, write_small_report):
-    """The page of a folder that has everything."""
     out = tmp_path_factory.mktemp("report")
     fill_folds(out)
     fill_study(out)
-    return write_small_report(out)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(page, "STARTS", {"criterion": 2, "mistakes": 2})
+        return write_report(out)

@@ -151,12 +151,14 @@ def test_empty_folder(tmp_path):
         write_report(tmp_path / "nowhere")
 
 
-def test_unfinished_run_and_the_same_page_again(tmp_path, fill_folds, write_small_report):
+def test_unfinished_run_and_the_same_page_again(tmp_path, fill_folds, monkeypatch):
+    monkeypatch.setattr(page, "STARTS", {"criterion": 1})
+    monkeypatch.setattr(page, "SMALLER_STEPS", (0.01,))
     fill_folds(tmp_path, datasets=["breast-cancer"], methods=["batch", "cart"], drop=1)
     content = (tmp_path / FOLDS_FILE).read_bytes()
     (tmp_path / FOLDS_FILE).write_bytes(content[:-9])  # as a kill leaves it
-    text = write_small_report(tmp_path).read_text("utf-8")
-    assert write_small_report(tmp_path).read_text("utf-8") == text
+    text = write_report(tmp_path).read_text("utf-8")
+    assert write_report(tmp_path).read_text("utf-8") == text
     assert {path.name for path in tmp_path.iterdir()} == {FOLDS_FILE, "report.html"}
     said = Reader(text).said()
     assert "The run is not finished: 1 of 2 rows" in said
@@ -183,11 +185,12 @@ def hostile():
     return Learned(dataset, polyhedron, X, y, 1, HOSTILE, "<i>out</i>")
 
 
-def test_names_from_data_are_escaped(report, monkeypatch):
+def test_names_from_data_are_escaped(tmp_path, fill_folds, monkeypatch):
     learned = hostile()
+    fill_folds(tmp_path, datasets=["ionosphere"], methods=["cart"])
     monkeypatch.setattr(page, "learn_polyhedron", lambda *_: learned)
     monkeypatch.setattr(page, "learning_curves", lambda *_, **__: CURVES)
-    measured = page.results_context(report.parent)
+    measured = page.results_context(tmp_path)
     read = Reader(page.fill_template(measured=measured, study=None))
     assert read.all("b") == read.all("i") == []
     assert all(image["src"].startswith("data:image/svg+xml;base64,") for image in read.all("img"))

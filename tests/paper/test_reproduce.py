@@ -37,11 +37,6 @@ def test_files(small):
     assert read_folds(folder / "folds.jsonl")[0] == table
 
 
-def test_another_seed_is_another_result(small, tmp_path):
-    measure_table(tmp_path, seed=1, **{**SMALL, "methods": ["cart"]})
-    assert not [record for record in without_times(tmp_path) if record in without_times(small[0])]
-
-
 def test_resume_measures_only_what_is_missing(small, tmp_path):
     folder, table = small
     lines = (folder / "folds.jsonl").read_bytes().splitlines(keepends=True)

@@ -79,7 +79,7 @@ class TestExact:
         """The chance of a trap from the zero start, against walks of the naive pass."""
         chain = exact.explore(((0.0, 0.0), (0.0, 0.0)), LINE, passes=True)
         assert chain.p_never == pytest.approx(6 / 49)
-        rng, never, n = np.random.default_rng(0), 0, 400
+        rng, never, n = np.random.default_rng(0), 0, 100
         X, y = np.array([[-1.0], [0.0], [1.0]]), np.array([-1, 1, -1])
         for _ in range(n):
             W, b, updates = np.zeros((2, 1)), np.zeros(2), 1
