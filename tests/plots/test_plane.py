@@ -50,8 +50,7 @@ def test_plane_of_two_faces_shows_every_row_on_its_side(cancer):
     np.testing.assert_allclose(flat, margins, rtol=1e-7, atol=1e-7 * np.abs(margins).max())
 
 
-@pytest.mark.parametrize("K", [1, 5])
-@pytest.mark.parametrize("shape", [(1, 3), (2, 6), (50, 40)])
+@pytest.mark.parametrize(("K", "shape"), [(1, (1, 3)), (5, (2, 6)), (1, (50, 40))])
 @pytest.mark.parametrize("plane", ["pca", "faces"])
 def test_planes_of_few_rows_and_many_columns(K, shape, plane):
     random = np.random.default_rng(0)

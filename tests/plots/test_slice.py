@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from matplotlib.path import Path
 
 from polyceptron import Polyhedron
-from polyceptron.plots._plane import of_columns
-from polyceptron.plots._slice import cut
+from polyceptron.plots._plane import cut, of_columns
 
 WINDOW = ((-2.0, 2.0), (-2.0, 2.0))
 SQUARE = Polyhedron([[1, 0], [0, 1], [-1, 0], [0, -1]], [1, 1, 1, 1], ["age", "dose"])
@@ -28,7 +27,7 @@ def area(corners):
     return 0.5 * abs(x @ np.roll(y, 1) - y @ np.roll(x, 1)) if len(corners) >= 3 else 0.0
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(st.integers(0, 10**6), st.integers(1, 8))
 def test_cells_share_out_the_window_by_the_deciding_face(seed, K):
     random = np.random.default_rng(seed)

@@ -103,12 +103,8 @@ def chebyshev_ball(polyhedron: Polyhedron) -> Ball:
     """Return the centre and the radius of the largest ball inside.
 
     Where several balls are largest it is one of them. Where balls of every size fit, the radius
-    is infinite and the centre some point inside. A flat polyhedron has the radius 0.
-
-    Raises
-    ------
-    GeometryError
-        If the polyhedron is empty; it says which faces exclude each other.
+    is infinite and the centre some point inside. A flat polyhedron has the radius 0; of an empty
+    one the error says which faces exclude each other.
 
     Examples
     --------
@@ -163,11 +159,6 @@ def _linprog(cost: Floats, A: Floats, slack: Floats) -> Any:
 def bounding_box(polyhedron: Polyhedron) -> tuple[Floats, Floats]:
     """Return the least and the greatest value of every feature inside, infinite without a limit.
 
-    Raises
-    ------
-    GeometryError
-        If the polyhedron is empty.
-
     Examples
     --------
     >>> triangle = Polyhedron([[1, 0], [-1, 1], [-1, -1]], [0, 0, 2])
@@ -202,9 +193,9 @@ def _least(A: Floats, slack: Floats, j: int, sign: float) -> float:
     tight = np.flatnonzero(found.ineqlin.marginals < 0)
     if tight.size:
         # The faces that decide, solved again without the tolerance of the linear program.
-        weights = np.linalg.lstsq(A[tight].T, cost, rcond=None)[0]
-        if np.abs(A[tight].T @ weights - cost).max() < 1e-9 and weights.min() > -1e-9:
-            return -float(slack[tight] @ weights)
+        shares = np.linalg.lstsq(A[tight].T, cost, rcond=None)[0]
+        if np.abs(A[tight].T @ shares - cost).max() < 1e-9 and shares.min() > -1e-9:
+            return -float(slack[tight] @ shares)
     return limit * float(found.fun)
 
 

@@ -148,12 +148,7 @@ def sample(polyhedron: Polyhedron, n: int, random_state: Any = None, box: Any = 
     random_state : int, numpy.random.Generator or None
     box : pair (lower, upper), optional
         Draw from the part in this box, each side a number or one number a feature; needed for
-        an unbounded polyhedron.
-
-    Raises
-    ------
-    GeometryError
-        If the polyhedron is empty, flat, or unbounded without a box.
+        an unbounded polyhedron. Flat ones have no points to draw.
 
     Examples
     --------

@@ -267,11 +267,6 @@ def project(polyhedron: Polyhedron, X: Any, weights: ArrayLike | None = None) ->
         What a unit of each feature costs: nearest is the least
         ``sum_j weights[j] * (new[j] - x[j])**2``. One each by default.
 
-    Raises
-    ------
-    GeometryError
-        If the polyhedron is empty.
-
     Examples
     --------
     >>> triangle = Polyhedron([[1, 0], [0, 1], [-1, -1]], [0, 0, 2])
