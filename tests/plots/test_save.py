@@ -92,7 +92,7 @@ def square():
     return PolyhedronDisplay.from_polyhedron(Polyhedron([[1, 0], [0, 1]], [0, 0]))
 
 
-@pytest.mark.parametrize("kind", ["png", "svg", "pdf", "html"])
+@pytest.mark.parametrize("kind", ["png", "pdf", "html"])  # which holds the SVG
 def test_the_same_picture_gives_the_same_bytes(tmp_path, kind):
     files = [save(square(), tmp_path / f"{k}.{kind}").read_bytes() for k in range(2)]
     assert files[0] == files[1]

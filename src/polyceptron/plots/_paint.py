@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from polyceptron.plots import style
 from polyceptron.plots._plane import Slice
 from polyceptron.utils.types import Floats
-
-Key = TypeVar("Key", bound=Hashable)
 
 MARKERS = ("o", "x", "^", "+", "s", "v", "D", "1", "P", "2", "*", "<", "3", ">", "p", "4")
 _MANY = 2000
@@ -76,8 +74,8 @@ def faces(ax: Any, view: Slice) -> dict[int, Any]:
 
 
 def numbers(
-    ax: Any, faces: Mapping[Key, tuple[Slice, int]], *, coloured: bool = False
-) -> dict[Key, Any]:
+    ax: Any, faces: Mapping[Any, tuple[Slice, int]], *, coloured: bool = False
+) -> dict[Any, Any]:
     """Mark each visible face by its number, which is its key, and an arrow that points inside.
 
     A number that finds no room at its line moves away from it.
