@@ -60,18 +60,36 @@ def polytopes(draw):
     b = depth * np.linalg.norm(W, axis=1) - W @ centre
     eye = np.eye(d)
     box = np.concatenate([half - centre, half + centre])
-    return Polyhedron(np.vstack([eye, -eye, W]), np.concatenate([box, b])), centre
+    return Polyhedron(np.vstack([eye, -eye, W]), np.concatenate([box, b]))
 
 
-def random_polyhedron(rng, most_features=8):
-    d, K = rng.integers(1, most_features + 1), rng.integers(1, 9)
+def random_polyhedron(rng):
+    d, K = rng.integers(1, 9), rng.integers(1, 9)
     W = rng.standard_normal((K, d))
-    centre = 5 * rng.standard_normal(d)
-    return Polyhedron(W, rng.exponential(size=K) - W @ centre), centre
+    return Polyhedron(W, rng.exponential(size=K) - W @ (5 * rng.standard_normal(d)))
+
+
+@settings(max_examples=12)
+@given(polytopes(), st.integers(0, 2**32 - 1))
+def test_answers_about_a_polytope_agree(P, seed):
+    V = vertices(P)
+    far = P.distance(V)
+    assert (far >= -1e-9).all()
+    # A vertex is on as many faces as there are features, and so many are on a face that is needed.
+    assert ((np.abs(far) < 1e-8).sum(axis=1) >= P.n_features).all()
+    fewer = without_redundant(P)
+    assert ((np.abs(fewer.distance(V)) < 1e-6).sum(axis=0) >= P.n_features).all()
+    assert redundant_faces(fewer).size == 0
+    np.testing.assert_allclose(bounding_box(P), [V.min(axis=0), V.max(axis=0)], atol=1e-8)
+    X = np.random.default_rng(seed).uniform(-15, 15, (500, P.n_features))
+    assert P.distance(X).min(axis=1).max() <= chebyshev_ball(P).radius + 1e-9
+    inside = sample(P, 100, random_state=seed)
+    assert inside.shape == (100, P.n_features)
+    assert P.contains(inside).all()
 
 
 class TestProject:
-    @settings(max_examples=20)
+    @settings(max_examples=10)
     @given(polyhedra(), st.data())
     def test_is_inside_and_optimal(self, P, data):
         assume(not is_empty(P))
@@ -82,12 +100,16 @@ class TestProject:
         scale = 1 + np.abs(new).max() + np.abs(x).max()
         assert P.distance([new]).min() >= -1e-9 * scale
         assert_nearest(P, x, new, weights, scale)
+        way = np.sqrt(weights) * (new - x)
+        far = distance(P, x, weights)
+        assert far == pytest.approx(np.linalg.norm(way), rel=1e-9, abs=1e-9)
+        assert far == 0 or not P.contains([x])[0]
 
-    @pytest.mark.parametrize("size", [1e-100, 1e-6, 1.0, 1e6, 1e100])
+    @pytest.mark.parametrize("size", [1e-100, 1.0, 1e6, 1e100])
     def test_rows_are_inside_whatever_the_units(self, size):
         rng = np.random.default_rng(0)
-        for _ in range(8):
-            P, _ = random_polyhedron(rng)
+        for _ in range(4):
+            P = random_polyhedron(rng)
             units = 10.0 ** rng.uniform(-3, 3, P.n_features) * size
             scaled = Polyhedron(P.W / units, P.b)
             X = 10 * rng.standard_normal((5, P.n_features))
@@ -103,13 +125,8 @@ class TestProject:
 
     def test_a_row_or_rows(self):
         assert project(SQUARE, [3, 0.5]).tolist() == [1, 0.5]
-        assert project(SQUARE, [[3, 0.5]]).tolist() == [[1, 0.5]]
         frame = pd.DataFrame({"age": [3.0], "bmi": [-1.0]})
         assert project(SQUARE, frame).tolist() == [[1, 0]]
-
-    def test_weights(self):
-        P = Polyhedron([[-1, -1]], [0])
-        assert project(P, [1, 1], [1e9, 1]).round(6).tolist() == [1, -1]
 
     def test_faces_at_very_different_distances(self):
         far = Polyhedron([[1e-9, 0], [0, 1e9], [-1, -1]], [1e9, 0, 1e-6])
@@ -121,12 +138,10 @@ class TestProject:
         P = Polyhedron([[slope, 1], [slope, -1]], [-1, -1])
         np.testing.assert_allclose(project(P, [0, 0]), [1 / slope, 0], rtol=1e-9, atol=1e-6)
 
-    def test_far_from_the_origin(self):
+    def test_far_from_the_origin_and_flat(self):
         P = Polyhedron([[1, 1], [-1, -1], [1, -1]], [-2e9, 2e9 + 1e-3, 1])
         new = project(P, [1e9, 1e9 - 7])
         assert P.contains([new])[0]
-
-    def test_flat(self):
         np.testing.assert_allclose(project(FLAT, [2, 2]), [0.5, 0.5])
 
     def test_bad_arguments(self):
@@ -149,17 +164,6 @@ def assert_nearest(P, x, new, weights, scale):
 
 
 class TestDistance:
-    @settings(max_examples=20)
-    @given(polyhedra(), st.data())
-    def test_is_that_of_the_projection(self, P, data):
-        assume(not is_empty(P))
-        X = data.draw(arrays(float, (3, P.n_features), elements=REAL))
-        far = distance(P, X)
-        np.testing.assert_allclose(
-            far, np.linalg.norm(project(P, X) - X, axis=1), rtol=1e-9, atol=1e-9
-        )
-        assert (far[P.contains(X)] == 0).all()
-
     def test_single_and_weighted(self):
         assert distance(SQUARE, [4, 5]) == pytest.approx(5)
         assert distance(SQUARE, [4, 0.5], [4, 1]) == pytest.approx(6)
@@ -173,7 +177,7 @@ class TestDistance:
 
 
 class TestBall:
-    @settings(max_examples=40)
+    @settings(max_examples=15)
     @given(polyhedra())
     def test_is_inside(self, P):
         assume(not is_empty(P))
@@ -185,15 +189,7 @@ class TestBall:
         else:
             assert nearest >= -1e-9 * scale
 
-    @settings(max_examples=20)
-    @given(polytopes(), st.integers(0, 2**32 - 1))
-    def test_no_other_point_is_deeper(self, made, seed):
-        P, _ = made
-        X = np.random.default_rng(seed).uniform(-15, 15, (500, P.n_features))
-        assert P.distance(X).min(axis=1).max() <= chebyshev_ball(P).radius + 1e-9
-
-    @pytest.mark.parametrize("size", [1e-200, 1e-9, 1.0, 1e9, 1e200])
-    @pytest.mark.parametrize("place", [0, 1e3])
+    @pytest.mark.parametrize(("size", "place"), [(1e-200, 0), (1e-9, 1e3), (1, 0), (1e200, 1e3)])
     def test_of_triangles_of_every_size(self, size, place):
         # Sides of 3, 4 and 5: a radius of 1.
         P = Polyhedron([[1, 0], [0, 1], [-4, -3]], [-place, -place, 7 * place + 12])
@@ -215,12 +211,10 @@ class TestBall:
         assert CORNER.contains([centre])[0]
         assert chebyshev_ball(ALL_OF_SPACE).radius == math.inf
 
-    def test_strip(self):
+    def test_strip_and_flat(self):
         ball = chebyshev_ball(Polyhedron([[1, 1], [-1, -1]], [0, 2]))
         assert ball.radius == pytest.approx(1 / math.sqrt(2))
         assert ball.centre.sum() == pytest.approx(1)
-
-    def test_flat(self):
         assert chebyshev_ball(FLAT).radius == pytest.approx(0, abs=1e-12)
 
 
@@ -244,7 +238,7 @@ class TestEmptyAndBounded:
             assert is_empty(P) is empty
             assert is_bounded(P) is bounded
 
-    @settings(max_examples=20)
+    @settings(max_examples=10)
     @given(polyhedra(WHOLE), st.integers(-100, 100), st.data())
     def test_units_do_not_matter(self, P, exponent, data):
         units = 2.0 ** data.draw(
@@ -254,7 +248,7 @@ class TestEmptyAndBounded:
         assert is_empty(scaled) == is_empty(P)
         assert is_bounded(scaled) == is_bounded(P)
 
-    @settings(max_examples=20)
+    @settings(max_examples=10)
     @given(polyhedra())
     def test_as_the_box_says(self, P):
         assume(not is_empty(P))
@@ -266,13 +260,6 @@ class TestEmptyAndBounded:
 
 
 class TestBoundingBox:
-    @settings(max_examples=20)
-    @given(polytopes())
-    def test_holds_the_vertices_tightly(self, made):
-        P, _ = made
-        V = vertices(P)
-        np.testing.assert_allclose(bounding_box(P), [V.min(axis=0), V.max(axis=0)], atol=1e-8)
-
     def test_without_limits(self):
         lower, upper = bounding_box(CORNER)
         assert lower.tolist() == [0, 0]
@@ -293,7 +280,7 @@ class TestBoundingBox:
 
 
 class TestRedundancy:
-    @settings(max_examples=20)
+    @settings(max_examples=10)
     @given(polyhedra(), st.integers(0, 2**32 - 1))
     def test_changes_nothing(self, P, seed):
         fewer = without_redundant(P)
@@ -303,15 +290,6 @@ class TestRedundancy:
         )
         clear = np.abs(P.distance(X)).min(axis=1) > 1e-5
         np.testing.assert_array_equal(P.contains(X)[clear], fewer.contains(X)[clear])
-
-    @settings(max_examples=20)
-    @given(polytopes())
-    def test_what_is_kept_is_needed(self, made):
-        P, _ = made
-        fewer = without_redundant(P)
-        touched = np.abs(fewer.distance(vertices(P))) < 1e-6
-        assert (touched.sum(axis=0) >= P.n_features).all()
-        assert redundant_faces(fewer).size == 0
 
     def test_of_equal_faces_the_first_is_kept(self):
         P = Polyhedron([[1, 0], [2, 0], [0, 1], [1e-9, 0]], [1, 2, 0, 1e-9])
@@ -323,7 +301,7 @@ class TestRedundancy:
 
     def test_sums_of_faces(self):
         rng = np.random.default_rng(0)
-        for _ in range(10):
+        for _ in range(3):
             W, b = rng.standard_normal((3, 5)), rng.standard_normal(3)
             shares = rng.exponential(size=(4, 3))
             P = Polyhedron(np.vstack([W, shares @ W]), np.append(b, shares @ b))
@@ -361,14 +339,6 @@ class TestRedundancy:
 
 
 class TestVertices:
-    @settings(max_examples=20)
-    @given(polytopes())
-    def test_are_on_as_many_faces_as_there_are_features(self, made):
-        P, _ = made
-        far = P.distance(vertices(P))
-        assert (far >= -1e-9).all()
-        assert ((np.abs(far) < 1e-8).sum(axis=1) >= P.n_features).all()
-
     def test_where_many_faces_meet(self):
         octahedron = Polyhedron(
             [[i, j, k] for i in (-1, 1) for j in (-1, 1) for k in (-1, 1)], np.ones(8)
@@ -396,7 +366,7 @@ class TestVertices:
 
 class TestVolume:
     @given(st.integers(1, 6), st.data())
-    @settings(max_examples=20)
+    @settings(max_examples=10)
     def test_of_boxes(self, d, data):
         lower = data.draw(arrays(float, d, elements=st.floats(-5, 5)))
         sides = 10.0 ** data.draw(arrays(float, d, elements=st.floats(-3, 3)))
@@ -404,47 +374,35 @@ class TestVolume:
         P = Polyhedron(np.vstack([eye, -eye]), np.concatenate([-lower, lower + sides]))
         assert volume(P) == pytest.approx(np.prod(sides), rel=1e-6)
 
-    @pytest.mark.parametrize("d", range(1, 9))
+    @pytest.mark.parametrize("d", [1, 2, 5, 8])
     def test_of_simplices(self, d):
-        rng = np.random.default_rng(d)
-        for _ in range(2):
-            corners = rng.standard_normal((d + 1, d))
-            edges = corners[1:] - corners[0]
-            # Barycentric coordinates are at least zero.
-            inverse = np.linalg.inv(edges.T)
-            W = np.vstack([inverse, -inverse.sum(axis=0)])
-            b = np.append(np.zeros(d), 1.0) - W @ corners[0]
-            expected = abs(np.linalg.det(edges)) / math.factorial(d)
-            assert volume(Polyhedron(W, b)) == pytest.approx(expected, rel=1e-6)
-            assert len(vertices(Polyhedron(W, b))) == d + 1
+        corners = np.random.default_rng(d).standard_normal((d + 1, d))
+        edges = corners[1:] - corners[0]
+        # Barycentric coordinates are at least zero.
+        inverse = np.linalg.inv(edges.T)
+        W = np.vstack([inverse, -inverse.sum(axis=0)])
+        b = np.append(np.zeros(d), 1.0) - W @ corners[0]
+        expected = abs(np.linalg.det(edges)) / math.factorial(d)
+        assert volume(Polyhedron(W, b)) == pytest.approx(expected, rel=1e-6)
+        assert len(vertices(Polyhedron(W, b))) == d + 1
 
-    def test_in_huge_and_tiny_units(self):
+    def test_in_huge_and_tiny_units_and_flat(self):
         assert volume(SQUARE.pullback([1e-200, 1e200], 0)) == pytest.approx(1)
-
-    def test_flat(self):
         assert volume(FLAT) == 0
 
 
 class TestSample:
-    @given(polytopes(), st.integers(0, 100))
-    @settings(max_examples=20)
-    def test_is_inside(self, made, seed):
-        P, _ = made
-        X = sample(P, 200, random_state=seed)
-        assert X.shape == (200, P.n_features)
-        assert P.contains(X).all()
-
     def test_is_even(self):
         # In a triangle each barycentric coordinate has mean 1/3 and variance 1/18.
         triangle = Polyhedron([[1, 0], [0, 1], [-1, -1]], [0, 0, 1])
         skew = triangle.pullback([1, 1e-6], [0, 0])
-        X = sample(skew, 20_000, random_state=0) * [1, 1e-6]
+        X = sample(skew, 10_000, random_state=0) * [1, 1e-6]
         np.testing.assert_allclose(X.mean(axis=0), 1 / 3, atol=0.01)
         np.testing.assert_allclose(X.var(axis=0), 1 / 18, atol=0.003)
 
     def test_thin_in_no_feature_of_its_own(self):
         thin = Polyhedron([[1, 1], [-1, -1], [1, -1], [-1, 1]], [0, 1e-4, 0, 1])
-        X = sample(thin, 5000, random_state=1)
+        X = sample(thin, 3000, random_state=1)
         along, across = X[:, 1] - X[:, 0], (X.sum(axis=1)) * 1e4
         for values in (along, across):
             assert np.mean(np.abs(values)) == pytest.approx(0.5, abs=0.03)
@@ -463,9 +421,7 @@ class TestSample:
 
     def test_many_features(self):
         eye = np.eye(20)
-        P = Polyhedron(np.vstack([eye, -eye]), np.ones(40))
-        X = sample(P, 400, random_state=0)
-        assert P.contains(X).all()
+        X = sample(Polyhedron(np.vstack([eye, -eye]), np.ones(40)), 400, random_state=0)
         assert np.abs(X.mean()) < 0.05
         assert X.var() == pytest.approx(1 / 3, abs=0.03)
 

@@ -71,7 +71,7 @@ def test_histories_share_axes_and_differ_in_look():
 def test_histories_of_learners_of_two_kinds(cancer, online):
     model, _ = cancer
     displays = HistoryDisplay.from_estimators([model, online, model])
-    names = ["BatchPolyceptron 0", "OnlinePolyceptron", "BatchPolyceptron 1"]
+    names = ["0: BatchPolyceptron", "1: OnlinePolyceptron", "2: BatchPolyceptron"]
     assert [d.name for d in displays] == names
     assert list(displays[0].lines_) == ["mistakes"]
     assert displays[0].axes_[-1].get_xlabel() == "iteration or pass"

@@ -2,11 +2,17 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from matplotlib.path import Path
 
 from polyceptron import Polyhedron
 from polyceptron.plots import PolyhedronDisplay
+from polyceptron.plots._plane import cut, of_columns
 
 CUBE = Polyhedron(np.concatenate([np.eye(3), -np.eye(3)]), np.ones(6))
+WINDOW = ((-2.0, 2.0), (-2.0, 2.0))
+SQUARE = Polyhedron([[1, 0], [0, 1], [-1, 0], [0, -1]], [1, 1, 1, 1], ["age", "dose"])
 
 
 @pytest.mark.parametrize("plane", ["pca", "faces"])
@@ -50,8 +56,7 @@ def test_plane_of_two_faces_shows_every_row_on_its_side(cancer):
     np.testing.assert_allclose(flat, margins, rtol=1e-7, atol=1e-7 * np.abs(margins).max())
 
 
-@pytest.mark.parametrize("K", [1, 5])
-@pytest.mark.parametrize("shape", [(1, 3), (2, 6), (50, 40)])
+@pytest.mark.parametrize(("K", "shape"), [(1, (1, 3)), (5, (2, 6)), (1, (50, 40))])
 @pytest.mark.parametrize("plane", ["pca", "faces"])
 def test_planes_of_few_rows_and_many_columns(K, shape, plane):
     random = np.random.default_rng(0)
@@ -135,3 +140,46 @@ def test_slices_have_text_columns_at_their_commonest_value():
     np.testing.assert_array_equal(display.at[:2], np.median(X[:, :2], axis=0))
     np.testing.assert_array_equal(display.at[2:], [1, 0, 0, 1, 0, 0])
     assert display.ax_.get_title(loc="left") == "Slice at a=x = 1, b=x = 1, a=y = 0 and 3 more"
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1e9])
+def test_slice_does_not_depend_on_units(scale):
+    far = SQUARE.pullback([1 / scale, 1.0], 0.0)
+    lines = of_columns((0, 1), np.zeros(2), ["u", "v"]).lines(far)
+    view = cut(lines, ((-2 * scale, 2 * scale), (-2.0, 2.0)))
+    corners = view.polygon() / [scale, 1.0]
+    assert {tuple(c) for c in corners.round(9)} == {(-1, -1), (1, -1), (1, 1), (-1, 1)}
+
+
+def area(corners):
+    x, y = corners.T
+    return 0.5 * abs(x @ np.roll(y, 1) - y @ np.roll(x, 1)) if len(corners) >= 3 else 0.0
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 10**6), st.integers(1, 8))
+def test_cells_share_out_the_window_by_the_deciding_face(seed, K):
+    random = np.random.default_rng(seed)
+    polyhedron = Polyhedron(random.normal(size=(K, 2)), random.normal(size=K))
+    lines = of_columns((0, 1), np.zeros(2), ["u", "v"]).lines(polyhedron)
+    view = cut(lines, WINDOW)
+    held = sum(area(view.cell(k, inside=True)) for k in range(K))
+    rejected = sum(area(view.cell(k, inside=False)) for k in range(K))
+    assert held + rejected == pytest.approx(16.0)
+    assert held == pytest.approx(area(view.polygon()), abs=1e-9)
+    cells = {k: view.cell(k) for k in range(K)}
+    assert sum(map(area, cells.values())) == pytest.approx(16.0)
+    points = random.uniform(-2, 2, (200, 2))
+    margins = np.sort(polyhedron.margins(points), axis=1)
+    clear = np.ones(200, bool) if K == 1 else margins[:, 1] - margins[:, 0] > 1e-6
+    deciding = polyhedron.active_face(points)
+    if held:
+        seen = Path(view.polygon()).contains_points(points)
+        clear_inside = np.abs(margins[:, 0]) > 1e-6
+        np.testing.assert_array_equal(seen[clear_inside], (margins[:, 0] >= 0)[clear_inside])
+    for k, corners in cells.items():
+        if len(corners) >= 3:
+            inside = Path(corners).contains_points(points)
+            np.testing.assert_array_equal(inside[clear], (deciding == k)[clear])
+        else:
+            assert not (deciding == k)[clear].any()

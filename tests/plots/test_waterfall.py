@@ -8,6 +8,7 @@ import pytest
 from polyceptron import Polyhedron
 from polyceptron.explain import contributions
 from polyceptron.plots import WaterfallDisplay
+from polyceptron.rule import Rule
 
 TRIANGLE = Polyhedron([[1, 0], [0, 1], [-1, -2]], [0, 0, 4], ["age", "dose"])
 
@@ -19,10 +20,8 @@ def test_waterfall_adds_up_to_the_margin(cancer):
         display = WaterfallDisplay.from_estimator(model, x, bunch.data, max_features=5)
         margin = float(model.polyhedron_.decision([x.to_numpy()])[0])
         bars = display.bars_
-        assert display.total == pytest.approx(margin)
-        assert bars[-1].end == pytest.approx(margin)
+        assert [display.total, bars[-1].end, bars[-2].end] == pytest.approx([margin] * 3)
         assert all(before.end == after.begin for before, after in itertools.pairwise(bars[:-1]))
-        assert bars[-2].end == pytest.approx(margin)
         inside = display.ax_.get_title(loc="left").split(":")[0].endswith("(inside)")
         assert inside == (margin >= 0)
 
@@ -54,7 +53,8 @@ def test_waterfall_of_an_explanation_and_of_another_face():
     display = WaterfallDisplay.from_contributions(why)
     assert display.total == pytest.approx(why.slack)
     assert display.ax_.get_title(loc="left") == "face 0 holds"
-    other = WaterfallDisplay.from_polyhedron(TRIANGLE, [3, 1], face=0, answers=("yes", "no"))
+    named = Rule.inside(["yes", "no"], 0, TRIANGLE)
+    other = WaterfallDisplay.from_estimator(named, [3, 1], face=0)
     assert other.ax_.get_title(loc="left") == "class no (outside): face 0 holds"
 
 
@@ -66,7 +66,7 @@ def test_waterfall_puts_small_columns_together():
     assert bars[-2].kind == "rest"
 
 
-@pytest.mark.parametrize("scale", [1e-30, 1.0, 1e3, 1e30])
+@pytest.mark.parametrize("scale", [1e-30, 1e3])
 def test_waterfall_numbers_are_inside_the_axes(scale):
     values = np.array([-3.14159, 2.71828, -1.41421]) * scale
     display = WaterfallDisplay(["a", "b", "c"], values, start=1.5 * scale).plot()

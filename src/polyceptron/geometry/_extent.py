@@ -7,15 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from polyceptron.geometry._nearest import EPS, Limits, Shortest, shortest
-from polyceptron.geometry.faces import (
-    GeometryError,
-    UnitFaces,
-    empty,
-    question,
-    unit_faces,
-    with_box,
-)
+from polyceptron.geometry import faces as shared
+from polyceptron.geometry.faces import UnitFaces, question, unit_faces
+from polyceptron.geometry.projection import EPS, Limits, Shortest, shortest
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.utils.types import Floats
 
@@ -55,15 +49,10 @@ def balanced(polyhedron: Polyhedron) -> tuple[UnitFaces, Floats]:
 
 @question
 def is_empty(polyhedron: Polyhedron) -> bool:
-    """Return whether no x meets all inequalities.
-
-    Up to rounding: faces that miss each other by a part in 10^10 of their distance count as
-    touching.
+    """Return whether no x meets all inequalities, up to a part in 10^10 of their distances.
 
     Examples
     --------
-    >>> from polyceptron import Polyhedron
-    >>> from polyceptron.geometry import is_empty
     >>> is_empty(Polyhedron([[1], [-1]], [-2, 1])), is_empty(Polyhedron([[1], [-1]], [-1, 1]))
     (True, False)
     """
@@ -79,7 +68,7 @@ def some_point(faces: UnitFaces, n_faces: int) -> Floats:
     """The point of a set that is nearest to the origin, or an error that says what excludes it."""
     start = nearest_origin(faces)
     if start.z is None:
-        raise empty(start.support.tolist(), n_faces)
+        raise shared.empty(start.support.tolist(), n_faces)
     return start.z
 
 
@@ -89,23 +78,24 @@ def is_bounded(polyhedron: Polyhedron) -> bool:
 
     Examples
     --------
-    >>> from polyceptron import Polyhedron
-    >>> from polyceptron.geometry import is_bounded
     >>> triangle = Polyhedron([[1, 0], [0, 1], [-1, -1]], [0, 0, 2])
     >>> is_bounded(triangle), is_bounded(Polyhedron([[1, 0], [0, 1]], [0, 0]))
     (True, False)
     """
-    from scipy.optimize import nnls
-
     A = balanced(polyhedron)[0].A
     K, d = A.shape
-    if d < K and np.linalg.matrix_rank(A, tol=1e-12) == d:
-        # No direction leads to infinity just where the normals, each with a weight of at least
-        # one, cancel out (Stiemke's lemma).
-        more, rest = nnls(A.T, -A.sum(axis=0), maxiter=30 * K + 100)
-        if rest <= 1e-11 * (K + float(more.sum())):
-            return True
-    return is_empty(polyhedron)
+    # No direction leads to infinity just where the normals, each with a weight of at least one,
+    # cancel out (Stiemke's lemma).
+    spans = d < K and np.linalg.matrix_rank(A, tol=1e-12) == d
+    return (spans and _as_sum(A, -A.sum(axis=0)) is not None) or is_empty(polyhedron)
+
+
+def _as_sum(A: Floats, target: Floats) -> Floats | None:
+    """The weights, none negative, with which normals add up to a target, if there are any."""
+    from scipy.optimize import nnls
+
+    weights, rest = nnls(A.T, target, maxiter=30 * max(A.shape) + 100)
+    return np.asarray(weights) if rest <= 1e-11 * (1 + float(weights.sum())) else None
 
 
 @question
@@ -113,22 +103,11 @@ def chebyshev_ball(polyhedron: Polyhedron) -> Ball:
     """Return the centre and the radius of the largest ball inside.
 
     Where several balls are largest it is one of them. Where balls of every size fit, the radius
-    is infinite and the centre some point inside.
-
-    Returns
-    -------
-    Ball
-        A named tuple ``(centre, radius)``, in user units. A flat polyhedron has the radius 0.
-
-    Raises
-    ------
-    GeometryError
-        If the polyhedron is empty; it says which faces exclude each other.
+    is infinite and the centre some point inside. A flat polyhedron has the radius 0; of an empty
+    one the error says which faces exclude each other.
 
     Examples
     --------
-    >>> from polyceptron import Polyhedron
-    >>> from polyceptron.geometry import chebyshev_ball
     >>> square = Polyhedron([[1, 0], [0, 1], [-1, 0], [0, -1]], [0, 0, 2, 2])
     >>> chebyshev_ball(square)
     Ball(centre=array([1., 1.]), radius=1.0)
@@ -152,11 +131,8 @@ def _widest(faces: UnitFaces, start: Floats, opposed: NDArray[np.intp]) -> Ball:
         if scale <= rounding:
             break
         slack = np.minimum((faces.A @ best.centre + faces.b) / scale, _FAR_OFF)
-        found = _linprog(
-            np.append(np.zeros(len(start)), -1.0),
-            np.column_stack([faces.A, -np.ones(len(slack))]),
-            slack,
-        )
+        outermost = np.append(np.zeros(len(start)), -1.0)
+        found = _linprog(outermost, np.column_stack([faces.A, -np.ones(len(slack))]), slack)
         centre = best.centre + scale * found.x[:-1]
         radius = float((faces.A @ centre + faces.b).min())
         gain = radius - best.radius
@@ -175,30 +151,16 @@ def _linprog(cost: Floats, A: Floats, slack: Floats) -> Any:
     for options in (_HIGHS, {}):  # which may ask for more than HiGHS can do
         found = linprog(cost, -A, slack, bounds=(None, None), method="highs", options=options)
         if found.success:
-            break
-    else:
-        raise GeometryError(f"HiGHS found no solution of a linear program: {found.message}")
-    return found
+            return found
+    raise shared.GeometryError(f"HiGHS found no solution of a linear program: {found.message}")
 
 
 @question
 def bounding_box(polyhedron: Polyhedron) -> tuple[Floats, Floats]:
-    """Return the least and the greatest value of every feature inside.
-
-    Returns
-    -------
-    lower, upper : ndarray of shape (n_features,)
-        Infinite where there is no limit.
-
-    Raises
-    ------
-    GeometryError
-        If the polyhedron is empty.
+    """Return the least and the greatest value of every feature inside, infinite without a limit.
 
     Examples
     --------
-    >>> from polyceptron import Polyhedron
-    >>> from polyceptron.geometry import bounding_box
     >>> triangle = Polyhedron([[1, 0], [-1, 1], [-1, -1]], [0, 0, 2])
     >>> bounding_box(triangle)
     (array([0., 0.]), array([1., 2.]))
@@ -209,23 +171,19 @@ def bounding_box(polyhedron: Polyhedron) -> tuple[Floats, Floats]:
     # What is left of a slack of zero by rounding would be a scale of its own.
     rounding = 16 * EPS * (np.abs(A) @ np.abs(start) + np.abs(b))
     slack = np.where(slack <= rounding, 0.0, slack)
-    sides = np.array([
-        [start[j] + sign * _least(A, slack, j, sign) for sign in (1.0, -1.0)]
-        for j in range(A.shape[1])
-    ])  # fmt: skip
-    lower, upper = (sides * columns[:, None]).T
+    lower, upper = (
+        np.array([at + sign * _least(A, slack, j, sign) for j, at in enumerate(start)]) * columns
+        for sign in (1.0, -1.0)
+    )
     return lower, np.maximum(lower, upper)
 
 
 def _least(A: Floats, slack: Floats, j: int, sign: float) -> float:
     """The least of ``sign * y[j]``, or minus infinity."""
-    from scipy.optimize import nnls
-
     cost = np.zeros(A.shape[1])
     cost[j] = sign
-    # Limited just where the cost is a sum of normals.
-    weights, rest = nnls(A.T, cost, maxiter=30 * max(A.shape) + 100)
-    if rest > 1e-11 * (1 + float(weights.sum())):
+    weights = _as_sum(A, cost)  # if there are none, there is no limit
+    if weights is None:
         return -np.inf
     limit = float(slack @ np.where(weights > 1e-13 * weights.max(), weights, 0.0))
     if limit == 0:
@@ -235,9 +193,9 @@ def _least(A: Floats, slack: Floats, j: int, sign: float) -> float:
     tight = np.flatnonzero(found.ineqlin.marginals < 0)
     if tight.size:
         # The faces that decide, solved again without the tolerance of the linear program.
-        weights = np.linalg.lstsq(A[tight].T, cost, rcond=None)[0]
-        if np.abs(A[tight].T @ weights - cost).max() < 1e-9 and weights.min() > -1e-9:
-            return -float(slack[tight] @ weights)
+        shares = np.linalg.lstsq(A[tight].T, cost, rcond=None)[0]
+        if np.abs(A[tight].T @ shares - cost).max() < 1e-9 and shares.min() > -1e-9:
+            return -float(slack[tight] @ shares)
     return limit * float(found.fun)
 
 
@@ -257,8 +215,6 @@ def redundant_faces(polyhedron: Polyhedron, box: Any = None) -> NDArray[np.intp]
 
     Examples
     --------
-    >>> from polyceptron import Polyhedron
-    >>> from polyceptron.geometry import redundant_faces
     >>> P = Polyhedron([[1, 0], [0, 1], [1, 1], [2, 0]], [0, 0, 1, 0])
     >>> redundant_faces(P)
     array([2, 3])
@@ -266,7 +222,7 @@ def redundant_faces(polyhedron: Polyhedron, box: Any = None) -> NDArray[np.intp]
     array([0, 2, 3])
     """
     K = polyhedron.n_faces
-    faces, _ = balanced(with_box(polyhedron, box))
+    faces, _ = balanced(shared.with_box(polyhedron, box))
     start = nearest_origin(faces)
     if start.z is None:
         return np.setdiff1d(np.arange(K), start.support)
@@ -286,23 +242,16 @@ def redundant_faces(polyhedron: Polyhedron, box: Any = None) -> NDArray[np.intp]
 
 @question
 def without_redundant(polyhedron: Polyhedron, box: Any = None) -> Polyhedron:
-    """Return the same set without its redundant faces.
+    """Return the same set without its redundant faces; the first stays if all are redundant.
 
-    Parameters
-    ----------
-    polyhedron : Polyhedron
-    box : pair (lower, upper), optional
-        As for `redundant_faces`. The first face is kept if all are redundant in the box.
+    The arguments are those of `redundant_faces`.
 
     Examples
     --------
-    >>> from polyceptron import Polyhedron
-    >>> from polyceptron.geometry import without_redundant
     >>> print(without_redundant(Polyhedron([[1, 0], [0, 1], [1, 1]], [0, 0, 1])))
     x0 >= 0
     x1 >= 0
     """
     keep = np.setdiff1d(np.arange(polyhedron.n_faces), redundant_faces(polyhedron, box))
-    if keep.size == 0:
-        keep = np.array([0])
+    keep = keep if keep.size else np.array([0])
     return Polyhedron(polyhedron.W[keep], polyhedron.b[keep], polyhedron.feature_names)

@@ -31,7 +31,7 @@ class Boxed(NamedTuple):
         return np.asarray(self.middle + Y * self.half)
 
 
-def boxed(polyhedron: Polyhedron, what: str, *, flat: bool = True, advice: str = "") -> Boxed:
+def boxed(polyhedron: Polyhedron, what: str, *, flat: bool = False, advice: str = "") -> Boxed:
     """Return a bounded polyhedron in the coordinates of its box, or say why there are none."""
     lower, upper = bounding_box(polyhedron)
     endless = np.flatnonzero(~(np.isfinite(lower) & np.isfinite(upper)))
@@ -55,22 +55,16 @@ def boxed(polyhedron: Polyhedron, what: str, *, flat: bool = True, advice: str =
 def vertices(polyhedron: Polyhedron) -> Floats:
     """Return the corners of a bounded polyhedron, sorted.
 
-    Raises
-    ------
-    GeometryError
-        If it has more than 8 features, or is empty, unbounded or flat.
+    Raises a GeometryError if it has more than 8 features, or is empty, unbounded or flat.
 
     Examples
     --------
-    >>> from polyceptron import Polyhedron
-    >>> from polyceptron.geometry import vertices
     >>> vertices(Polyhedron([[1, 0], [0, 1], [-1, -2]], [0, 0, 4]))
     array([[0., 0.],
            [0., 2.],
            [4., 0.]])
     """
-    _refuse_many(polyhedron, "vertices")
-    box = boxed(polyhedron, "vertices", flat=False)
+    box = _few_featured(polyhedron, "vertices", flat=False)
     corners = box.to_user(_corners(box))
     # Adding zero turns -0.0 into 0.0.
     return corners[np.lexsort(corners.T[::-1])] + 0.0
@@ -80,41 +74,33 @@ def vertices(polyhedron: Polyhedron) -> Floats:
 def volume(polyhedron: Polyhedron) -> float:
     """Return the volume of a bounded polyhedron, in user units; 0 if it is flat.
 
-    Raises
-    ------
-    GeometryError
-        If it has more than 8 features, or is empty or unbounded.
+    Raises a GeometryError if it has more than 8 features, or is empty or unbounded.
 
     Examples
     --------
-    >>> from polyceptron import Polyhedron
-    >>> from polyceptron.geometry import volume
     >>> volume(Polyhedron([[1, 0], [0, 1], [-1, -2]], [0, 0, 4]))
     4.0
     """
     from scipy.spatial import ConvexHull
 
-    _refuse_many(polyhedron, "volume")
-    box = boxed(polyhedron, "volume")
+    box = _few_featured(polyhedron, "volume", flat=True)
     if box.radius <= _FLAT:
         return 0.0
     corners = _corners(box)
     inner = float(np.ptp(corners)) if corners.shape[1] == 1 else float(ConvexHull(corners).volume)
-    # One factor at a time, the small ones between the large: the product of all may overflow
-    # only if the volume does.
-    order = sorted(map(float, box.half))
-    for i in range(len(order)):
-        inner *= order[i // 2] if i % 2 else order[-1 - i // 2]
-    return inner
+    # By their digits and exponents, so that the product overflows only if the volume does.
+    digits, exponents = np.frexp(box.half)
+    return float(np.ldexp(inner * digits.prod(), exponents.sum()))
 
 
-def _refuse_many(polyhedron: Polyhedron, what: str) -> None:
+def _few_featured(polyhedron: Polyhedron, what: str, *, flat: bool) -> Boxed:
     if polyhedron.n_features > MOST_FEATURES:
         raise GeometryError(
             f"{what}: the polyhedron has {polyhedron.n_features} features, and more than "
             f"{MOST_FEATURES} may have too many vertices to list; chebyshev_ball, bounding_box "
             "and sample have no such limit"
         )
+    return boxed(polyhedron, what, flat=flat)
 
 
 def _corners(box: Boxed) -> Floats:
@@ -143,18 +129,16 @@ def _polished(faces: UnitFaces, corner: Floats) -> Floats:
     slack = faces.A @ corner + faces.b
     tight = np.abs(slack) < 1e-8
     change = np.linalg.lstsq(faces.A[tight], -slack[tight], rcond=1e-10)[0]
-    better: Floats = corner + change if np.abs(change).max() < 1e-7 else corner
-    return better
+    return np.asarray(corner + change if np.abs(change).max() < 1e-7 else corner)
 
 
 @question
 def sample(polyhedron: Polyhedron, n: int, random_state: Any = None, box: Any = None) -> Floats:
-    """Draw points evenly from the inside, by hit and run.
+    """Draw points evenly from the inside, by hit and run; `polyhedron.contains` holds for each.
 
     Every point is the end of a walk of its own from the centre of the largest ball, each step to
     an even draw from the chord in a random direction. Walks go on until together they grow no
-    more, and then 30 + 10 d steps with directions that follow the shape they found. Their
-    distribution comes closer to even with every step.
+    more, and then 30 + 10 d steps with directions that follow the shape they found.
 
     Parameters
     ----------
@@ -162,25 +146,12 @@ def sample(polyhedron: Polyhedron, n: int, random_state: Any = None, box: Any = 
     n : int
         How many points.
     random_state : int, numpy.random.Generator or None
-        Where the random numbers come from.
     box : pair (lower, upper), optional
         Draw from the part in this box, each side a number or one number a feature; needed for
-        an unbounded polyhedron.
-
-    Returns
-    -------
-    ndarray of shape (n, n_features)
-        ``polyhedron.contains`` holds for every row.
-
-    Raises
-    ------
-    GeometryError
-        If the polyhedron is empty, flat, or unbounded without a box.
+        an unbounded polyhedron. Flat ones have no points to draw.
 
     Examples
     --------
-    >>> from polyceptron import Polyhedron
-    >>> from polyceptron.geometry import sample
     >>> triangle = Polyhedron([[1, 0], [0, 1], [-1, -2]], [0, 0, 4])
     >>> X = sample(triangle, 1000, random_state=0)
     >>> triangle.contains(X).all(), X.mean(axis=0).round(1)
@@ -190,7 +161,7 @@ def sample(polyhedron: Polyhedron, n: int, random_state: Any = None, box: Any = 
     rng = np.random.default_rng(random_state)
     whole = with_box(polyhedron, box)
     some_point(balanced(whole)[0], polyhedron.n_faces)
-    inner = boxed(whole, "sample", flat=False, advice="; give a box to draw from")
+    inner = boxed(whole, "sample", advice="; give a box to draw from")
     d = polyhedron.n_features
     Y, shape = _grown(np.tile(inner.centre, (max(n, 10 * d), 1)), inner.faces, rng)
     return _inside(whole, inner, _walk(Y, inner.faces, shape, 30 + 10 * d, rng)[:n])

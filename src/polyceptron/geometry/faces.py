@@ -110,18 +110,15 @@ def dense_rows(polyhedron: Polyhedron, X: Any) -> tuple[Floats, bool]:
     """Return X as finite dense rows, and whether it was a single one."""
     single = not hasattr(X, "columns") and np.ndim(X) == 1
     rows = as_rows([X] if single else X, polyhedron.n_features, polyhedron.feature_names)
-    if not isinstance(rows, np.ndarray):
-        rows = rows.toarray()
+    rows = rows if isinstance(rows, np.ndarray) else rows.toarray()
     check_finite_rows(rows)
     return rows, single
 
 
 def faces_in_words(items: Iterable[int]) -> str:
     """Return "face 2", "faces 0 and 3" or "faces 0, 3 and 5"."""
-    words = [str(item) for item in sorted(items)]
-    if len(words) == 1:
-        return f"face {words[0]}"
-    return f"faces {', '.join(words[:-1])} and {words[-1]}"
+    *others, last = (str(item) for item in sorted(items))
+    return f"faces {', '.join(others)} and {last}" if others else f"face {last}"
 
 
 def empty(conflict: Iterable[int], n_faces: int) -> GeometryError:
@@ -130,6 +127,5 @@ def empty(conflict: Iterable[int], n_faces: int) -> GeometryError:
     if not own:
         return GeometryError("the box is empty")
     words = faces_in_words(own) + (" and the box" if len(own) < len(list(conflict)) else "")
-    if words == faces_in_words(own[:1]):
-        return GeometryError(f"the polyhedron is empty: {words} cannot hold")
-    return GeometryError(f"the polyhedron is empty: {words} exclude each other")
+    how = "cannot hold" if words == faces_in_words(own[:1]) else "exclude each other"
+    return GeometryError(f"the polyhedron is empty: {words} {how}")

@@ -1,4 +1,10 @@
-"""The nearest point of a polyhedron, with features held or limited, and how far it is."""
+"""The nearest point of a polyhedron, with features held or limited, and how far it is.
+
+Behind it, and most answers about a polyhedron, is one program: the shortest z that meets some
+inequalities. It is least distance programming (Lawson and Hanson, *Solving Least Squares Problems*,
+chapter 23): by duality the answer comes from a nonnegative least squares problem, whose solution
+also says which inequalities decide it, or which exclude each other.
+"""
 
 from __future__ import annotations
 
@@ -9,24 +15,118 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polyceptron.geometry._nearest import EPS, Limits, shortest
-from polyceptron.geometry.faces import (
-    GeometryError,
-    as_roots,
-    dense_rows,
-    empty,
-    question,
-    unit_faces,
-)
+from polyceptron.geometry import faces as shared
+from polyceptron.geometry.faces import question
 from polyceptron.polyhedron import Polyhedron, scaled_faces
 from polyceptron.scoring import scores
 from polyceptron.utils.types import Floats
 
+Limit: TypeAlias = Floats | float
+
+EPS = float(np.finfo(float).eps)
+_NO_RESIDUAL = 1e-8
+"""Of the dual: below it there is no z, or one this much longer than the greatest violation."""
+_MISSED = 1e-10
+"""Inequalities missed by more than this share of the scale exclude each other."""
 _HAIRS = tuple(4.0**power for power in range(11))
 """How far beyond the faces to aim, in roundings of their sums: the nearest that will do."""
 
 
-Limit: TypeAlias = Floats | float
+class Limits(NamedTuple):
+    """``A z >= c`` with rows of length one, and ``lower <= z <= upper``."""
+
+    A: Floats
+    c: Floats
+    lower: Limit = -np.inf
+    upper: Limit = np.inf
+
+    def rows(self, which: NDArray[np.intp]) -> Floats:
+        """The left sides of some inequalities; those of limits are made when asked for."""
+        K, n = self.A.shape
+        rows = np.zeros((len(which), n))
+        own = which < K
+        rows[own] = self.A[which[own]]
+        rows[~own, (which[~own] - K) % n] = np.where(which[~own] < K + n, 1.0, -1.0)
+        return rows
+
+
+class Shortest(NamedTuple):
+    """The shortest z and the inequalities that hold it, or None and those in conflict."""
+
+    z: Floats | None
+    support: NDArray[np.intp]
+
+
+def shortest(limits: Limits) -> Shortest:
+    """Return the shortest z within the limits.
+
+    Inequalities come in when the solution without them misses them, so none of them is far
+    away at the scale of the solution, whatever else there is.
+    """
+    A, c = limits.A, limits.c
+    z = np.zeros(A.shape[1])
+    lower, upper = (np.broadcast_to(side, z.shape) for side in (limits.lower, limits.upper))
+    needed = np.concatenate([c, lower, -upper])
+    # An infinite limit is never missed.
+    size = np.where(np.isfinite(needed), np.abs(needed), 0.0)
+    active = working = np.empty(0, np.intp)
+    for _ in range(len(needed) + 1):
+        length = _norm(z)
+        missed = np.concatenate([c - A @ z, lower - z, z - upper])
+        # What is worked with is met as well as it can be.
+        missed[working] = -np.inf
+        new = np.flatnonzero(missed > 4 * EPS * (length + size))
+        if new.size == 0:
+            break
+        working = np.concatenate([working, new])
+        scale = max(length, float(missed[new].max()))
+        found = _least_distance(limits.rows(working), needed[working], scale)
+        active = working[found.support]
+        if found.z is None:
+            return Shortest(None, active)
+        z = found.z
+    return Shortest(z, active)
+
+
+def _least_distance(A: Floats, c: Floats, scale: float) -> Shortest:
+    """Return the shortest z with A z >= c, whose length is at least about `scale`."""
+    from scipy.optimize import nnls
+
+    target = np.append(np.zeros(A.shape[1]), 1.0)
+    least = scale
+    for attempt in range(6):
+        dual = np.vstack([A.T, c / scale])
+        u, residual = nnls(dual, target, maxiter=30 * max(dual.shape) + 100)
+        support = np.flatnonzero(u > 0)
+        room = 1.0 - (c / scale) @ u  # the square of the residual, but for rounding
+        if residual < _NO_RESIDUAL or room <= 0.0:
+            if attempt == 0:  # perhaps a solution that is far away at this scale
+                scale *= 1e4
+                continue
+            return Shortest(None, support)
+        z = A[support].T @ u[support] / room
+        if _norm(z) <= 100:
+            break
+        scale *= _norm(z)
+    z = _polished(A, c / scale, z, support)
+    # A compromise between inequalities that just exclude each other meets neither.
+    missed = c / scale - A @ z
+    if missed.max() > _MISSED * max(least / scale, _norm(z)):
+        return Shortest(None, support)
+    return Shortest(z * scale, support)
+
+
+def _polished(A: Floats, c: Floats, z: Floats, support: NDArray[np.intp]) -> Floats:
+    """The shortest point on the faces that hold z, where that is no worse."""
+    exact = np.asarray(np.linalg.lstsq(A[support], c[support], rcond=None)[0], float)
+    longer = _norm(exact) > _norm(z) * (1 + 1e-6)
+    worse = (c - A @ exact).max() > max((c - A @ z).max(), 0.0) + 4 * EPS * (1 + _norm(z))
+    return z if longer or worse else exact
+
+
+def _norm(z: Floats) -> float:
+    size = float(np.abs(z).max(initial=0.0))
+    return 0.0 if size == 0 else size * float(np.linalg.norm(z / size))
 
 
 class Nearest(NamedTuple):
@@ -43,7 +143,7 @@ class Goal:
 
     def __init__(self, W: Floats, b: Floats, roots: Floats) -> None:
         self.W, self.b, self.roots = W, b, roots
-        self.faces = unit_faces(W, b)
+        self.faces = shared.unit_faces(W, b)
         # Powers of two bring the margins, whose signs are exact, to the scale of unit faces.
         scaled, offsets, self._norms = scaled_faces(W, b)
         far = np.finfo(float).max
@@ -125,9 +225,9 @@ class Goal:
         return np.asarray(scores(x[None, :], *self._scaled)[0] / self._norms)
 
 
-def too_large() -> GeometryError:
+def too_large() -> shared.GeometryError:
     """The error of rows that are so far away that no floating-point number says how far."""
-    return GeometryError("the numbers are too large: distances to the faces overflow")
+    return shared.GeometryError("the numbers are too large: distances to the faces overflow")
 
 
 def _rounded(x: Floats, start: Floats) -> Floats:
@@ -155,6 +255,9 @@ def first(aims: Iterator[Nearest], accepts: Callable[[Floats], bool]) -> Nearest
 def project(polyhedron: Polyhedron, X: Any, weights: ArrayLike | None = None) -> Floats:
     """Return the nearest point inside for every row; rows inside stay where they are.
 
+    ``polyhedron.contains`` holds for each, unless the polyhedron is so flat that there is no
+    floating-point number inside.
+
     Parameters
     ----------
     polyhedron : Polyhedron
@@ -164,35 +267,22 @@ def project(polyhedron: Polyhedron, X: Any, weights: ArrayLike | None = None) ->
         What a unit of each feature costs: nearest is the least
         ``sum_j weights[j] * (new[j] - x[j])**2``. One each by default.
 
-    Returns
-    -------
-    ndarray of the shape of X
-        ``polyhedron.contains`` holds for every row, unless the polyhedron is so flat that there
-        is no floating-point number inside.
-
-    Raises
-    ------
-    GeometryError
-        If the polyhedron is empty.
-
     Examples
     --------
-    >>> from polyceptron import Polyhedron
-    >>> from polyceptron.geometry import project
     >>> triangle = Polyhedron([[1, 0], [0, 1], [-1, -1]], [0, 0, 2])
     >>> project(triangle, [[2, 2], [1, -3], [0.5, 0.5]])
     array([[1. , 1. ],
            [1. , 0. ],
            [0.5, 0.5]])
     """
-    rows, single = dense_rows(polyhedron, X)
-    goal = Goal(polyhedron.W, polyhedron.b, as_roots(weights, polyhedron.n_features))
+    rows, single = shared.dense_rows(polyhedron, X)
+    goal = Goal(polyhedron.W, polyhedron.b, shared.as_roots(weights, polyhedron.n_features))
     nearest = rows.copy()
     for i in np.flatnonzero(~polyhedron.contains(rows)):
         inner = first(goal.aims(rows[i]), lambda new: bool(polyhedron.contains([new])[0]))
         found = inner if inner.x is not None else goal.nearest(rows[i])
         if found.x is None:
-            raise empty(found.faces, polyhedron.n_faces)
+            raise shared.empty(found.faces, polyhedron.n_faces)
         nearest[i] = found.x
     return nearest[0] if single else nearest
 
@@ -206,14 +296,12 @@ def distance(polyhedron: Polyhedron, X: Any, weights: ArrayLike | None = None) -
 
     Examples
     --------
-    >>> from polyceptron import Polyhedron
-    >>> from polyceptron.geometry import distance
     >>> corner = Polyhedron([[-1, 0], [0, -1]], [0, 0])
     >>> distance(corner, [[3, 4], [-1, -1]])
     array([5., 0.])
     """
-    rows, single = dense_rows(polyhedron, X)
-    goal = Goal(polyhedron.W, polyhedron.b, as_roots(weights, polyhedron.n_features))
+    rows, single = shared.dense_rows(polyhedron, X)
+    goal = Goal(polyhedron.W, polyhedron.b, shared.as_roots(weights, polyhedron.n_features))
     far = np.zeros(len(rows))
     for i in np.flatnonzero(~polyhedron.contains(rows)):
         found = goal.nearest(rows[i]).x

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from dataclasses import dataclass
 from os import PathLike
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from polyceptron.learners.trace import Frame, learning_frames
 from polyceptron.plots import style
-from polyceptron.plots._frame import checked
-from polyceptron.plots._plane import Plane, Wanted
+from polyceptron.plots._plane import Plane
 from polyceptron.plots._polyhedron import PolyhedronDisplay
 from polyceptron.plots._save import save
 from polyceptron.polyhedron import Polyhedron
@@ -24,11 +24,9 @@ _COLOURS = 32
 """Of the GIF's palette: lines and text need few, and the file stays small."""
 
 
+@dataclass(eq=False, repr=False)
 class AnimationDisplay:
-    """Hyperplanes that move while a learner learns, in a plane.
-
-    Frames are closer at the beginning, where most happens. The same learner, rows and seed
-    give the same frames.
+    """Hyperplanes that move while a learner learns, in a plane; most frames at the beginning.
 
     Make one by `from_learner` (which `from_estimator` is another name of) or `from_predictions`,
     or write a file at once by `animate`. ``frames`` are the pairs ``(polyhedron, when)`` in order.
@@ -46,26 +44,19 @@ class AnimationDisplay:
     ['at the start', 'after 1 row']
     """
 
-    def __init__(
-        self, frames: list[Frame], X: Floats, y: NDArray[Any], *, plane: Plane, inside: Any
-    ) -> None:
-        self.frames, self.X, self.y = frames, X, y
-        self.plane, self.inside = plane, inside
+    frames: list[Frame]
+    X: Floats
+    y: NDArray[Any]
+    plane: Plane
+    inside: Any
 
     @classmethod
     def from_learner(cls, learner: Any, X: Any, y: Any, *, n_frames: int = 40, **how: Any) -> Self:
-        """Learn anew, and keep what was learned on the way.
+        """Learn anew, and keep at most `n_frames` of what was learned on the way.
 
-        Parameters
-        ----------
-        learner : BatchPolyceptron, OnlinePolyceptron, SPLA1, SPLA2 or PCSLP
-            It is left as it is. Its first start is shown.
-        X : array-like or data frame of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        n_frames : int, default=40
-            The most frames.
-        **how
-            As in `PolyhedronDisplay`: `plane`, which is chosen by the last frame, and `at`.
+        The learner is a BatchPolyceptron, OnlinePolyceptron, SPLA1, SPLA2 or PCSLP, and left as it
+        is; its first start is shown. The other arguments are as in `PolyhedronDisplay`: `plane`,
+        which is chosen by the last frame, and `at`.
         """
         frames, inside = learning_frames(learner, X, y, as_count(n_frames, "n_frames", 2))
         return cls.from_predictions(frames, X, y, inside=inside, **how)
@@ -78,30 +69,19 @@ class AnimationDisplay:
         frames: Sequence[tuple[Polyhedron, str]],
         X: Any,
         y: Any,
-        *,
-        inside: Any = None,
-        plane: Wanted = None,
-        at: ArrayLike | int | None = None,
+        **how: Any,
     ) -> Self:
-        """Draw polyhedra that are known already, one a frame, without a learner.
+        """Draw polyhedra that are known already, one a frame, each with when it was learned.
 
-        Parameters
-        ----------
-        frames : sequence of (Polyhedron, str)
-            The polyhedra in order, and when each was learned.
-        X, y, plane, at
-            As in `from_learner`.
-        inside : label, default=None
-            The label of the rows that should be inside; the greatest if None.
+        The other arguments are as in `PolyhedronDisplay`: `inside`, `plane`, `at`.
         """
         known = [Frame(*frame) for frame in frames]
         if not known:
             raise ValueError("frames must have at least one polyhedron, got none")
-        rows, labels, shared = checked([known[-1].polyhedron], X, y, None, plane, at)
-        if rows is None or labels is None:
+        last = PolyhedronDisplay(known[-1].polyhedron, X, y, **how)
+        if last.X is None or last.y is None:
             raise ValueError("X and y must be given: an animation shows labelled rows")
-        inside = np.unique(labels)[-1] if inside is None else inside
-        return cls(known, rows, labels, plane=shared["plane"], inside=inside)
+        return cls(known, last.X, last.y, last.plane, last.inside)
 
     def plot(self, frame: int = -1, *, ax: Any = None) -> Self:
         """Draw the frame of this number; in a new figure if `ax` is None."""
@@ -112,7 +92,7 @@ class AnimationDisplay:
         self.ax_, self.figure_, self.faces_ = ax, drawn.figure_, drawn.faces_
         wrong = 0 if drawn.mistakes_ is None else len(drawn.mistakes_.get_offsets())
         title = f"{when}: {wrong} of {len(self.X)} on the wrong side"
-        style.describe(ax, x=self.plane.labels[0], y=self.plane.labels[1], title=title)
+        style.describe(ax, *self.plane.labels, title=title)
         return self
 
     @style.drawing()
@@ -135,18 +115,9 @@ class AnimationDisplay:
 def animate(
     learner: Any, X: Any, y: Any, path: str | PathLike[str], **how: Any
 ) -> AnimationDisplay:
-    """Write a GIF of hyperplanes that move while a learner learns.
+    """Write a GIF of hyperplanes that move while a learner learns, in one step.
 
-    Parameters
-    ----------
-    learner, X, y, **how
-        As in `AnimationDisplay.from_learner`: `n_frames`, `plane`, `at`.
-    path : str or path
-        Of the file, which ends in .gif; it is replaced in one step.
-
-    Returns
-    -------
-    AnimationDisplay
+    The path ends in .gif; the other arguments are those of `AnimationDisplay.from_learner`.
 
     Examples
     --------
@@ -176,6 +147,6 @@ def _gif(frames: list[NDArray[np.uint8]], pause: list[int]) -> bytes:
         for frame in frames
     )
     out = io.BytesIO()
-    how = {"append_images": others, "duration": pause, "loop": 0, "optimize": False}
-    first.save(out, format="GIF", save_all=True, **how)
+    how = {"save_all": True, "append_images": others, "duration": pause, "loop": 0}
+    first.save(out, format="GIF", optimize=False, **how)
     return out.getvalue()

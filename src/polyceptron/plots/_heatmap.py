@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
 from polyceptron.plots import style
-from polyceptron.plots._frame import Labelled, as_array, unions_of
 from polyceptron.plots._plane import all_faces, names_of, normals_of, standard
-from polyceptron.plots.style import MINUS, shorten
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.rule import as_rule
 from polyceptron.utils.checks import as_count
 from polyceptron.utils.types import Floats
 
 
+@dataclass(eq=False, repr=False)
 class FaceHeatmapDisplay:
     """The weight of each column in each face, as colours, signs and numbers.
 
@@ -25,22 +25,13 @@ class FaceHeatmapDisplay:
     count per spread of the column, which makes columns of different units comparable; without, per
     unit.
 
-    Make one by `from_estimator`, `from_polyhedron` or `from_polyhedra`; `from_predictions` is the
-    same as `from_polyhedron`, as predictions depend on nothing else.
-
-    Parameters
-    ----------
-    weights : ndarray of shape (n_faces, n_features)
-        In [-1, 1].
-    names : sequence of str
-        Of the columns.
-    faces, sides
-        As in `from_polyhedron`.
-    per_spread : bool
-        Whether weights count per spread of the column.
+    Make one by `from_estimator` or `from_polyhedra`; `from_polyhedron` and `from_predictions` are
+    other names of the first, as predictions depend on nothing else.
 
     Attributes
     ----------
+    weights : ndarray of shape (n_faces, n_features)
+        In [-1, 1].
     ax_, figure_ : matplotlib Axes and Figure
     image_ : matplotlib AxesImage
         Columns of X downwards, faces to the right.
@@ -62,112 +53,71 @@ class FaceHeatmapDisplay:
     '+0.60'
     """
 
-    def __init__(
-        self,
-        weights: Floats,
-        names: Sequence[str],
-        *,
-        faces: Sequence[str] | None = None,
-        per_spread: bool = False,
-        sides: tuple[str, str] = ("outside", "inside"),
-    ) -> None:
-        self.weights, self.names = weights, names
-        self.per_spread, self.sides = per_spread, sides
-        self.faces = [str(k) for k in range(len(weights))] if faces is None else list(faces)
+    weights: Floats
+    names: Sequence[str]
+    faces: Sequence[str]
+    per_spread: bool = False
+    sides: tuple[str, str] = ("outside", "inside")
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any = None, **how: Any) -> Self:
-        """Draw the faces that a fitted learner or a Rule has; of a tree its tests, each once.
+        """Draw the faces of a model; of a tree its tests, each once.
 
-        The other arguments are as in `from_polyhedron`: `X`, `max_features`, `ax`.
+        Parameters
+        ----------
+        estimator : fitted learner, Rule or Polyhedron
+        X : array-like or data frame of shape (n_samples, n_features), default=None
+            Rows, for the spreads of the columns.
+        **how
+            As in `plot`: `max_features`, `ax`.
         """
         rule = as_rule(estimator, "estimator")
         if not rule.is_partition:
             return cls.from_polyhedra(rule.polyhedra, X, **how)
         tests = all_faces([piece.polyhedron for piece in rule.pieces])
-        display = cls.from_polyhedron(tests, X, sides=("no", "yes"), **how)
+        numbers = [str(k) for k in range(tests.n_faces)]
+        display = cls._of(tests, numbers, X, ("no", "yes")).plot(**how)
         display.ax_.set_xlabel("test of the tree")
         return display
 
-    @classmethod
-    def from_polyhedron(
-        cls,
-        polyhedron: Polyhedron,
-        X: Any = None,
-        *,
-        faces: Sequence[str] | None = None,
-        sides: tuple[str, str] = ("outside", "inside"),
-        **how: Any,
-    ) -> Self:
-        """Draw the faces of a polyhedron.
-
-        Parameters
-        ----------
-        polyhedron : Polyhedron
-        X : array-like or data frame of shape (n_samples, n_features), default=None
-            Rows, for the spreads of the columns.
-        faces : sequence of str, default=None
-            What the faces are called; their numbers if None.
-        sides : tuple of two str, default=("outside", "inside")
-            What negative and positive weights speak for.
-        **how
-            As in `plot`: `max_features`, `ax`.
-        """
-        spread = np.ones(polyhedron.n_features)
-        if X is not None:
-            spread = standard(as_array(X, polyhedron))[1]
-        display = cls(
-            normals_of(polyhedron, spread), names_of(polyhedron, 32), faces=faces,
-            per_spread=X is not None, sides=sides,
-        )  # fmt: skip
-        return display.plot(**how)
-
-    from_predictions = from_polyhedron
+    from_polyhedron = from_predictions = from_estimator
 
     @classmethod
-    def from_polyhedra(cls, polyhedra: Labelled, X: Any = None, **how: Any) -> Self:
+    def from_polyhedra(cls, polyhedra: style.Labelled, X: Any = None, **how: Any) -> Self:
         """Draw the faces of several classes, or of a union, side by side.
 
-        Parameters
-        ----------
-        polyhedra : mapping of label to a Polyhedron or a sequence of them
-        X, **how
-            As in `from_polyhedron`: `max_features`, `ax`.
+        The first argument is a mapping of label to a Polyhedron or a sequence of them; the others
+        are as in `from_estimator`.
         """
-        unions = unions_of(polyhedra)
+        unions = style.unions_of(polyhedra)
         every = [(label, p) for label, union in unions.items() for p in union]
-        if len(every) == 1:
-            return cls.from_polyhedron(every[0][1], X, **how)
         faces = []
         for number, (label, p) in enumerate(every, 1):
-            name = f"{shorten(label, 10)}\n" if len(unions) > 1 else ""
+            name = f"{style.shorten(label, 10)}\n" if len(unions) > 1 else ""
             piece = f"{number}." if len(every) > len(unions) else ""
             faces += [f"{name}{piece}{k}" for k in range(p.n_faces)]
         W = np.concatenate([p.W for _, p in every])
         b = np.concatenate([p.b for _, p in every])
-        together = Polyhedron(W, b, every[0][1].feature_names)
-        return cls.from_polyhedron(together, X, faces=faces, **how)
+        return cls._of(Polyhedron(W, b, every[0][1].feature_names), faces, X).plot(**how)
+
+    @classmethod
+    def _of(cls, polyhedron: Polyhedron, faces: list[str], X: Any, *sides: Any) -> Self:
+        spread = np.ones(polyhedron.n_features)
+        if X is not None:
+            spread = standard(style.as_array(X, polyhedron))[1]
+        weights = normals_of(polyhedron, spread)
+        return cls(weights, names_of(polyhedron, 32), faces, X is not None, *sides)
 
     @style.drawing()
     def plot(self, *, max_features: int = 30, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        max_features : int, default=30
-            The most columns shown: those with the largest weights, in their order.
-        ax : matplotlib Axes, default=None
-            Where to draw; a new figure if None.
-        """
+        """Draw the columns of the largest weights, in their order; in a new figure without `ax`."""
         largest = np.abs(self.weights).max(axis=0)
         most = as_count(max_features, "max_features")
         self.columns_ = np.sort(np.argsort(-largest, kind="stable")[:most])
         shown = self.weights[:, self.columns_].T
         m, K = shown.shape
         step = K // 40 + 1
-        if ax is None:
-            ax = style.new_axes(figsize=heatmap_size(K, m))[0]
-        self.ax_, self.figure_ = ax, ax.figure.figure
+        self.ax_, self.figure_ = ax, _ = style.place(ax, heatmap_size(K, m))
         self._most = float(np.abs(shown).max())  # full colour, however many share a length of one
         self.image_ = ax.imshow(
             shown, vmin=-self._most, vmax=self._most, aspect="auto", interpolation="nearest",
@@ -196,7 +146,7 @@ class FaceHeatmapDisplay:
             value = float(shown[row, k])
             text = _number(value)
             if width <= 28:
-                text = "" if abs(value / self._most) < 0.2 else "+" if value > 0 else MINUS
+                text = "" if abs(value / self._most) < 0.2 else "+" if value > 0 else style.MINUS
             self.cells_[k, int(self.columns_[row])] = self.ax_.text(
                 k, row, text, ha="center", va="center", fontsize=8,
                 color=style.PAPER if abs(value) > 0.75 * self._most else style.INK,
@@ -232,5 +182,5 @@ def heatmap_size(n_faces: int, n_columns: int) -> tuple[float, float]:
 
 def _number(value: float) -> str:
     """A weight of at most one with its sign, so that colours are not needed."""
-    text = f"{value:+.2f}".replace("-", MINUS)
+    text = f"{value:+.2f}".replace("-", style.MINUS)
     return "0" if text[1:] == "0.00" else text

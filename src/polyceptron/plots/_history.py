@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -13,6 +14,7 @@ from polyceptron.utils.types import Floats
 _COLORS = {"mistakes": style.BLUE, "criterion": style.VERMILLION}
 
 
+@dataclass(eq=False, repr=False)
 class HistoryDisplay:
     """Mistakes, and the criterion where there is one, against iterations or passes.
 
@@ -22,8 +24,8 @@ class HistoryDisplay:
     Parameters
     ----------
     history : mapping of str to ndarray of shape (n_iter,)
-    unit : str
-        What is counted along the x-axis: "iteration" or "pass".
+    unit : {"iteration", "pass"}
+        What is counted along the x-axis.
     name : str or None
 
     Attributes
@@ -44,23 +46,15 @@ class HistoryDisplay:
     (['mistakes'], 'pass')
     """
 
-    def __init__(
-        self, history: Mapping[str, Floats], *, unit: str = "iteration", name: str | None = None
-    ) -> None:
-        self.history, self.unit, self.name = history, unit, name
+    history: Mapping[str, Floats]
+    unit: str = "iteration"
+    name: str | None = None
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, name: str | None = None, **how: Any) -> Self:
-        """Draw the history of a fitted learner.
+        """Draw `history_` of a fitted learner, named by its class if `name` is None.
 
-        Parameters
-        ----------
-        estimator : fitted learner
-            With `history_`.
-        name : str, default=None
-            A name for the curve; the class of the learner if None.
-        **how
-            As in `plot`: `measures`, `color`, `ax`.
+        The other arguments are as in `plot`: `measures`, `color`, `ax`.
         """
         return cls._of(estimator, name).plot(**how)
 
@@ -68,14 +62,9 @@ class HistoryDisplay:
     def from_predictions(
         cls, history: Mapping[str, Any], *, unit: str = "iteration", name: Any = None, **how: Any
     ) -> Self:
-        """Draw a history that is known already, without a learner.
+        """Draw a history that is known already, such as ``{"mistakes": [9, 4, 2]}``.
 
-        Parameters
-        ----------
-        history : mapping of str to array-like of shape (n_iter,)
-            Such as `history_` of a learner: "mistakes", perhaps "criterion".
-        unit, name, **how
-            As in the class and in `plot`: `measures`, `color`, `ax`.
+        Arguments are those of the class, and `how` as in `plot`.
         """
         return cls(history, unit=unit, name=name).plot(**how)
 
@@ -87,34 +76,20 @@ class HistoryDisplay:
         measures: Sequence[str] | None = None,
         ax: Any = None,
     ) -> list[Self]:
-        """Draw the histories of several fitted learners in the same axes.
+        """Draw the histories of several fitted learners in the same axes, a display for each.
 
         Parameters
         ----------
         estimators : mapping of str to fitted learner, or a sequence of them
-            A sequence is named by the classes of the learners.
-        measures : sequence of str, default=None
-            Entries of every `history_`; if None, "mistakes", and in a new figure "criterion"
-            too where all have one.
-        ax : matplotlib Axes or a sequence of them, default=None
-
-        Returns
-        -------
-        list of HistoryDisplay
-            One for each learner, in order. They share their figure.
+            A sequence is named by the numbers and classes of the learners.
+        measures, ax
+            As in `plot`, but the criterion is drawn only where all have one.
         """
-        if isinstance(estimators, Mapping):
-            named = list(estimators.items())
-        else:
-            kinds = [type(estimator).__name__ for estimator in estimators]
-            # Named by their classes, and by a number where that is not enough.
-            named = [
-                (kind if kinds.count(kind) == 1 else f"{kind} {kinds[:k].count(kind)}", estimator)
-                for k, (kind, estimator) in enumerate(zip(kinds, estimators, strict=True))
-            ]
-        if not named:
+        if not isinstance(estimators, Mapping):
+            estimators = {f"{k}: {type(one).__name__}": one for k, one in enumerate(estimators)}
+        if not estimators:
             raise ValueError("estimators must have at least one fitted learner, got none")
-        displays = [cls._of(estimator, name) for name, estimator in named]
+        displays = [cls._of(estimator, name) for name, estimator in estimators.items()]
         if measures is None:
             both = ax is None and all("criterion" in d.history for d in displays)
             measures = ["mistakes", "criterion"] if both else ["mistakes"]
@@ -154,8 +129,8 @@ class HistoryDisplay:
         measures : sequence of str, default=None
             Entries of the history. If None, "mistakes", and in a new figure "criterion" too
             where there is one.
-        color : matplotlib colour, default=None
-        linestyle : matplotlib line style, default="solid"
+        color, linestyle
+            As matplotlib has them.
         ax : matplotlib Axes or a sequence of them, default=None
             Where to draw, one for each measure; a new figure if None.
         """
@@ -165,8 +140,7 @@ class HistoryDisplay:
             given = style.new_axes(len(chosen), figsize=(6.4, 1.6 + 2.0 * len(chosen)))
         if len(given) != len(chosen):
             raise ValueError(f"ax has {len(given)} axes for {len(chosen)} measures: {chosen}")
-        self.axes_, self.figure_ = given, given[0].figure
-        self.lines_ = {}
+        self.axes_, self.figure_, self.lines_ = given, given[0].figure, {}
         for measure, axes in zip(chosen, given, strict=True):
             colour = color or _COLORS.get(measure, style.INK)
             self.lines_[measure] = self._curve(axes, measure, colour, linestyle, alone=ax is None)
@@ -186,13 +160,11 @@ class HistoryDisplay:
     def _curve(self, ax: Any, measure: str, color: str, linestyle: Any, *, alone: bool) -> Any:
         values = np.asarray(self.history[measure])
         counts = np.arange(1, len(values) + 1)
-        (line,) = ax.plot(
-            counts, values, color=color, linestyle=linestyle, linewidth=1.5, label=self.name
-        )
+        look = {"color": color, "linestyle": linestyle, "linewidth": 1.5, "label": self.name}
+        (line,) = ax.plot(counts, values, **look)
         least = int(values.argmin())
-        ax.plot(
-            counts[least], values[least], "o", color=color, markersize=5, clip_on=False, zorder=3
-        )
+        dot = {"color": color, "markersize": 5, "clip_on": False, "zorder": 3}
+        ax.plot(counts[least], values[least], "o", **dot)
         ax.set_ylabel(measure.replace("_", " "))
         ax.set_ylim(bottom=0, auto=True)  # auto: another curve may need more room
         ax.grid(axis="y", color=style.RULE, linewidth=0.8)

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyceptron.plots import style
-from polyceptron.plots._frame import as_array, labels_of
 from polyceptron.plots._heatmap import FaceHeatmapDisplay, heatmap_size
 from polyceptron.plots._plane import Plane, Wanted, all_faces, choose_plane, normals_of, standard
 from polyceptron.plots._polyhedron import PolyhedraDisplay, PolyhedronDisplay
@@ -60,8 +59,8 @@ def plot_model(
     if feature_names is not None:
         rule = rule.renamed(feature_names)
     every = all_faces([piece.polyhedron for piece in rule.pieces])
-    rows = None if X is None else as_array(X, every)
-    labels = labels_of(y, rows)
+    rows = None if X is None else style.as_array(X, every)
+    labels = style.labels_of(y, rows)
     n_faces = every.n_faces if rule.is_partition else sum(p.polyhedron.n_faces for p in rule.pieces)
     if every.n_features <= 2:
         figure = style.new_figure((8.6, 4.8))
@@ -97,31 +96,23 @@ def _draw_plane(
 
 
 def clearest_plane(polyhedra: Sequence[Polyhedron], X: Floats) -> Wanted:
-    """Return the PCA plane, or where it shows too many rows on a wrong side, the truest plane.
-
-    The others are the plane of the faces, and the two columns with the largest weights.
-    """
+    """Return the PCA plane, or where it shows too many rows on a wrong side, the truest plane."""
     weights = (normals_of(all_faces(polyhedra), standard(X)[1]) ** 2).sum(axis=0)
     first, second = np.sort(np.argsort(-weights, kind="stable")[:2]).tolist()
     inside = [p.contains(X) for p in polyhedra]
-    best: Wanted = None
-    most = -1.0
-    for wanted in ("pca", "faces", (first, second)):
-        share = _truth(choose_plane(wanted, polyhedra, X, None), polyhedra, X, inside)
-        if wanted == "pca" and share >= _ENOUGH:
-            return wanted
-        if share > most:
-            best, most = wanted, share
-    return best
+    shares: dict[str | tuple[int, int], float] = {}
+    each: list[str | tuple[int, int]] = ["pca", "faces", (first, second)]
+    for wanted in each:
+        shares[wanted] = _truth(choose_plane(wanted, polyhedra, X, None), polyhedra, X, inside)
+        if shares["pca"] >= _ENOUGH:
+            break
+    return max(shares, key=shares.__getitem__)
 
 
 def _truth(
     plane: Plane, polyhedra: Sequence[Polyhedron], X: Floats, inside: list[NDArray[np.bool_]]
 ) -> float:
-    """Return the share of rows seen on the side where they are, both sides counting alike.
-
-    It is a half where the view shows but one side, so that more than that means a face in view.
-    """
+    """Return the share of rows seen on the side where they are, both sides counting alike."""
     points = np.column_stack([plane.of_rows(X), np.ones(len(X))])
     shares = []
     for polyhedron, there in zip(polyhedra, inside, strict=True):

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polyceptron.plots import style
-from polyceptron.plots._slice import Slice
+from polyceptron.plots._plane import Slice
 from polyceptron.utils.types import Floats
-
-Key = TypeVar("Key", bound=Hashable)
 
 MARKERS = ("o", "x", "^", "+", "s", "v", "D", "1", "P", "2", "*", "<", "3", ">", "p", "4")
 _MANY = 2000
@@ -57,8 +55,7 @@ def cells(ax: Any, view: Slice) -> dict[int, Any]:
 
 def _pale(colour: str, share: float) -> Any:
     """Return a colour mixed with white: unlike a transparent one, the same whatever lies below."""
-    red_green_blue = style.pyplot().matplotlib.colors.to_rgb(colour)
-    return tuple(1 - share + share * channel for channel in red_green_blue)
+    return 1 - share + share * np.array(style.pyplot().matplotlib.colors.to_rgb(colour))
 
 
 def faces(ax: Any, view: Slice) -> dict[int, Any]:
@@ -77,8 +74,8 @@ def faces(ax: Any, view: Slice) -> dict[int, Any]:
 
 
 def numbers(
-    ax: Any, faces: Mapping[Key, tuple[Slice, int]], *, coloured: bool = False
-) -> dict[Key, Any]:
+    ax: Any, faces: Mapping[Any, tuple[Slice, int]], *, coloured: bool = False
+) -> dict[Any, Any]:
     """Mark each visible face by its number, which is its key, and an arrow that points inside.
 
     A number that finds no room at its line moves away from it.
@@ -104,7 +101,9 @@ def numbers(
         seen = ax.transData.transform(places)
         place, away = _room(seen, arrow * point, taken, box)
         taken.append(seen[place] - away * point * arrow)
-        _arrow(ax, places[place], arrow, away)
+        if away > _AWAY[0]:
+            _arrow(ax, places[place], -away * arrow, arrowstyle="-", linewidth=0.6)
+        _arrow(ax, places[place], 17 * arrow, arrowstyle="<|-,head_width=.22,head_length=.4")
         marks[key] = bubble(ax, key, places[place], -away * arrow, coloured=coloured)
     return marks
 
@@ -125,17 +124,10 @@ def _room(seen: Floats, arrow: Floats, taken: list[Floats], box: Any) -> tuple[i
     return best
 
 
-def _arrow(ax: Any, place: Floats, arrow: Floats, away: float) -> None:
-    thin = {"color": style.INK, "shrinkA": 0, "shrinkB": 0}
-    if away > _AWAY[0]:
-        ax.annotate(
-            "", xy=place, xytext=tuple(-away * arrow), textcoords="offset points", zorder=5,
-            arrowprops={"arrowstyle": "-", "linewidth": 0.6, **thin},
-        )  # fmt: skip
-    ax.annotate(
-        "", xy=place, xytext=tuple(17 * arrow), textcoords="offset points", zorder=5,
-        arrowprops={"arrowstyle": "<|-,head_width=.22,head_length=.4", **thin},
-    )  # fmt: skip
+def _arrow(ax: Any, place: Floats, end: Floats, **look: Any) -> None:
+    props = {"color": style.INK, "shrinkA": 0, "shrinkB": 0, **look}
+    how: dict[str, Any] = {"textcoords": "offset points", "zorder": 5, "arrowprops": props}
+    ax.annotate("", xy=place, xytext=tuple(end), **how)
 
 
 def bubble(ax: Any, key: Any, place: Floats, offset: Floats, *, coloured: bool) -> Any:
@@ -155,13 +147,6 @@ def in_legend(key: Any = "") -> Any:
     size = {"markersize": 7.0} if len(text) < 3 else {"markersize": 13, "markeredgewidth": 0}
     marker = f"${text}$" if text else ""
     return style.pyplot().Line2D([], [], marker=marker, color=style.INK, linestyle="none", **size)
-
-
-def swatch(**look: Any) -> Any:
-    """Return a patch for the legend."""
-    from matplotlib.patches import Patch
-
-    return Patch(**look)
 
 
 def look_of_class(k: int) -> dict[str, Any]:

@@ -1,25 +1,30 @@
-"""Which plane a picture shows: two columns, the main directions of the rows, or of the faces."""
+"""Which plane a picture shows, and polyhedra cut by it, seen through a window."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polyceptron.plots._slice import Limits, corners_of, cut
-from polyceptron.plots.style import MINUS, short_names, shorten
+from polyceptron.plots import style
 from polyceptron.polyhedron import Polyhedron
+from polyceptron.rule import as_rule
 from polyceptron.utils.text import inequality
 from polyceptron.utils.types import Floats
 
-Wanted = str | Sequence[int | str] | None
-"""A plane as the caller names it: "pca", "faces", two columns, or None to choose."""
+Limits = tuple[tuple[float, float], tuple[float, float]]
 
-_ORDINAL = ("first", "second")
+Wanted: TypeAlias = "str | Sequence[int | str] | Plane | None"
+"""A plane as the caller names it: "pca", "faces", two columns, itself, or None to choose."""
+
+_PARALLEL = 1e-12
+# The window itself: u >= 0, v >= 0, u <= 1, v <= 1.
+_WINDOW = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 1.0], [0.0, -1.0, 1.0]])
+_CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +83,7 @@ def strongest(weights: Floats, names: list[str], most: int) -> str:
     """Return the columns with the largest weights, each with its sign."""
     order = np.argsort(-np.abs(weights), kind="stable")
     order = order[weights[order] != 0]
-    signed = [f"{'+' if weights[j] > 0 else MINUS} {names[j]}" for j in order[:most]]
+    signed = [f"{'+' if weights[j] > 0 else style.MINUS} {names[j]}" for j in order[:most]]
     return ", ".join(signed) + (", …" if len(order) > most else "")
 
 
@@ -92,7 +97,7 @@ def of_columns(columns: tuple[int, int], at: Floats, names: list[str]) -> Plane:
     i, j = columns
     rest = [c for c in range(len(at)) if c not in columns]
     rest.sort(key=lambda c: at[c] == 0)  # of the values of a text column, that which is there
-    held = ", ".join(f"{shorten(names[c], 20)} = {at[c]:.3g}" for c in rest[:3])
+    held = ", ".join(f"{style.shorten(names[c], 20)} = {at[c]:.3g}" for c in rest[:3])
     more = f" and {len(rest) - 3} more" if len(rest) > 3 else ""
     title = f"Slice at {held}{more}" if rest else ""
     labels = (names[i], "" if i == j else names[j])
@@ -104,12 +109,9 @@ def of_rows(X: Floats, names: list[str]) -> Callable[[Floats], Plane]:
     Z, spread = standard(X)
     variances, directions = _main_directions(Z)
     total = float((Z**2).mean(axis=0).sum()) or 1.0
-    heads = [
-        f"{ordinal} principal component ({share:.0%} of the spread)"
-        for ordinal, share in zip(_ORDINAL, variances / total, strict=True)
-    ]
+    shares = [f" principal component ({share:.0%} of the spread)" for share in variances / total]
     what = "PCA plane of standardised columns; rows are projected onto it"
-    return _mixture(directions, spread, heads, what, names)
+    return partial(_mixture, *_signed(directions, shares, names), spread, what)
 
 
 def of_faces(polyhedron: Polyhedron, X: Floats, names: list[str]) -> Callable[[Floats], Plane]:
@@ -118,16 +120,35 @@ def of_faces(polyhedron: Polyhedron, X: Floats, names: list[str]) -> Callable[[F
     With two faces it holds both normals: every row is seen where it lies to both.
     """
     Z, spread = standard(X)
-    normals = normals_of(polyhedron, spread)
-    _, sizes, directions = np.linalg.svd(
-        np.vstack([normals, np.zeros((1, len(spread)))]), full_matrices=False
-    )
-    first, second = directions[:2]
-    if sizes[1] <= 1e-9 * sizes[0]:  # one direction decides; the rows give another
-        second = _beside(first, _main_directions(Z - np.outer(Z @ first, first))[1][0])
-    heads = [f"{ordinal} direction of the faces" for ordinal in _ORDINAL]
+    variances, main = _main_directions(Z)
+    # Where the normals have one direction only, the rows give another.
+    faint = 1e-9 * main * np.sqrt(variances / max(variances[0], 1e-300))[:, None]
+    faces = np.vstack([normals_of(polyhedron, spread), faint])
+    directions = np.linalg.svd(faces, full_matrices=False)[2][:2]
     what = "Plane closest to the normals, columns standardised; rows are projected onto it"
-    return _mixture(np.stack([first, second]), spread, heads, what, names)
+    heads = [" direction of the faces"] * 2
+    return partial(_mixture, *_signed(directions, heads, names), spread, what)
+
+
+def _signed(
+    directions: Floats, heads: list[str], names: list[str]
+) -> tuple[Floats, tuple[str, str]]:
+    """Return directions with signs that are the same on every machine, and their labels."""
+    largest = np.abs(directions).argmax(axis=1)
+    directions = directions * np.sign(directions[[0, 1], largest])[:, None]
+    rounded = np.where(np.abs(directions) > 1e-9, directions, 0.0)
+    first, second = (
+        f"{ordinal}{head}\n{strongest(w, names, 2)}"
+        for ordinal, head, w in zip(("first", "second"), heads, rounded, strict=True)
+    )
+    return directions, (first, second)
+
+
+def _mixture(
+    directions: Floats, labels: tuple[str, str], spread: Floats, what: str, at: Floats
+) -> Plane:
+    axes, readers = directions * spread, directions / spread
+    return Plane(at, axes, readers, at, labels, what, spread=spread)
 
 
 def standard(X: Floats) -> tuple[Floats, Floats]:
@@ -168,48 +189,17 @@ def _main_directions(Z: Floats) -> tuple[Floats, Floats]:
     return np.maximum(values, 0.0), vectors
 
 
-def _beside(first: Floats, wanted: Floats) -> Floats:
-    """Return what is orthogonal to a direction in another, or in a column where nothing is."""
-    for other in (wanted, np.eye(len(first))[np.abs(first).argmin()]):
-        across = other - (other @ first) * first
-        size = float(np.linalg.norm(across))
-        if size > 1e-6:
-            break
-    across = across / size
-    return np.asarray(across - (across @ first) * first)
-
-
-def _mixture(
-    directions: Floats, spread: Floats, heads: list[str], what: str, names: list[str]
-) -> Callable[[Floats], Plane]:
-    # A direction has two signs; the same is taken on every machine.
-    largest = np.abs(directions).argmax(axis=1)
-    directions = directions * np.sign(directions[[0, 1], largest])[:, None]
-    rounded = np.where(np.abs(directions) > 1e-9, directions, 0.0)
-    first, second = (
-        f"{head}\n{strongest(w, names, 2)}" for head, w in zip(heads, rounded, strict=True)
-    )
-    axes, readers = directions * spread, directions / spread
-
-    def through(at: Floats) -> Plane:
-        return Plane(at, axes, readers, at, (first, second), what, spread=spread)
-
-    return through
-
-
-def telling_point(
-    polyhedra: Sequence[Polyhedron], through: Callable[[Floats], Plane], X: Floats
-) -> Floats:
-    """Return the middle of the rows, or the row deepest inside where that shows no inside."""
-    middle = middle_of(X)
-    plane = through(middle)
+def _tells(plane: Plane, polyhedra: Sequence[Polyhedron], X: Floats) -> bool:
+    """Return whether a plane shows any inside among the rows."""
     window = room_around(plane.of_rows(X))
-    if any(len(cut(plane.lines(p), window).polygon()) >= 3 for p in polyhedra):
-        return middle
+    return any(len(cut(plane.lines(p), window).polygon()) >= 3 for p in polyhedra)
+
+
+def _deepest(polyhedra: Sequence[Polyhedron], X: Floats) -> Floats:
+    """Return the row that is deepest inside, by standardised columns."""
     _, spread = standard(X)
     depths = [(p.margins(X) / np.linalg.norm(p.W * spread, axis=1)).min(axis=1) for p in polyhedra]
-    deepest: Floats = X[np.max(depths, axis=0).argmax()].copy()
-    return deepest
+    return np.array(X[np.max(depths, axis=0).argmax()])
 
 
 def room_around(points: Floats, share: float = 0.06) -> Limits:
@@ -221,8 +211,17 @@ def room_around(points: Floats, share: float = 0.06) -> Limits:
 
 
 def window_without_rows(lines: Floats) -> Limits:
-    """Return limits that show the corners of the inside."""
-    points = corners_of(lines)
+    """Return limits that show the corners of the inside, else where lines or axes meet."""
+    points = _crossings(lines)
+    if len(points):
+        size = np.abs(lines[:, :2]).max(axis=1) * (1.0 + np.abs(points).max())
+        values = np.column_stack([points, np.ones(len(points))]) @ lines.T
+        proper = points[(values >= -1e-9 * size).all(axis=1)]
+        points = proper if len(proper) >= 3 else points
+    if not len(points) or not np.ptp(points, axis=0).all():
+        slopes = [(axis, lines[lines[:, axis] != 0]) for axis in (0, 1)]
+        on_axes = [np.outer(-some[:, 2] / some[:, axis], np.eye(2)[axis]) for axis, some in slopes]
+        points = np.concatenate([points, *on_axes])
     if len(points) < 2:  # one corner: a size from its distance to the axes
         points = np.vstack([points, np.zeros((1, 2))])
     return room_around(points, 0.3)
@@ -230,8 +229,7 @@ def window_without_rows(lines: Floats) -> Limits:
 
 def names_of(polyhedron: Polyhedron, width: int = 24) -> list[str]:
     """Return what the columns are called in a picture."""
-    names = polyhedron.feature_names or [f"x{j}" for j in range(polyhedron.n_features)]
-    return short_names(names, width)
+    return style.short_names(as_rule(polyhedron).names, width)
 
 
 def all_faces(polyhedra: Sequence[Polyhedron]) -> Polyhedron:
@@ -249,7 +247,9 @@ def all_faces(polyhedra: Sequence[Polyhedron]) -> Polyhedron:
 def choose_plane(
     wanted: Wanted, polyhedra: Sequence[Polyhedron], X: Floats | None, at: Any
 ) -> Plane:
-    """Return the plane to draw, through the point given or one that tells something."""
+    """Return the plane to draw: through the point given, the middle, or the row deepest inside."""
+    if isinstance(wanted, Plane):
+        return wanted
     every = all_faces(polyhedra)
     names = names_of(every, 16 if isinstance(wanted, str) else 24)
     through: Callable[[Floats], Plane]
@@ -263,7 +263,10 @@ def choose_plane(
         through = of_rows(X, names) if wanted == "pca" else of_faces(every, X, names)
     else:
         through = partial(of_columns, _columns_of(wanted, every), names=names)
-    return through(_point_of(at, polyhedra, through, X))
+    if at is not None or X is None:
+        return through(_point_of(at, every.n_features, X))
+    plane = through(middle_of(X))
+    return plane if _tells(plane, polyhedra, X) else through(_deepest(polyhedra, X))
 
 
 def _columns_of(wanted: Sequence[int | str] | None, polyhedron: Polyhedron) -> tuple[int, int]:
@@ -271,7 +274,7 @@ def _columns_of(wanted: Sequence[int | str] | None, polyhedron: Polyhedron) -> t
         return 0, min(1, polyhedron.n_features - 1)
     if len(wanted) != 2:
         raise ValueError(f"plane must be two columns, 'pca' or 'faces'; got {wanted!r}")
-    names = list(polyhedron.feature_names or [f"x{j}" for j in range(polyhedron.n_features)])
+    names = list(as_rule(polyhedron).names)
     places = {name: j for j, name in enumerate(names)} | {j: j for j in range(len(names))}
     for column in wanted:
         if column not in places:
@@ -282,16 +285,8 @@ def _columns_of(wanted: Sequence[int | str] | None, polyhedron: Polyhedron) -> t
     return found[0], found[1]
 
 
-def _point_of(
-    at: ArrayLike | None,
-    polyhedra: Sequence[Polyhedron],
-    through: Callable[[Floats], Plane],
-    X: Floats | None,
-) -> Floats:
-    d = polyhedra[0].n_features
+def _point_of(at: ArrayLike | None, d: int, X: Floats | None) -> Floats:
     if at is None:
-        if X is not None:
-            return telling_point(polyhedra, through, X)
         if d > 2:
             raise ValueError(f"at or X must be given: a slice of {d} columns goes through a point")
         return np.zeros(d)
@@ -305,3 +300,107 @@ def _point_of(
             f"at must be {d} finite numbers, one a column, or the number of a row of X; got {at!r}"
         )
     return point
+
+
+# --- a plane cuts polyhedra, seen through a window ----------------------------------------
+
+
+@dataclass(frozen=True)
+class Slice:
+    """Half-planes ``w . (u, v) + c >= 0`` in a window, whose corners are (0, 0) and (1, 1).
+
+    ``raw`` has the rows [w_0, w_1, c] whose values are the margins of the faces; ``lines``
+    the same with w of length one, or [0, 0, c] where the face does not depend on the place.
+    """
+
+    raw: Floats
+    lines: Floats
+    limits: Limits
+
+    def polygon(self) -> Floats:
+        """Return the corners of the inside that the window shows, in user units: (m, 2)."""
+        return self.to_user(_clipped(self.lines))
+
+    def cell(self, k: int, inside: bool | None = None) -> Floats:
+        """Return the corners of S_k, where face `k` has the least margin, in user units.
+
+        ``inside`` leaves only its part in the polyhedron, or only the part that face `k` rejects.
+        """
+        # Margins as they are decide, so these differences are not normalised.
+        closer = self.raw - self.raw[k]
+        if not closer[:k].any(axis=1).all():  # the first of equal faces is responsible
+            return np.empty((0, 2))
+        closer[k] = 0.0 if inside is None else self.lines[k] if inside else -self.lines[k]
+        return self.to_user(_clipped(closer))
+
+    def chord(self, k: int) -> Floats | None:
+        """Return the part of the line of face `k` in the window, (2, 2), or None."""
+        return self._segment(k, _WINDOW)
+
+    def edge(self, k: int) -> Floats | None:
+        """Return the part of the line of face `k` that bounds the inside, (2, 2), or None."""
+        return self._segment(k, np.concatenate([_WINDOW, np.delete(self.lines, k, axis=0)]))
+
+    def to_user(self, points: Floats) -> Floats:
+        """Return points of the window in user units."""
+        (left, right), (low, high) = self.limits
+        return points * [right - left, high - low] + [left, low]
+
+    def _segment(self, k: int, within: Floats) -> Floats | None:
+        w, c = self.lines[k, :2], self.lines[k, 2]
+        if not w.any():
+            return None
+        start, direction = -c * w, np.array([-w[1], w[0]])
+        slopes, values = within[:, :2] @ direction, within[:, :2] @ start + within[:, 2]
+        up, down = slopes > _PARALLEL, slopes < -_PARALLEL
+        if (values[~up & ~down] < -_PARALLEL).any():
+            return None
+        first = (-values[up] / slopes[up]).max(initial=-np.inf)
+        last = (-values[down] / slopes[down]).min(initial=np.inf)
+        if last - first <= _PARALLEL:
+            return None
+        return self.to_user(start + np.outer([first, last], direction))
+
+
+def cut(lines: Floats, limits: Limits) -> Slice:
+    """Return what a window shows of half-planes ``lines @ [u, v, 1] >= 0`` in user units."""
+    corner = np.array([limits[0][0], limits[1][0], 1.0])
+    spans = np.array([high - low for low, high in limits])
+    w, c = lines[:, :2] * spans, lines @ corner
+    lengths = np.linalg.norm(w, axis=1)
+    flat = lengths <= _PARALLEL * np.abs(c)
+    w[flat], lengths[flat] = 0.0, 1.0
+    raw = np.column_stack([w, c])
+    return Slice(raw, np.column_stack([w / lengths[:, None], c / lengths]), limits)
+
+
+def _crossings(lines: Floats) -> Floats:
+    """Return where any two lines meet."""
+    units = np.abs(lines[:, :2]).max(axis=0, initial=0.0)
+    units[units == 0] = 1.0  # so that what is parallel does not depend on units
+    w = lines[:, :2] / units
+    i, j = np.triu_indices(len(lines), 1)
+    det = w[i, 0] * w[j, 1] - w[i, 1] * w[j, 0]
+    lengths = np.linalg.norm(w, axis=1)
+    meet = np.abs(det) > _PARALLEL * lengths[i] * lengths[j]
+    i, j, det, c = i[meet], j[meet], det[meet], lines[:, 2]
+    u = (w[i, 1] * c[j] - w[j, 1] * c[i]) / det
+    v = (w[j, 0] * c[i] - w[i, 0] * c[j]) / det
+    return np.asarray(np.column_stack([u, v]) / units)
+
+
+def _clipped(lines: Floats) -> Floats:
+    """Return the part of the window on the inner side of all lines (Sutherland and Hodgman)."""
+    corners = _CORNERS
+    for line in lines:
+        values = corners @ line[:2] + line[2]
+        kept: list[Floats] = []
+        for i in range(len(corners)):
+            j = (i + 1) % len(corners)
+            if values[i] >= 0:
+                kept.append(corners[i])
+            if (values[i] >= 0) != (values[j] >= 0):
+                share = values[i] / (values[i] - values[j])
+                kept.append(corners[i] + share * (corners[j] - corners[i]))
+        corners = np.array(kept).reshape(-1, 2)
+    return corners

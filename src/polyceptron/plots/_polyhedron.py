@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from textwrap import wrap
 from typing import Any, Self
 
@@ -10,10 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polyceptron.plots import _paint as paint
+from polyceptron.plots import _plane as planes
 from polyceptron.plots import style
-from polyceptron.plots._frame import Entries, Labelled, PlaneDisplay, checked, pieces_of, unions_of
-from polyceptron.plots._plane import Plane, Wanted, names_of
-from polyceptron.plots._slice import Limits, Slice, cut
+from polyceptron.plots._plane import Limits, Slice, cut, names_of
+from polyceptron.plots.style import Labelled
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.rule import as_rule
 from polyceptron.utils.types import Floats
@@ -22,6 +24,115 @@ _LISTED = 12
 """Faces in the legend; more would not fit."""
 _WIDE = 48
 """Characters in a line of the legend, which leaves room for the plane."""
+
+Entries = list[tuple[Any, str]]
+
+
+class PlaneDisplay(ABC):
+    """Polyhedra and labelled rows in a plane; the arguments are the user's, and checked."""
+
+    _figsize = (8.6, 4.8)
+
+    def __init__(
+        self,
+        pieces: Sequence[Polyhedron],
+        X: Any,
+        y: Any,
+        *,
+        predicted: Any = None,
+        plane: planes.Wanted = None,
+        at: ArrayLike | int | None = None,
+    ) -> None:
+        self.pieces = pieces
+        self.X = None if X is None else style.as_array(X, planes.all_faces(pieces))
+        self.plane = planes.choose_plane(plane, pieces, self.X, at)
+        self.y = style.labels_of(y, self.X)
+        self.predicted = None if self.y is None else style.labels_of(predicted, self.X)
+
+    @property
+    def at(self) -> Floats:
+        """The point through which the plane goes."""
+        return self.plane.at
+
+    @property
+    def columns(self) -> tuple[int, int] | None:
+        """The columns shown; None where the axes are mixtures of columns."""
+        return self.plane.columns
+
+    @classmethod
+    def _drawn(cls, *what: Any, limits: Any = None, ax: Any = None, **how: Any) -> Self:
+        return cls(*what, **how).plot(ax=ax, limits=limits)
+
+    @style.drawing()
+    def plot(self, *, ax: Any = None, limits: Limits | None = None, legend: bool = True) -> Self:
+        """Draw, as `from_estimator` does; `legend` may be left out."""
+        self.ax_, self.figure_ = style.place(ax, self._figsize)
+        points = self._points()
+        if limits is None and points is not None:
+            limits = planes.room_around(points)
+        lines = self.plane.lines(planes.all_faces(self.pieces))
+        limits = planes.window_without_rows(lines) if limits is None else limits
+        self.ax_.set(xlim=limits[0], ylim=limits[1])
+        self._draw_rows(points)
+        self._draw_polyhedra(limits)
+        style.describe(self.ax_, *self.plane.labels, title=self.plane.title)
+        style.quiet_frame(self.ax_)
+        if self.plane.is_line:
+            self.ax_.set_yticks([])
+            self.ax_.spines["left"].set_visible(False)
+        if legend:
+            style.add_legend(self.ax_, self._entries())
+        self._draw_numbers()  # after all else: they depend on the size of the axes
+        return self
+
+    def _points(self) -> Floats | None:
+        if self.X is None:
+            return None
+        points = self.plane.of_rows(self.X)
+        if self.plane.is_line:
+            return paint.in_lanes(points, np.zeros(len(points)) if self.y is None else self.y)
+        return points
+
+    def _draw_rows(self, points: Floats | None) -> None:
+        self.points_: dict[Any, Any] = {}
+        self.mistakes_ = None
+        if points is None:
+            return
+        n = len(points)
+        size = float(np.clip(9000 / n, 3 if n > 5000 else 8, 34))
+        alpha = 0.75 if size >= 8 else 0.3  # where there are many, how dense they are shows
+        for label in [None] if self.y is None else np.unique(self.y).tolist():
+            colour, marker = (style.GREY, "o") if self.y is None else self._look_of(label)
+            self.points_[label] = paint.rows(
+                self.ax_, points if self.y is None else points[self.y == label], s=size, c=colour,
+                marker=marker, linewidths=1.0 if marker in "x+1234" else 0.0, alpha=alpha, zorder=2,
+            )  # fmt: skip
+        wrong = None if self.y is None else self._wrong()
+        if wrong is not None and wrong.any():
+            self.mistakes_ = paint.rows(
+                self.ax_, points[wrong], s=3.2 * size, facecolors="none", edgecolors=style.INK,
+                linewidths=0.9, zorder=3,
+            )  # fmt: skip
+
+    def _wrong(self) -> NDArray[np.bool_] | None:
+        return None if self.predicted is None else np.asarray(self.predicted != self.y)
+
+    def _entry_of_mistakes(self, how: str) -> Entries:
+        if self.mistakes_ is None or self.X is None:
+            return []
+        return [(self.mistakes_, f"{len(self.mistakes_.get_offsets())} of {len(self.X)} {how}")]
+
+    @abstractmethod
+    def _look_of(self, label: Any) -> tuple[str, str]: ...
+
+    @abstractmethod
+    def _draw_polyhedra(self, limits: Limits) -> None: ...
+
+    @abstractmethod
+    def _entries(self) -> Entries: ...
+
+    @abstractmethod
+    def _draw_numbers(self) -> None: ...
 
 
 class PolyhedronDisplay(PlaneDisplay):
@@ -36,8 +147,7 @@ class PolyhedronDisplay(PlaneDisplay):
     the plane shows them, however far they are from it. Mistakes, by all columns, are ringed.
     A single column is drawn along x, and the classes above each other.
 
-    Make one by `from_estimator`, `from_polyhedron` or `from_predictions`; its parameters are
-    theirs, as arrays.
+    Make one by `from_estimator`, `from_polyhedron` or `from_predictions`.
 
     Attributes
     ----------
@@ -72,33 +182,26 @@ class PolyhedronDisplay(PlaneDisplay):
     def __init__(
         self,
         polyhedron: Polyhedron,
-        X: Floats | None,
-        y: NDArray[Any] | None,
+        X: Any = None,
+        y: Any = None,
         *,
-        plane: Plane,
         inside: Any = None,
         regions: str = "inside",
-        predicted: NDArray[Any] | None = None,
+        **how: Any,
     ) -> None:
-        super().__init__([polyhedron], X, y, predicted, plane)
+        super().__init__([polyhedron], X, y, **how)
         if regions not in ("inside", "faces"):
             raise ValueError(f"regions must be one of ['inside', 'faces'], got {regions!r}")
+        if inside is None and self.y is not None:
+            inside = np.unique(self.y)[-1]
         self.polyhedron, self.inside, self.regions = polyhedron, inside, regions
-        self.text_ = plane.in_words(polyhedron, names_of(polyhedron, 18))
+        self.text_ = self.plane.in_words(polyhedron, names_of(polyhedron, 18))
         longest = max(map(len, self.text_.values()), default=0)
         self._figsize = 6.2 + 0.07 * min(max(longest, 28), _WIDE), 4.8
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any = None, y: Any = None, **how: Any) -> Self:
-        """Draw what a fitted learner has learned.
-
-        Parameters
-        ----------
-        estimator : fitted learner or Rule
-            Of a single polyhedron; `PolyhedraDisplay` draws several.
-        X, y, **how
-            As in `from_polyhedron`: `plane`, `at`, `regions`, `limits`, `ax`.
-        """
+        """Draw a fitted learner or a Rule of a single polyhedron; else as `from_polyhedron`."""
         rule = as_rule(estimator, "estimator")
         if len(rule.pieces) > 1:
             raise ValueError(
@@ -109,18 +212,7 @@ class PolyhedronDisplay(PlaneDisplay):
 
     @classmethod
     def from_polyhedron(
-        cls,
-        polyhedron: Polyhedron,
-        X: Any = None,
-        y: Any = None,
-        *,
-        plane: Wanted = None,
-        at: ArrayLike | int | None = None,
-        inside: Any = None,
-        regions: str = "inside",
-        predicted: Any = None,
-        limits: Limits | None = None,
-        ax: Any = None,
+        cls, polyhedron: Polyhedron, X: Any = None, y: Any = None, **how: Any
     ) -> Self:
         """Draw a polyhedron.
 
@@ -150,11 +242,7 @@ class PolyhedronDisplay(PlaneDisplay):
         ax : matplotlib Axes, default=None
             Where to draw; a new figure if None.
         """
-        rows, labels, shared = checked([polyhedron], X, y, predicted, plane, at)
-        if inside is None and labels is not None:
-            inside = np.unique(labels)[-1]
-        display = cls(polyhedron, rows, labels, inside=inside, regions=regions, **shared)
-        return display.plot(ax=ax, limits=limits)
+        return cls._drawn(polyhedron, X, y, **how)
 
     @classmethod
     def from_predictions(
@@ -211,7 +299,9 @@ class PolyhedronDisplay(PlaneDisplay):
             seen = text if k in self.faces_ else f"{text} (out of view)"
             if self.regions == "faces":
                 colour, hatch, _, _ = style.look(k)
-                sample = paint.swatch(facecolor=colour, hatch=hatch, edgecolor=style.PAPER)
+                sample = style.pyplot().matplotlib.patches.Patch(
+                    facecolor=colour, hatch=hatch, edgecolor=style.PAPER
+                )
                 entries.append((sample, _in_lines(f"{k}:  {seen}")))
             else:
                 entries.append((paint.in_legend(k), _in_lines(seen)))
@@ -228,20 +318,16 @@ class PolyhedraDisplay(PlaneDisplay):
     places to none. Each polyhedron has its outline; but for trees, where there are few faces they
     have numbers such as 1.0: the first polyhedron, its face 0.
 
-    Make one by `from_estimator`, `from_polyhedra` or `from_predictions`; its parameters are
-    theirs, as arrays.
+    Make one by `from_estimator`, `from_polyhedra` or `from_predictions`.
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
+    ax_, figure_, points_, mistakes_, at, columns
+        As in `PolyhedronDisplay`.
     regions_ : dict of label to list of matplotlib Polygon
         The parts that the window shows.
-    points_ : dict of label to matplotlib PathCollection
-    mistakes_ : matplotlib PathCollection or None
-    numbers_ : dict of str to matplotlib Annotation
-        The number of each face that bounds what is seen, where there are few.
-    text_ : dict of str to str
-        These faces in words, as in `PolyhedronDisplay`.
+    numbers_, text_ : dict of str to matplotlib Annotation and str
+        The number of each face that bounds what is seen, where there are few, and its words.
 
     Examples
     --------
@@ -258,16 +344,15 @@ class PolyhedraDisplay(PlaneDisplay):
     def __init__(
         self,
         polyhedra: Labelled,
-        X: Floats | None,
-        y: NDArray[Any] | None,
+        X: Any = None,
+        y: Any = None,
         *,
-        plane: Plane,
-        predicted: NDArray[Any] | None = None,
         otherwise: Any = None,
         numbered: bool = True,
+        **how: Any,
     ) -> None:
-        self.polyhedra = unions_of(polyhedra)
-        super().__init__(pieces_of(polyhedra), X, y, predicted, plane)
+        self.polyhedra = style.unions_of(polyhedra)
+        super().__init__([p for union in self.polyhedra.values() for p in union], X, y, **how)
         self.otherwise, self.numbered = otherwise, numbered
 
     @classmethod
@@ -282,38 +367,20 @@ class PolyhedraDisplay(PlaneDisplay):
         )  # fmt: skip
 
     @classmethod
-    def from_polyhedra(
-        cls,
-        polyhedra: Labelled,
-        X: Any = None,
-        y: Any = None,
-        *,
-        predicted: Any = None,
-        otherwise: Any = None,
-        numbered: bool = True,
-        plane: Wanted = None,
-        at: ArrayLike | int | None = None,
-        limits: Limits | None = None,
-        ax: Any = None,
-    ) -> Self:
+    def from_polyhedra(cls, polyhedra: Labelled, X: Any = None, y: Any = None, **how: Any) -> Self:
         """Draw labelled polyhedra.
 
         Parameters
         ----------
         polyhedra : mapping of label to a Polyhedron or a sequence of them
-        X : array-like or data frame of shape (n_samples, n_features), default=None
-        y : array-like of shape (n_samples,), default=None
-        predicted : array-like of shape (n_samples,), default=None
         otherwise : label, default=None
             The answer where no polyhedron is.
         numbered : bool, default=True
             Whether faces have numbers, if there are at most 12.
-        plane, at, limits, ax
-            As in `PolyhedronDisplay`.
+        X, y, predicted, plane, at, limits, ax
+            As in `PolyhedronDisplay.from_polyhedron`.
         """
-        rows, labels, shared = checked(pieces_of(polyhedra), X, y, predicted, plane, at)
-        display = cls(polyhedra, rows, labels, otherwise=otherwise, numbered=numbered, **shared)
-        return display.plot(ax=ax, limits=limits)
+        return cls._drawn(polyhedra, X, y, **how)
 
     @classmethod
     def from_predictions(
@@ -332,23 +399,22 @@ class PolyhedraDisplay(PlaneDisplay):
         views: list[Slice] = []
         for k, (label, union) in enumerate(self.polyhedra.items()):
             here = [cut(self.plane.lines(p), limits) for p in union]
-            shown = [corners for view in here if len(corners := view.polygon()) >= 3]
+            views += here
             look = paint.look_of_class(k)
             self.regions_[label] = [
-                self.ax_.fill(*corners.T, linewidth=1.0, zorder=0, **look)[0] for corners in shown
+                self.ax_.fill(*corners.T, linewidth=1.0, zorder=0, **look)[0]
+                for view in here
+                if len(corners := view.polygon()) >= 3
             ]
-            views += here
         self._faces: dict[str, tuple[Slice, int]] = {}
         self.text_: dict[str, str] = {}
         if not self.numbered or sum(p.n_faces for p in self.pieces) > _LISTED:
             return
-        names = names_of(self.pieces[0], 18)
         for number, (polyhedron, view) in enumerate(zip(self.pieces, views, strict=True), 1):
-            texts = self.plane.in_words(polyhedron, names)
-            for k in range(polyhedron.n_faces):
-                if view.edge(k) is not None:
-                    self._faces[f"{number}.{k}"] = view, k
-                    self.text_[f"{number}.{k}"] = texts[k]
+            texts = self.plane.in_words(polyhedron, names_of(polyhedron, 18))
+            seen = {f"{number}.{k}": k for k in texts if view.edge(k) is not None}
+            self._faces |= {key: (view, k) for key, k in seen.items()}
+            self.text_ |= {key: texts[k] for key, k in seen.items()}
 
     def _draw_numbers(self) -> None:
         self.numbers_ = paint.numbers(self.ax_, self._faces) if self._faces else {}
@@ -359,7 +425,7 @@ class PolyhedraDisplay(PlaneDisplay):
             n = len(self.polyhedra[label])
             seen = "" if len(regions) == n else f" ({len(regions) or 'none'} in view)"
             of = "region" if n == 1 else f"{n} regions"
-            sample = paint.swatch(**paint.look_of_class(k))
+            sample = style.pyplot().matplotlib.patches.Patch(**paint.look_of_class(k))
             entries.append((sample, f"{of} of {style.shorten(label)}{seen}"))
         if self.otherwise is not None:
             entries.append((paint.in_legend(), f"elsewhere {style.shorten(self.otherwise)}"))

@@ -13,9 +13,6 @@ from xml.etree import ElementTree
 from polyceptron.plots import style
 from polyceptron.utils import atomic
 
-FORMATS = ("png", "svg", "pdf", "html")
-"""What `save` writes, by the end of the file's name; animations are written as "gif"."""
-
 # What changes from run to run, or names a program.
 _WITHOUT_DATE = {
     "png": {"Software": None},
@@ -53,8 +50,7 @@ def save(
 
     Parameters
     ----------
-    picture : display, matplotlib Figure or AnimationDisplay
-        Anything drawn by this package, or any figure.
+    picture : display or any matplotlib Figure
     path : str or path
         Its end says what is written: .png, .svg, .pdf or .html; .gif for an animation.
     title : str, default="Polyceptron"
@@ -62,17 +58,11 @@ def save(
     dpi : float, default=150
         Of a PNG.
 
-    Returns
-    -------
-    Path
-
     Examples
     --------
     >>> from polyceptron import Polyhedron
-    >>> from polyceptron.plots import PolyhedronDisplay, save
-    >>> display = PolyhedronDisplay.from_polyhedron(Polyhedron([[1, 0]], [0]))
-    >>> save(display, "half-plane.svg").name  # doctest: +SKIP
-    'half-plane.svg'
+    >>> from polyceptron.plots import plot_model, save
+    >>> path = save(plot_model(Polyhedron([[1, 0]], [0])), "half.svg")  # doctest: +SKIP
     """
     target = Path(path)
     kind = target.suffix.lower().removeprefix(".")
@@ -81,16 +71,16 @@ def save(
             raise ValueError(f"path must end in .gif for an animation, got {str(path)!r}")
         atomic.write_bytes(target, picture.to_gif())
         return target
-    if kind not in FORMATS:
+    if kind not in ("png", "svg", "pdf", "html"):
         raise ValueError(f"path must end in .png, .svg, .pdf or .html, got {str(path)!r}")
     figure = getattr(picture, "figure_", picture)
     if not hasattr(figure, "savefig"):
         raise ValueError(f"picture must be a display that is drawn, or a figure; got {picture!r}")
-    atomic.write_bytes(target, rendered(figure, kind, title=title, dpi=dpi))
+    atomic.write_bytes(target, rendered(figure, kind, title, dpi))
     return target
 
 
-def rendered(figure: Any, kind: str, *, title: str = "Polyceptron", dpi: float = 150) -> bytes:
+def rendered(figure: Any, kind: str, title: str, dpi: float) -> bytes:
     """Return a figure as the bytes of a file."""
     if kind in _WITHOUT_DATE:
         out = io.BytesIO()

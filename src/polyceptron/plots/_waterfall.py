@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -10,10 +11,7 @@ from numpy.typing import ArrayLike
 
 from polyceptron.explain import Contributions, as_row, contributions
 from polyceptron.plots import style
-from polyceptron.plots._frame import as_array
-from polyceptron.plots.style import MINUS, short_names, shorten
-from polyceptron.polyhedron import Polyhedron
-from polyceptron.rule import Rule, as_rule
+from polyceptron.rule import as_rule
 from polyceptron.utils.checks import as_count, as_floats
 
 
@@ -26,6 +24,7 @@ class Bar(NamedTuple):
     kind: str
 
 
+@dataclass(eq=False, repr=False)
 class WaterfallDisplay:
     """What each column adds to the margin of the face that decides about a row.
 
@@ -37,8 +36,8 @@ class WaterfallDisplay:
     The reference r is the medians of the rows, where rows are given, else zero, so that the
     beginning is the face's own offset.
 
-    Make one by `from_estimator`, `from_polyhedron`, `from_contributions` (which
-    `from_predictions` is another name of), or from numbers:
+    Make one by `from_estimator` (`from_polyhedron` is another name of it), by `from_contributions`
+    (`from_predictions` is another name), or from numbers:
     ``WaterfallDisplay(["age", "dose"], [1.5, -0.5], start=-2.0).plot()``.
 
     Parameters
@@ -77,39 +76,34 @@ class WaterfallDisplay:
     margin: 0 to -1
     """
 
-    def __init__(
-        self,
-        names: Sequence[str],
-        contributions: ArrayLike,
-        start: float,
-        *,
-        values: ArrayLike | None = None,
-        title: str = "",
-        start_label: str = "offset",
-    ) -> None:
-        self.contributions = as_floats(contributions, "contributions")
-        if self.contributions.shape != (len(names),):
+    names: Sequence[str]
+    contributions: ArrayLike
+    start: float
+    values: ArrayLike | None = None
+    title: str = ""
+    start_label: str = "offset"
+
+    def __post_init__(self) -> None:
+        self._sizes = as_floats(self.contributions, "contributions")
+        if self._sizes.shape != (len(self.names),):
             raise ValueError(
-                f"contributions must be {len(names)} numbers, one for each name; "
-                f"got shape {self.contributions.shape}"
+                f"contributions must be {len(self.names)} numbers, one for each name; "
+                f"got shape {self._sizes.shape}"
             )
-        self.names, self.start = list(names), float(start)
-        self.values = None if values is None else as_floats(values, "values")
-        self.title, self.start_label = title, start_label
         with np.errstate(over="ignore", invalid="ignore"):
-            self.total = self.start + float(self.contributions.sum())
-        if not np.isfinite([self.total, *self.contributions]).all():
+            self.total = float(self.start + self._sizes.sum())
+        if not np.isfinite([self.total, *self._sizes]).all():
             raise ValueError("contributions and start must have a finite sum: they are too large")
 
     @classmethod
     def from_estimator(
         cls, estimator: Any, x: Any, X: Any = None, *, face: int | None = None, **how: Any
     ) -> Self:
-        """Draw why a fitted learner answers as it does for one row.
+        """Draw why a model answers as it does for one row.
 
         Parameters
         ----------
-        estimator : fitted learner or Rule
+        estimator : fitted learner, Rule or Polyhedron
             Of several polyhedra, the one that decides is looked at: it contains the row, or comes
             nearest to it.
         x : array-like, mapping, Series or one-row frame
@@ -128,65 +122,39 @@ class WaterfallDisplay:
         polyhedron = rule.pieces[piece].polyhedron
         if polyhedron.n_faces == 0:
             raise ValueError("estimator has the same answer for every row: no face decides")
-        reference = np.zeros_like(row) if X is None else np.median(as_array(X, polyhedron), axis=0)
+        reference = (
+            np.zeros_like(row) if X is None else np.median(style.as_array(X, polyhedron), axis=0)
+        )
         why = contributions(polyhedron, row, reference, face=face)
         margins = polyhedron.margins(row[None, :])[0]
         said = "inside" if margins.min() >= 0 else "outside"
         if estimator is not polyhedron:
-            said = f"class {shorten(rule.labels[int(decision.place[0])])} ({said})"
+            said = f"class {style.shorten(rule.labels[int(decision.place[0])])} ({said})"
         name = f"{'the deciding face' if why.face == margins.argmin() else 'face'} {why.face}"
         of = f" of piece {piece + 1}" if len(rule.pieces) > 1 else ""
-        display = cls(
-            list(why.values), list(why.values.values()), why.base, values=row,
-            title=f"{said}: {name}{of} {'holds' if why.slack >= 0 else 'rejects'}",
-            start_label="offset" if X is None else "at the medians",
-        )  # fmt: skip
-        return display.plot(**how)
+        title, start = f"{said}: {name}{of}", "offset" if X is None else "at the medians"
+        return cls._of(why, title, start, row).plot(**how)
 
-    @classmethod
-    def from_polyhedron(
-        cls, polyhedron: Polyhedron, x: Any, X: Any = None, *, answers: Any = None, **how: Any
-    ) -> Self:
-        """Draw why a row is inside or outside.
-
-        Parameters
-        ----------
-        polyhedron : Polyhedron
-        answers : (label, label), default=None
-            What inside and outside are called.
-        x, X, **how
-            As in `from_estimator`.
-        """
-        model = polyhedron if answers is None else Rule.inside(answers, 0, polyhedron)
-        return cls.from_estimator(model, x, X, **how)
+    from_polyhedron = from_estimator
 
     @classmethod
     def from_contributions(cls, why: Contributions, **how: Any) -> Self:
         """Draw what `polyceptron.explain.contributions` returned; `how` is as in `plot`."""
-        title = f"face {why.face} {'holds' if why.slack >= 0 else 'rejects'}"
-        display = cls(
-            list(why.values), list(why.values.values()), why.base, title=title,
-            start_label="at the reference",
-        )  # fmt: skip
-        return display.plot(**how)
+        return cls._of(why, f"face {why.face}", "at the reference").plot(**how)
 
     from_predictions = from_contributions
 
+    @classmethod
+    def _of(cls, why: Contributions, title: str, start: str, values: Any = None) -> Self:
+        title = f"{title} {'holds' if why.slack >= 0 else 'rejects'}"
+        names, sizes = list(why.values), list(why.values.values())
+        return cls(names, sizes, why.base, values=values, title=title, start_label=start)
+
     @style.drawing()
     def plot(self, *, max_features: int = 10, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        max_features : int, default=10
-            The most columns shown; the others are one bar.
-        ax : matplotlib Axes, default=None
-            Where to draw; a new figure if None.
-        """
+        """Draw so many columns, the others being one bar; in a new figure without `ax`."""
         self.bars_ = self._bars(as_count(max_features, "max_features"))
-        if ax is None:
-            ax = style.new_axes(figsize=(7.6, 1.5 + 0.36 * len(self.bars_)))[0]
-        self.ax_, self.figure_ = ax, ax.figure.figure
+        self.ax_, self.figure_ = ax, _ = style.place(ax, (7.6, 1.5 + 0.36 * len(self.bars_)))
         ends = [0.0, *(end for bar in self.bars_ for end in (bar.begin, bar.end))]
         low, high = min(ends), max(ends)
         room = 0.18 * (high - low) or 1.0  # for the numbers at the ends of the bars
@@ -206,15 +174,16 @@ class WaterfallDisplay:
         return self
 
     def _bars(self, most: int) -> list[Bar]:
-        bars = [Bar(self.start_label, 0.0, self.start, "start")]
-        order = np.argsort(-np.abs(self.contributions), kind="stable")
-        order = order[self.contributions[order] != 0]
+        bars = [Bar(self.start_label, 0.0, float(self.start), "start")]
+        order = np.argsort(-np.abs(self._sizes), kind="stable")
+        order = order[self._sizes[order] != 0]
         shown = order if len(order) <= most else order[: most - 1]
-        names = short_names(self.names)
-        level = self.start
+        names = style.short_names(self.names)
+        values = None if self.values is None else as_floats(self.values, "values")
+        level = float(self.start)
         for j in shown.tolist():
-            value = "" if self.values is None else f" = {_figure(float(self.values[j]))}"
-            after = level + float(self.contributions[j])
+            value = "" if values is None else f" = {_figure(float(values[j]))}"
+            after = level + float(self._sizes[j])
             bars.append(Bar(f"{names[j]}{value}", level, after, "column"))
             level = after
         rest = order[len(shown) :]
@@ -224,10 +193,9 @@ class WaterfallDisplay:
 
     def _draw(self, row: int, bar: Bar) -> Any:
         change = bar.end - bar.begin
-        is_sum = bar.kind in ("start", "total")
-        colour = style.BLUE if change >= 0 else style.VERMILLION
-        if is_sum:
-            colour = style.FAINT if bar.kind == "start" else style.INK
+        sums = {"start": style.FAINT, "total": style.INK}
+        colour = sums.get(bar.kind, style.BLUE if change >= 0 else style.VERMILLION)
+        is_sum = bar.kind in sums
         (patch,) = self.ax_.barh(
             row, change, left=bar.begin, height=0.62, color=colour, edgecolor=style.PAPER,
             hatch="////" if change < 0 and not is_sum else "", linewidth=0.0, zorder=3,
@@ -248,4 +216,4 @@ def _figure(value: float, digits: int = 4, *, always_signed: bool = False) -> st
         text = np.format_float_positional(
             value, precision=digits, unique=False, fractional=False, trim="-"
         )
-    return ("+" if always_signed and value >= 0 else "") + text.replace("-", MINUS)
+    return ("+" if always_signed and value >= 0 else "") + text.replace("-", style.MINUS)

@@ -1,13 +1,24 @@
-"""What the pictures share: colours, fonts, the user's words as labels, how matplotlib is loaded."""
+"""What the pictures share: colours, fonts, figures, and the user's rows and words, checked."""
 
 from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyceptron.polyhedron import Polyhedron
+from polyceptron.utils.types import Floats
+
+LARGEST = 1e150
+"""The largest number that is drawn: squares of larger ones overflow."""
+
+Labelled = Mapping[Any, Polyhedron | Sequence[Polyhedron]]
 
 # Okabe & Ito (2008): eight colours that people of every colour vision tell apart.
 BLUE, VERMILLION, GREEN = "#0072B2", "#D55E00", "#009E73"
@@ -78,6 +89,12 @@ def new_figure(figsize: tuple[float, float]) -> Any:
     return figure
 
 
+def place(ax: Any, figsize: tuple[float, float]) -> tuple[Any, Any]:
+    """Return these axes, or new ones if None, and the figure they are in."""
+    ax = new_axes(figsize=figsize)[0] if ax is None else ax
+    return ax, ax.figure.figure
+
+
 def quiet_frame(ax: Any) -> None:
     """Leave only the two sides of the frame that carry numbers."""
     ax.spines[["top", "right"]].set_visible(False)
@@ -85,7 +102,7 @@ def quiet_frame(ax: Any) -> None:
     ax.tick_params(colors=INK, color=FAINT)
 
 
-def describe(ax: Any, *, x: str = "", y: str = "", title: str = "") -> None:
+def describe(ax: Any, x: str = "", y: str = "", *, title: str = "") -> None:
     """Write the labels of axes and their title, taken as they are."""
     ax.set_xlabel(x, **PLAIN)
     ax.set_ylabel(y, **PLAIN)
@@ -154,3 +171,37 @@ def short_names(names: Sequence[Any], width: int = 24) -> list[str]:
         text if alike[text] == 1 else f"{shorten(name, 2 * width)[: width - 6].rstrip('… ')}… #{j}"
         for j, (text, name) in enumerate(zip(short, names, strict=True))
     ]
+
+
+# --- the user's rows, labels and polyhedra ---------------------------------------------
+
+
+def as_array(X: Any, polyhedron: Polyhedron) -> Floats:
+    """Return dense, finite rows that fit the polyhedron."""
+    polyhedron.margins(X)  # says what is wrong with them
+    rows: Floats = X.toarray() if hasattr(X, "toarray") else np.asarray(X, dtype=float)
+    if len(rows) == 0:
+        raise ValueError("X has no rows to draw")
+    far = np.abs(rows).max(axis=1)
+    if far.max() > LARGEST:
+        i = int(far.argmax())
+        raise ValueError(f"X has {far[i]:.3g} in row {i}, which is too far away to draw")
+    return rows.astype(float, copy=False)
+
+
+def labels_of(y: Any, rows: Floats | None) -> NDArray[Any] | None:
+    """Return labels, one a row, where there are any."""
+    if y is None or rows is None:
+        return None
+    labels = np.asarray(y)
+    if labels.shape != (len(rows),):
+        raise ValueError(f"y must be {len(rows)} labels, one a row of X; got shape {labels.shape}")
+    return labels
+
+
+def unions_of(polyhedra: Labelled) -> dict[Any, list[Polyhedron]]:
+    """Return the polyhedra of each label."""
+    return {
+        label: [some] if isinstance(some, Polyhedron) else list(some)
+        for label, some in polyhedra.items()
+    }
