@@ -6,7 +6,7 @@ import io
 import numpy as np
 from click.testing import CliRunner
 
-from polyceptron.cli._app import app
+from polyceptron.cli import app
 
 QUICK = ["-l", "batch", "-k", 1]
 """Options of `fit` for a learner that is done at once."""

@@ -34,15 +34,11 @@ _HOME = {path.partition(":")[2]: path.partition(":")[0] for path in _LEARNERS.va
     "ModelFileError": "polyceptron.model_file",
     "Polyhedron": "polyceptron.polyhedron",
     "Rule": "polyceptron.rule",
-    "datasets": "polyceptron.datasets",
-    "explain": "polyceptron.explain",
-    "export": "polyceptron.export",
-    "geometry": "polyceptron.geometry",
     "load_model": "polyceptron.model_file",
     "open_blocks": "polyceptron.data.open",
-    "plots": "polyceptron.plots",
     "save_model": "polyceptron.model_file",
 }
+_HOME |= {n: f"polyceptron.{n}" for n in ("datasets", "explain", "export", "geometry", "plots")}
 
 __all__ = ["__version__"]
 __all__ += list(_HOME)

@@ -11,20 +11,14 @@ import sys
 import time
 
 import pytest
-from click.testing import CliRunner
 from rich.console import Console
 
-from polyceptron.cli import _options
-from polyceptron.cli._app import app
-from polyceptron.cli._reproduce import print_table
+from cli_files import run
+from polyceptron.cli._paper import print_table
 from polyceptron.paper.reproduce import read_folds
 from polyceptron.paper.results_log import read_results
 
 SMALL = ["--datasets", "breast-cancer", "--methods", "batch,cart", "--repetitions", "1", "-j", "1"]
-
-
-def run(*arguments):
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 class TestApp:
@@ -76,15 +70,16 @@ class TestReproduce:
         assert len(again.stderr.splitlines()) == 1
         assert run("reproduce", *SMALL, "--out", tmp_path, "--resume").exit_code == 0
 
-    @pytest.mark.parametrize("width", [45, 56, 70, 80, 120])
-    def test_narrow_terminals_lose_columns_not_digits(self, width):
+    def test_narrow_terminals_lose_columns_not_digits(self):
         docs = pathlib.Path(__file__).parents[2] / "docs" / "results" / "folds.jsonl.gz"
-        console = Console(width=width, record=True, file=io.StringIO())
-        print_table(read_folds(docs)[0], console)
-        text = console.export_text()
-        assert "…" not in text
-        assert max(map(len, text.splitlines())) <= width
-        assert ("hyperpl." in text) == (width >= 80)
+        table = read_folds(docs)[0]
+        for width in (45, 56, 70, 80, 120):
+            console = Console(width=width, record=True, file=io.StringIO())
+            print_table(table, console)
+            text = console.export_text()
+            assert "…" not in text
+            assert max(map(len, text.splitlines())) <= width
+            assert ("hyperpl." in text) == (width >= 80)
 
     def test_names_that_name_nothing(self, tmp_path):
         assert run("reproduce", "--methods", ",", "--out", tmp_path).exit_code == 2
@@ -93,10 +88,6 @@ class TestReproduce:
         result = run("reproduce", "--methods", "batch, forest", "--out", tmp_path)
         assert (result.exit_code, result.stdout) == (1, "")
         assert result.stderr.startswith("Error: methods: 'forest' is not one of batch-paper, ")
-
-    def test_debug_shows_the_traceback(self, tmp_path):
-        result = run("--debug", "reproduce", "--methods", "forest", "--out", tmp_path)
-        assert isinstance(result.exception, ValueError)
 
     def test_a_folder_that_cannot_be_made(self, tmp_path):
         (tmp_path / "file").write_text("")
@@ -149,8 +140,3 @@ def drain(terminal):
         return os.read(terminal, 65536) if ready else b""
     except OSError:  # the other side is closed
         return b""
-
-
-class TestOptions:
-    def test_cores(self):
-        assert 1 <= _options.cores() <= os.cpu_count()

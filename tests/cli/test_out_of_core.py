@@ -14,7 +14,8 @@ import pytest
 
 from cli_files import done, failed, people, run, text_of
 from polyceptron import Checkpoint, load_model
-from polyceptron.cli._out_of_core import Size, is_out_of_core, is_too_large, memory
+from polyceptron.cli._data import is_out_of_core, memory
+from polyceptron.cli._options import as_bytes
 from polyceptron.optim.checkpoint import FitJournal
 
 BATCH = ("-l", "batch", "-k", 2)
@@ -161,21 +162,17 @@ class TestMemory:
         ],
     )
     def test_sizes(self, text, size):
-        assert Size().convert(text, None, None) == size
+        assert as_bytes(text) == size
 
-    def test_a_quarter(self, tmp_path):
+    def test_a_quarter_unless_asked(self, tmp_path):
+        data = str(tmp_path / "d")
         (tmp_path / "d").write_bytes(bytes(1000))
-        assert is_too_large(str(tmp_path / "d"), 3999)
-        assert not is_too_large(str(tmp_path / "d"), 4000)
-        assert not is_too_large(str(tmp_path / "d"), None)
-        assert not is_too_large(str(tmp_path / "none"), 1)
-        assert 10**8 < memory() < 10**15
-
-    def test_wishes(self, tmp_path):
-        (tmp_path / "d").write_bytes(bytes(1000))
-        assert is_out_of_core(str(tmp_path / "d"), True, None)
-        assert not is_out_of_core(str(tmp_path / "d"), None, None)
+        assert is_out_of_core(data, None, 3999)
+        assert not is_out_of_core(data, None, 4000)
+        assert not is_out_of_core(data, None, None)
+        assert is_out_of_core(data, True, None)
         assert not is_out_of_core("-", None, 1)
+        assert 10**8 < memory() < 10**15
 
 
 class TestResume:
@@ -253,7 +250,7 @@ class TestResume:
 
     def test_killed(self, tmp_path):
         rng = np.random.default_rng(0)
-        X = rng.standard_normal((60_000, 8))
+        X = rng.standard_normal((30_000, 8))
         y = np.where((X @ rng.standard_normal((4, 8)).T + 2).min(axis=1) >= 0, "in", "out")
         y[rng.random(len(y)) < 0.1] = "in"
         columns = {f"x{j}": X[:, j] for j in range(8)} | {"class": y}

@@ -16,15 +16,6 @@ from polyceptron.data import dialect
 from polyceptron.model_file import read_model, save_model
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("predict")
-    (folder / "people.csv").write_text(text_of(people()))
-    done("fit", folder / "people.csv", "-t", "class", "-l", "batch", "-k", 2,
-         "-o", folder / "m.json")  # fmt: skip
-    return folder
-
-
 def expected(folder, rows):
     model = read_model(folder / "m.json")
     columns = dict(zip(("age", "dose", "colour", "class"), zip(*rows, strict=True), strict=True))
@@ -130,15 +121,15 @@ class TestPredict:
 
     def test_rows_in_many_pieces_stay_in_order(self, folder, monkeypatch):
         monkeypatch.setattr(dialect, "BLOCK", 2000)
-        rows = people(5000, seed=3)
+        rows = people(1000, seed=3)
         got = read_csv(done("predict", folder / "m.json", "-", stdin=text_of(rows)))
         inside, _ = expected(folder, rows)
         assert [row["prediction"] == "well" for row in got] == inside.tolist()
 
     def test_memory_does_not_grow_with_the_file(self, folder):
-        """Twenty times the rows, and no more memory: in threads, with text and numbers."""
+        """Ten times the rows, and no more memory: in threads, with text and numbers."""
         peaks = []
-        for n in (20, 400):
+        for n in (20, 200):
             (folder / "long.csv").write_text(text_of(people(500)) + text_of(people(500), None) * n)
             tracemalloc.start()
             done("predict", folder / "m.json", folder / "long.csv", "-o", "/dev/null")
@@ -176,7 +167,7 @@ class TestProcess:
         return [sys.executable, "-m", "polyceptron", *map(str, arguments)]
 
     def test_a_reader_that_goes_away(self, folder):
-        (folder / "big.csv").write_text(text_of(people(500)) + text_of(people(500), None) * 200)
+        (folder / "big.csv").write_text(text_of(people(500)) + text_of(people(500), None) * 20)
         command = self.command("predict", folder / "m.json", folder / "big.csv")
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
             process.stdout.readline()

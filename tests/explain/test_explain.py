@@ -189,15 +189,18 @@ class TestUnions:
         [[(0, 4), (1, 2)], [(1, 2), (0, 4)], [(0, 4), (0, 0.5)]],
     )
 
+    def grid(self, rule):
+        ticks = np.arange(-0.95, 5, 0.1)
+        rows = np.array(list(itertools.product(ticks, ticks)))
+        return rows, rule.predict(rows)
+
     @pytest.mark.parametrize("spans", CASES)
     @pytest.mark.parametrize("place", [0, 1])
     def test_counterfactuals_and_robustness(self, spans, place):
         rule = Rule.inside(["a", "b"], place, *boxes(*spans))
-        ticks = np.arange(-0.95, 5, 0.1)
-        grid = np.array(list(itertools.product(ticks, ticks)))
-        answers = rule.predict(grid)
+        grid, answers = self.grid(rule)
         rng = np.random.default_rng(0)
-        for x in rng.uniform(-1, 5, (10, 2)):
+        for x in rng.uniform(-1, 5, (5, 2)):
             weights = rng.uniform(0.5, 2, 2)
             found = counterfactual(rule, x, weights=weights)
             now = rule.predict([x])[0]
@@ -212,7 +215,7 @@ class TestUnions:
     def test_whole_numbers(self):
         rule = Rule.inside([0, 1], 1, *boxes(*self.CASES[3]))
         grid = np.array(list(itertools.product(range(-2, 7), repeat=2)), float)
-        for x in np.random.default_rng(1).uniform(-1, 5, (15, 2)):
+        for x in np.random.default_rng(1).uniform(-1, 5, (8, 2)):
             found = counterfactual(rule, x, integers=[0, 1], bounds={0: (-2, 6), 1: (-2, 6)})
             flips = grid[rule.predict(grid) != found.before]
             best = np.sqrt(((flips - x) ** 2).sum(axis=1)).min()
@@ -223,10 +226,8 @@ class TestUnions:
             Piece(one, place) for one, place in zip(boxes(*self.CASES[1]), (0, 1), strict=True)
         ]
         rule = Rule(["a", "b", "c"], pieces, otherwise=2)
-        ticks = np.arange(-0.95, 5, 0.1)
-        grid = np.array(list(itertools.product(ticks, ticks)))
-        answers = rule.predict(grid)
-        for x in np.random.default_rng(2).uniform(-1, 4, (15, 2)):
+        grid, answers = self.grid(rule)
+        for x in np.random.default_rng(2).uniform(-1, 4, (8, 2)):
             found = counterfactual(rule, x)
             assert rule.predict([found.x])[0] == found.after != found.before
             best = np.linalg.norm(grid - x, axis=1)[answers != found.before].min()
@@ -265,7 +266,7 @@ class TestUnions:
 
 
 class TestRejectedBy:
-    @settings(max_examples=40)
+    @settings(max_examples=20)
     @given(polyhedra_and_row())
     def test_agrees_with_the_polyhedron(self, made):
         polyhedron, x = made
@@ -277,7 +278,7 @@ class TestRejectedBy:
 
 
 class TestContributions:
-    @settings(max_examples=40)
+    @settings(max_examples=20)
     @given(polyhedra_and_row(), st.data())
     def test_add_up(self, made, data):
         polyhedron, x = made
@@ -313,7 +314,7 @@ class TestContributions:
 
 
 class TestRobustness:
-    @settings(max_examples=40)
+    @settings(max_examples=20)
     @given(polyhedra_and_row(), st.data(), st.integers(0, 2**32 - 1))
     def test_the_answer_holds_in_the_ball_and_no_farther(self, made, data, seed):
         polyhedron, x = made
@@ -342,9 +343,6 @@ class TestRobustness:
         with pytest.raises(ValueError, match="weights must be above 0"):
             robustness(P, INSIDE, weights={"age": 0})
 
-    def test_of_an_empty_set(self):
-        assert robustness(Polyhedron([[1], [-1]], [-2, 1]), [0]) == np.inf
-
     def test_of_a_tree(self, tree):
         rng = np.random.default_rng(0)
         for x in rng.uniform(-2, 2, (10, 2)):
@@ -361,7 +359,7 @@ class TestCounterfactual:
         """As ``python -m benchmarks.counterfactuals``, which takes 10,000 of them."""
         pytest.importorskip("highspy")
         rng = np.random.default_rng(1)
-        for _ in range(60):
+        for _ in range(25):
             counts, excess, found = judge(random_case(rng))
             assert counts["flips"] == counts["keeps conditions"] == counts["found"]
             assert counts["no farther"] == counts["compared"], (excess, found)
@@ -372,7 +370,7 @@ class TestCounterfactual:
     def test_flips_what_learners_predict(self, learner):
         frame, y = square_frame()
         model = fit(quick(learner), frame, y)
-        rows = frame.iloc[:10]
+        rows = frame.iloc[:5]
         new = [counterfactual(model, row) for _, row in rows.iterrows()]
         changed = pd.DataFrame([found.x for found in new], columns=frame.columns)
         assert (model.predict(changed) != model.predict(rows)).all()
@@ -381,7 +379,7 @@ class TestCounterfactual:
 
     def test_flips_what_a_tree_predicts(self, tree):
         frame, _ = square_frame()
-        rows = frame.iloc[:15]
+        rows = frame.iloc[:8]
         new = [counterfactual(tree, row, bounds={"age": (-1.9, 1.9)}) for _, row in rows.iterrows()]
         assert all(found.feasible for found in new)
         changed = pd.DataFrame([found.x for found in new], columns=frame.columns)
@@ -394,10 +392,10 @@ class TestCounterfactual:
         assert found.reason == "the model has no other answer"
         assert robustness(leaf, [0, 0]) == np.inf
 
-    @pytest.mark.parametrize("size", [1e-150, 1e-8, 1.0, 1e8, 1e150])
+    @pytest.mark.parametrize("size", [1e-150, 1e8, 1e150])
     def test_in_every_unit(self, size):
         rng = np.random.default_rng(0)
-        for _ in range(6):
+        for _ in range(4):
             case = random_case(rng)
             scaled = case.polyhedron.pullback(1 / size, 0)
             found = counterfactual(scaled, case.x * size)
@@ -479,6 +477,7 @@ class TestCounterfactual:
 
     def test_of_an_empty_set(self):
         empty = Polyhedron([[1, 0], [0, 1], [-1, 0]], [-2, 0, 1])
+        assert robustness(empty, [0, 0]) == np.inf
         found = counterfactual(empty, [0, 0])
         assert found.reason == "faces 0 and 2 cannot be met together by any row"
 
@@ -523,7 +522,7 @@ class TestIntegers:
     def test_as_near_as_trying_all(self):
         rng = np.random.default_rng(0)
         grid = range(-4, 5)
-        for _ in range(30):
+        for _ in range(15):
             d, K = int(rng.integers(1, 4)), int(rng.integers(1, 5))
             W = rng.integers(-3, 4, (K, d)).astype(float)
             W[~W.any(axis=1), 0] = 1
@@ -547,7 +546,7 @@ class TestIntegers:
 
     def test_mixed_with_real_ones(self):
         rng = np.random.default_rng(1)
-        for _ in range(8):
+        for _ in range(4):
             case = random_case(rng)
             d = len(case.x)
             bounds = {0: (case.x[0] - 6, case.x[0] + 6)}
@@ -594,7 +593,7 @@ class TestDocs:
 
 
 class TestShown:
-    @settings(max_examples=40)
+    @settings(max_examples=20)
     @given(polyhedra_and_row())
     def test_the_values_shown_flip_the_answer(self, made):
         polyhedron, x = made

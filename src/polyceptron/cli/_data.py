@@ -1,111 +1,79 @@
-"""A file as rows to learn from: which column is the class, what the others hold."""
+"""A file as rows to learn from, in memory or on disk."""
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from polyceptron.cli._terminal import Waiting, note
+
 if TYPE_CHECKING:
-    from polyceptron.data.columns import Request
-    from polyceptron.data.encoding import Encoding
+    from polyceptron.data.convert import Converted
+    from polyceptron.data.files import FileSource
+
+_SHARE = 4
+"""A file larger than this part of memory is not read into it: rows take more than their file."""
+_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
-class Training(NamedTuple):
-    """Rows and labels, and how they came to be."""
-
-    X: Any
-    y: Any
-    encoding: Encoding | None  # none where the columns have no names
-    target: str
-    n_left_out: int  # rows that were left out for missing values
-
-
-def training_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that say what to learn from."""
-    for option in reversed(
-        [
-            click.argument("data", type=click.Path(allow_dash=True)),
-            click.option(
-                "--target",
-                "-t",
-                metavar="COLUMN",
-                help="The column with the classes: its name, or its number, from the end -1. "
-                "LIBSVM and .npz files say it themselves; for .npy, a file .npy of labels.",
-            ),
-            click.option(
-                "--features",
-                metavar="A,B",
-                multiple=True,
-                help="Learn from these columns only.",
-            ),
-            click.option("--drop", metavar="A,B", multiple=True, help="Leave these columns out."),
-            click.option(
-                "--categories",
-                metavar="A,B",
-                multiple=True,
-                help="Columns of numbers that are codes: one feature for each value.",
-            ),
-            click.option(
-                "--missing",
-                type=click.Choice(["drop", "median"]),
-                help="Leave out rows with missing values, or fill them with the median (text: the "
-                "most frequent value). By default they are an error.",
-            ),
-            header_option,
-        ]
-    ):
-        command = option(command)
-    return command
+def memory() -> int:
+    """Bytes of memory that this process may have."""
+    there = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    for name in _LIMITS:  # of a container
+        with suppress(OSError, ValueError):
+            there.append(int(Path(name).read_text(encoding="ascii")))
+    return min(there)
 
 
-header_option = click.option(
-    "--header/--no-header",
-    default=None,
-    help="Whether text begins with the names of columns; by default it does if there is no "
-    "number on its first line.",
-)
+def is_out_of_core(data: str, asked: bool | None, limit: int | None) -> bool:
+    """Whether the rows stay on disk: as asked, else those of several files, or of a large one."""
+    if asked and data == "-":
+        raise click.UsageError("--out-of-core needs a file: standard input can be read only once.")
+    if asked is not None or data == "-":
+        return bool(asked)
+    path, most = Path(data), min(limit or memory(), memory()) / _SHARE
+    return not path.is_file() or path.stat().st_size > most
 
 
 @contextmanager
-def asking(
-    features: Sequence[str],
-    drop: Sequence[str],
-    categories: Sequence[str],
-    missing: str | None,
-    header: bool | None,
-) -> Iterator[Request]:
+def _asking(features: Sequence[str], **options: Any) -> Iterator[Any]:
     """What the options ask for; errors about them are those of the command line."""
     from polyceptron.data.columns import Request, RequestError
 
     try:
-        yield Request(
-            features=tuple(features) or None,
-            drop=tuple(drop),
-            categories=tuple(categories),
-            missing=missing,
-            header=header,
-            is_command=True,
-        )
+        yield Request(features=tuple(features) or None, is_command=True, **options)
     except RequestError as error:
         raise click.UsageError(str(error)) from error
 
 
-def load_training(data: str, *, target: str | None, **options: Any) -> Training:
+def read_rows(data: str, *, target: str | None, **options: Any) -> Converted:
     """Read a file, and make rows of numbers and labels of it."""
     from polyceptron.data.open import read_files
 
-    with asking(**options) as request, _again(data) as (path, name):
+    with _asking(**options) as request, _again(data) as (path, name):
         found = read_files(path, target, request, name)
-    note_unnamed(found.unnamed)
-    X = found.X if found.is_sparse else found.X.array()
-    encoding = found.encoding if found.is_named else None
-    return Training(X, found.y, encoding, found.target, found.n_left_out)
+    _note_unnamed(found.unnamed)
+    return found if found.is_sparse else found._replace(X=found.X.array())
+
+
+def open_rows(
+    data: str, cache_dir: str | None, *, target: str | None, **options: Any
+) -> FileSource:
+    """Open the rows on disk, and convert them if that has not been done."""
+    from polyceptron.data.open import open_files
+
+    with _asking(**options) as request, Waiting("Converting") as waiting:
+        source = open_files(data, target, request, cache_dir, waiting)
+    _note_unnamed(source.unnamed)
+    return source
 
 
 @contextmanager
@@ -120,9 +88,6 @@ def _again(data: str) -> Iterator[tuple[str, str | None]]:
         yield copy.name, "standard input"
 
 
-def note_unnamed(names: Sequence[str]) -> None:
-    """Say which columns were left out."""
-    from polyceptron.cli._tables import note
-
+def _note_unnamed(names: Sequence[str]) -> None:
     if names:
         note(f"left out, as without a name: {', '.join(names)} (--features takes them in)")

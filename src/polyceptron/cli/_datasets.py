@@ -8,8 +8,9 @@ import io
 import click
 
 import polyceptron
-from polyceptron.cli._out import check_free, force_option, out_option, write
-from polyceptron.cli._tables import table
+from polyceptron.cli._options import out_option
+from polyceptron.cli._out import check_free, write
+from polyceptron.cli._terminal import table
 
 _NAMES = {
     "dataset1": ("make_dataset1", "1000 x 10, made: 3 inequalities"),
@@ -21,8 +22,7 @@ _NAMES = {
 
 @click.command(short_help="List the paper's data sets, or write one to a file.")
 @click.argument("name", required=False, type=click.Choice(list(_NAMES)), metavar="[NAME]")
-@out_option("A CSV", default="-")
-@force_option
+@out_option("A CSV", "-")
 def datasets(name: str | None, output: str, force: bool) -> None:
     """List the paper's data sets, or write the one called NAME as CSV, with the column `class`."""
     if name is None:

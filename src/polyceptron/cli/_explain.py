@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import click
 
 import polyceptron
-from polyceptron.cli._data import header_option
 from polyceptron.cli._lazy import columns, encoding, np, source, text
-from polyceptron.cli._model import Loaded, data_argument, model_argument
-from polyceptron.cli._options import columns_option
-from polyceptron.cli._scores import piece_of
-from polyceptron.cli._tables import section, shown, table
+from polyceptron.cli._learning import piece_of
+from polyceptron.cli._model import Loaded
+from polyceptron.cli._options import columns_option, data_argument, header_option, model_argument
+from polyceptron.cli._terminal import section, shown, table
 
 _MOST = 12
 """Features in the table of contributions; the others are one line."""
@@ -110,10 +110,10 @@ def find_row(loaded: Loaded, data: str, header: bool | None, row: int) -> tuple[
 
 def _numbers(values: Any, n: int) -> Any:
     """An array of n numbers, or None if they are anything else."""
-    if not isinstance(values, list) or not all(isinstance(v, int | float) for v in values):
-        return None
-    array = np.array(values, dtype=float)
-    return array if array.shape == (n,) and np.isfinite(array).all() else None
+    with suppress(TypeError, ValueError):
+        array = np.array(values, dtype=float)
+        return array if array.shape == (n,) and np.isfinite(array).all() else None
+    return None
 
 
 def _limits(
@@ -124,24 +124,55 @@ def _limits(
     spreads: Any,
 ) -> dict[str, Any]:
     """What a change has to keep to, and what it costs."""
-    names = loaded.rule.names
-    places = {name: j for j, name in enumerate(names)}
-    known = loaded.encoding.columns if loaded.encoding is not None else ()
-    texts = [column.name for column in known if column.kind == "category"]
-    # Features of text columns never change: a red that is half blue says nothing.
-    kinds = [column.kind for column in known for _ in column.feature_names]
-    held = {j for j, kind in enumerate(kinds) if kind == "category"}
-    asked = [name for name in columns.listed(freeze, [*names, *texts]) if name not in texts]
-    held |= set(_places(asked, places, "--freeze"))
+    names, held = loaded.rule.names, set()
+    texts = []
+    for column, start, stop in loaded.encoding.places() if loaded.encoding is not None else ():
+        if column.kind == "category":  # never changes: a red that is half blue says nothing
+            texts.append(column.name)
+            held |= set(range(start, stop))
+    held |= set(_places("--freeze", freeze, names, texts))
     limits: dict[str, Any] = {
-        "bounds": _bounds(bounds, places),
-        "integers": _places(columns.listed(integers, names), places, "--integers"),
+        "bounds": _bounds(bounds, names),
+        "integers": _places("--integers", integers, names),
     }
     if spreads is not None:
         named = {*limits["bounds"], *limits["integers"]}
-        held |= {j for j, spread in enumerate(spreads) if spread == 0 and j not in named}
+        held |= set(np.flatnonzero(spreads == 0).tolist()) - named
         limits["weights"] = np.where(spreads > 0, spreads, 1.0) ** -2.0
     return limits | {"frozen": sorted(held)}
+
+
+def _places(
+    option: str, values: Sequence[str], names: Sequence[str], others: Sequence[str] = ()
+) -> list[int]:
+    """The places of the features that an option names; it may name others, too."""
+    known = [*names, *others]
+    found = columns.listed(values, known)
+    missing = [name for name in found if name not in known]
+    if missing:
+        raise click.ClickException(f"{option}: {encoding.missing_columns(missing, names)}")
+    return [names.index(name) for name in found if name in names]
+
+
+def _bounds(texts: Sequence[str], names: Sequence[str]) -> dict[int, tuple[Any, Any]]:
+    bounds: dict[int, tuple[Any, Any]] = {}
+    for one in texts:
+        name, _, span = one.rpartition("=")
+        low, colon, high = span.partition(":")
+        try:
+            lower, upper = (float(end) if end.strip() else None for end in (low, high))
+        except ValueError:
+            colon = ""
+        if not colon or not name or not all(e is None or math.isfinite(e) for e in (lower, upper)):
+            raise click.BadParameter(
+                f"{one!r} is not COLUMN=LOW:HIGH, for example age=18:99", param_hint="--bounds"
+            )
+        if lower is not None and upper is not None and lower > upper:
+            raise click.BadParameter(
+                f"{one!r}: the lower end is above the upper one", param_hint="--bounds"
+            )
+        bounds |= dict.fromkeys(_places("--bounds", [name], names), (lower, upper))
+    return bounds
 
 
 def _say_faces(faces: Sequence[Any], name: str) -> None:
@@ -187,33 +218,3 @@ def _say_change(change: tuple[float, Any] | None, weighed: bool) -> None:
     changes = [[text.quoted(name), *values] for name, values in found.shown.items()]
     title = f"Smallest change to {shown(found.after)}"
     section(title, table(["column", "now", "changed"], changes))
-
-
-def _places(names: Sequence[str], places: dict[str, int], option: str) -> list[int]:
-    for name in names:
-        if name not in places:
-            missing = encoding.missing_columns([name], list(places))
-            raise click.ClickException(f"{option}: {missing}")
-    return [places[name] for name in names]
-
-
-def _bounds(texts: Sequence[str], places: dict[str, int]) -> dict[int, tuple[Any, Any]]:
-    bounds: dict[int, tuple[Any, Any]] = {}
-    for one in texts:
-        name, _, span = one.rpartition("=")
-        low, colon, high = span.partition(":")
-        try:
-            ends = [float(end) if end.strip() else None for end in (low, high)]
-        except ValueError:
-            colon = ""
-        if not colon or not name or not all(e is None or math.isfinite(e) for e in ends):
-            raise click.BadParameter(
-                f"{one!r} is not COLUMN=LOW:HIGH, for example age=18:99", param_hint="--bounds"
-            )
-        lower, upper = ends
-        if lower is not None and upper is not None and lower > upper:
-            raise click.BadParameter(
-                f"{one!r}: the lower end is above the upper one", param_hint="--bounds"
-            )
-        bounds[_places([name], places, "--bounds")[0]] = (lower, upper)
-    return bounds

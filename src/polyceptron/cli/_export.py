@@ -10,8 +10,9 @@ from typing import Any
 import click
 
 import polyceptron
-from polyceptron.cli._model import Loaded, model_argument
-from polyceptron.cli._out import check_free, force_option, out_option, write
+from polyceptron.cli._model import Loaded
+from polyceptron.cli._options import model_argument, out_option
+from polyceptron.cli._out import check_free, write
 from polyceptron.export import FORMATS
 
 _BINARY = ("onnx", "scipy")
@@ -23,7 +24,7 @@ _BINARY = ("onnx", "scipy")
 )
 @model_argument
 @click.option("--to", type=click.Choice(list(FORMATS)), required=True, help="The format.")
-@out_option("The file", default="-")
+@out_option("The file", "-")
 @click.option("--dialect", metavar="NAME", help="Of SQL, as sqlglot calls it: sqlite, duckdb, ...")
 @click.option("--table", metavar="NAME", help="Of SQL: the table to ask.")
 @click.option(
@@ -47,7 +48,6 @@ _BINARY = ("onnx", "scipy")
     metavar="LABEL",
     help="Of a tree or a model of more than two classes: the one that is written.",
 )
-@force_option
 def export(
     model: str,
     to: str,

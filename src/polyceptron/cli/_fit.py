@@ -7,33 +7,30 @@ from contextlib import redirect_stdout, suppress
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import click
 
 import polyceptron
-from polyceptron.cli import _out_of_core, _scores
-from polyceptron.cli._data import Training, load_training, training_options
+from polyceptron.cli import _learning, _options
+from polyceptron.cli._data import is_out_of_core, open_rows, read_rows
 from polyceptron.cli._lazy import np
-from polyceptron.cli._learners import LearnerName, make
-from polyceptron.cli._options import inside_option, number_option, seed_option
-from polyceptron.cli._out import check_free, force_option, out_option, write
-from polyceptron.cli._progress import Waiting
-from polyceptron.cli._tables import note, percent, section, shown
+from polyceptron.cli._out import check_free, write
+from polyceptron.cli._terminal import Waiting, note, percent, shown
 from polyceptron.learners import registry
-
-if TYPE_CHECKING:
-    from polyceptron.data.source import Source
 
 _MOST_COLUMNS = 1000
 """Of which a model file says what is usual in them."""
+_TYPICAL_ROWS = 100_000
+"""That tell what is usual, where the rows are on disk."""
 
 
 @click.command(short_help="Learn a model from a file of rows.")
-@training_options
-@click.option("--learner", "-l", type=LearnerName(), default="polyceptron", show_default=True)
-@number_option
-@inside_option
+@_options.training_options
+@click.option(
+    "--learner", "-l", type=_options.LearnerName(), default="polyceptron", show_default=True
+)
+@_options.learning_options
 @click.option(
     "--test-size",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
@@ -46,15 +43,14 @@ _MOST_COLUMNS = 1000
     metavar="N",
     help="Cross-validate in N folds; the model learns from all rows.",
 )
-@seed_option
-@_out_of_core.out_of_core_options
+@_options.seed_option
+@_options.place_options
 @click.option(
     "--resume",
     is_flag=True,
     help="Go on with a fit that was stopped: what it knew is in OUTPUT.checkpoint.",
 )
-@out_option("The model file", required=True)
-@force_option
+@_options.out_option("The model file")
 def fit(
     learner: str,
     k: int | None,
@@ -85,14 +81,13 @@ def fit(
     if resume and "checkpoint" not in registry.parameters_of(registry.find_learner(learner)):
         raise click.UsageError(f"--learner {learner} writes no checkpoint; leave out --resume.")
     checkpoint = _checkpoint(output, resume, force)
-    learn = partial(make, learner, k=k, inside=inside, seed=seed)
+    learn = partial(_learning.make, learner, k=k, inside=inside, seed=seed)
     work: partial[None]
-    if _out_of_core.is_out_of_core(what["data"], out_of_core, memory_limit):
-        _out_of_core.refuse_options(learner, test_size, cv)
-        source = _out_of_core.open_source(**what, cache_dir=cache_dir)
-        work = partial(_fit_source, source, learn, checkpoint)
+    if is_out_of_core(what["data"], out_of_core, memory_limit):
+        _refuse_options(learner, test_size, cv)
+        work = partial(_fit_on_disk, open_rows(**what, cache_dir=cache_dir), learn, checkpoint)
     else:
-        work = partial(_fit, load_training(**what), learn, checkpoint, test_size, cv, seed)
+        work = partial(_fit_in_memory, read_rows(**what), learn, checkpoint, test_size, cv, seed)
     if output == "-":
         with TemporaryDirectory() as folder:
             path = Path(folder) / "model.json"
@@ -135,9 +130,49 @@ def with_checkpoint(estimator: Any, path: Path | None) -> Any:
     return estimator
 
 
-def _fit_source(source: Source, learn: partial[Any], checkpoint: Path | None, path: Path) -> None:
-    """Fit rows that stay on disk."""
-    classes = source.classes
+def _refuse_options(learner: str, test_size: float | None, cv: int | None) -> None:
+    """Refuse what needs the rows in memory."""
+    names = registry.learner_names()
+    able = [name for name in names if hasattr(registry.find_learner(name), "fit_blocks")]
+    if learner not in able:
+        raise click.UsageError(
+            f"--learner {learner} needs the rows in memory; these do not: {', '.join(able)}"
+        )
+    if test_size is not None or cv is not None:
+        raise click.UsageError(
+            "--test-size and --cv need the rows in memory; `evaluate` tells how a model answers "
+            "another file."
+        )
+
+
+class _Fitted(NamedTuple):
+    """A learner that has learned, and what is known of the rows that it learned from."""
+
+    estimator: Any
+    encoding: Any
+    target: str | None
+    counts: Any  # their tally
+    X: Any  # all of them, or many
+    score: _learning.Score | None = None
+
+    @property
+    def answers(self) -> Any:
+        """The confusion matrix of these rows."""
+        return self.counts[:, : len(self.counts)]
+
+    @property
+    def share(self) -> float:
+        """Of these rows, those that are answered right."""
+        return float(self.answers.trace() / self.answers.sum())
+
+
+def _fit_on_disk(source: Any, learn: partial[Any], checkpoint: Path | None, path: Path) -> None:
+    from polyceptron.data.blocks import count_threads
+    from polyceptron.data.encoding import Column, Encoding
+    from polyceptron.data.scaling import identity
+    from polyceptron.data.source import View
+
+    classes, n = source.classes, source.n_samples
     if len(classes) > 2:
         raise click.ClickException(
             f"out of core there are two classes; here are {len(classes)}: --in-memory learns more"
@@ -145,19 +180,22 @@ def _fit_source(source: Source, learn: partial[Any], checkpoint: Path | None, pa
     estimator = with_checkpoint(learn(classes), checkpoint)
     with Waiting("Learning"):
         estimator.fit_blocks(source)
-    answers, rejected = _out_of_core.tally(estimator, source)
-    counts, share = answers.sum(axis=1), float(answers.trace() / answers.sum())
-    some, accuracy = _out_of_core.some_rows(source), {"training": share}
-    summary = _summary(source.target, classes, counts, accuracy, some)
-    _save(estimator, _out_of_core.encoding_of(source), summary, path, checkpoint)
-    _say_data(classes, counts, source.n_features, source.n_left_out)
-    _say_accuracy(None, share, source.n_samples, out_of_core=True)
-    section("Answers (rows learned from)", _scores.confusion_table(answers, classes.tolist()))
-    _scores.show_faces(_named(estimator), counts_of_faces=rejected.tolist())
+    view = View(identity(source.n_features), inside=1)
+    counts = source.blocks(view, count_threads(None, n)).reduce(
+        lambda block: _learning.tally(estimator.rule_, block.X, (block.y > 0).astype(int))
+    )
+    some = np.unique(np.linspace(0, n - 1, min(n, _TYPICAL_ROWS)).astype(np.int64))
+    encoding = source.encoding
+    if encoding is None and source.feature_names is not None:
+        encoding = Encoding([Column(name, "number") for name in source.feature_names])
+    fitted = _Fitted(estimator, encoding, source.target, counts, source.take(some).X)
+    _save(fitted, path, checkpoint)
+    _say_data(classes, fitted.answers.sum(axis=1), source.n_features, source.n_left_out)
+    _say_model(fitted, "")
 
 
-def _fit(
-    training: Training,
+def _fit_in_memory(
+    rows: Any,
     learn: partial[Any],
     checkpoint: Path | None,
     test_size: float | None,
@@ -165,68 +203,51 @@ def _fit(
     seed: int,
     path: Path,
 ) -> None:
-    X, y = training.X, training.y
-    classes, counts = np.unique(y, return_counts=True)
+    X, y = rows.X, rows.y
+    classes, places = np.unique(y, return_inverse=True)
     estimator = learn(classes)
     with suppress(BrokenPipeError):  # who reads may have gone away; the model is written first
-        _say_data(classes, counts, X.shape[1], training.n_left_out)
-    score: _scores.Score | None = None
+        _say_data(classes, np.bincount(places), X.shape[1], rows.n_left_out)
+    score: _learning.Score | None = None
     if test_size is not None:
         with_checkpoint(estimator, checkpoint)
-        score, learned = _scores.held_out(estimator, X, y, test_size, seed)
-        X, y = X[learned], y[learned]
+        score, learned = _learning.held_out(estimator, X, y, test_size, seed)
+        X, places = X[learned], places[learned]
     else:
         if cv is not None:
-            score = _scores.cross_validated(estimator, X, y, cv, seed)
+            score = _learning.cross_validated(estimator, X, y, cv, seed)
         with Waiting("Learning"):
             with_checkpoint(estimator, checkpoint).fit(X, y)
-    answers = estimator.predict(X)
-    share = float(np.mean(answers == y))
-    if training.encoding is not None:
+    encoding = rows.encoding if rows.is_named else None
+    if encoding is not None:
         # Names are not given to fit, as it takes them from data frames only.
-        estimator.feature_names_in_ = np.array(training.encoding.feature_names, dtype=object)
-    counts = np.unique(y, return_counts=True)[1]
-    accuracy = {"training": share} | ({} if score is None else {score.what: score.accuracy})
-    summary = _summary(training.target, classes, counts, accuracy, X)
-    _save(estimator, training.encoding, summary, path, checkpoint)
-    _say_accuracy(score, share, len(y))
-    told = (
-        ("rows learned from", y, answers) if score is None else (score.what, score.y, score.answers)
-    )
-    section(f"Answers ({told[0]})", _scores.confusion(told[1], told[2], classes))
-    _scores.show_faces(_named(estimator), X, y)
+        estimator.feature_names_in_ = np.array(encoding.feature_names, dtype=object)
+    counts = _learning.tally(estimator.rule_, X, places)
+    fitted = _Fitted(estimator, encoding, rows.target, counts, X, score)
+    _save(fitted, path, checkpoint)
+    _say_model(fitted, " (--cv 10 tells that of new rows)")
 
 
-def _named(estimator: Any) -> polyceptron.Rule:
-    rule: polyceptron.Rule = estimator.rule_
-    return rule.renamed(getattr(estimator, "feature_names_in_", None))
-
-
-def _save(
-    estimator: Any, encoding: Any, summary: dict[str, Any], path: Path, checkpoint: Path | None
-) -> None:
-    polyceptron.save_model(estimator, path, encoding=encoding, summary=summary)
+def _save(fitted: _Fitted, path: Path, checkpoint: Path | None) -> None:
+    """Write the model, and what is known of the rows; then no checkpoint is needed."""
+    X, score, counts = fitted.X, fitted.score, fitted.answers.sum(axis=1)
+    labels = map(str, fitted.estimator.rule_.labels)
+    accuracy = {"training": fitted.share}
+    summary: dict[str, Any] = {
+        "target": fitted.target,
+        "rows": int(counts.sum()),
+        "classes": dict(zip(labels, counts.tolist(), strict=True)),
+        "accuracy": accuracy | ({} if score is None else {score.what: score.accuracy}),
+    }
+    # Too wide, it is too much to say, for explanations, what is usual in each column.
+    if isinstance(X, np.ndarray) and X.shape[1] <= _MOST_COLUMNS:
+        with np.errstate(over="ignore", invalid="ignore"):
+            medians, spreads = np.median(X, axis=0), X.std(axis=0)
+        if np.isfinite(medians).all() and np.isfinite(spreads).all():
+            summary["columns"] = {"median": medians.tolist(), "spread": spreads.tolist()}
+    polyceptron.save_model(fitted.estimator, path, encoding=fitted.encoding, summary=summary)
     if checkpoint is not None:
         checkpoint.unlink(missing_ok=True)
-
-
-def _summary(
-    target: str | None, classes: Any, counts: Any, accuracy: dict[str, float], X: Any
-) -> dict[str, Any]:
-    """What a model file says of the rows that were learned from; X are all of them, or many."""
-    summary = {
-        "target": target,
-        "rows": int(counts.sum()),
-        "classes": dict(zip(map(str, classes.tolist()), counts.tolist(), strict=True)),
-        "accuracy": accuracy,
-    }
-    if not isinstance(X, np.ndarray) or X.shape[1] > _MOST_COLUMNS:
-        return summary  # too wide to say, for explanations, what is usual in each column
-    with np.errstate(over="ignore", invalid="ignore"):
-        medians, spreads = np.median(X, axis=0), X.std(axis=0)
-    if np.isfinite(medians).all() and np.isfinite(spreads).all():
-        summary["columns"] = {"median": medians.tolist(), "spread": spreads.tolist()}
-    return summary
 
 
 def _say_data(classes: Any, counts: Any, n_features: int, n_left_out: int) -> None:
@@ -238,15 +259,16 @@ def _say_data(classes: Any, counts: Any, n_features: int, n_left_out: int) -> No
     click.echo(f"Rows: {sum(counts)} ({listed}), {features}")
 
 
-def _say_accuracy(
-    score: _scores.Score | None, training: float, n: int, *, out_of_core: bool = False
-) -> None:
+def _say_model(fitted: _Fitted, hint: str) -> None:
+    score, n, training = fitted.score, fitted.answers.sum(), percent(fitted.share)
+    rule = fitted.estimator.rule_
     if score is None:
-        hint = "" if out_of_core else " (--cv 10 tells that of new rows)"
-        click.echo(f"Accuracy: {percent(training)} of the {n} rows learned from{hint}")
-        return
-    spread = "" if score.spread is None else f" ± {100 * score.spread:.2f}"
-    click.echo(
-        f"Accuracy: {percent(score.accuracy)}{spread} ({score.what}), "
-        f"{percent(training)} ({n} rows learned from)"
-    )
+        click.echo(f"Accuracy: {training} of the {n} rows learned from{hint}")
+        _learning.show_counts("Answers (rows learned from)", fitted.answers, rule.classes)
+    else:
+        spread = "" if score.spread is None else f" ± {100 * score.spread:.2f}"
+        new = f"{percent(score.accuracy)}{spread} ({score.what})"
+        click.echo(f"Accuracy: {new}, {training} ({n} rows learned from)")
+        _learning.show_answers(f"Answers ({score.what})", score.y, score.answers, rule.classes)
+    names = getattr(fitted.estimator, "feature_names_in_", None)
+    _learning.show_faces(rule.renamed(names), fitted.counts)

@@ -6,17 +6,19 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
+
+from polyceptron.cli._lazy import encoding as encodings
+from polyceptron.cli._lazy import np, tables
+from polyceptron.cli._lazy import source as sources
+from polyceptron.cli._terminal import note, shown
 
 if TYPE_CHECKING:
     from polyceptron.data.encoding import Encoding
     from polyceptron.data.tables import Batch, Table
     from polyceptron.rule import Rule
-
-model_argument = click.argument("model", type=click.Path(dir_okay=False))
-data_argument = click.argument("data", type=click.Path(dir_okay=False, allow_dash=True))
 
 
 class Loaded:
@@ -45,22 +47,20 @@ class Loaded:
         self, data: str, header: bool | None, more: Sequence[str] = ()
     ) -> tuple[Table, Encoding]:
         """Open a file with rows for this model; columns `more` are none of its features."""
-        from polyceptron.data.encoding import missing_columns
-        from polyceptron.data.source import SourceError
-        from polyceptron.data.tables import open_table
-
         known = self.encoding
-        table = open_table(data, header=header, expect=known.names if known else self.names or ())
+        table = tables.open_table(
+            data, header=header, expect=known.names if known else self.names or ()
+        )
         try:
             encoding = known or self._by_place(table, more)
             there = set(table.names)
             missing = [name for name in encoding.names if name not in there]
             missing = missing or [name for name in more if name not in there]
             if missing:
-                text = missing_columns(missing, table.names)
+                text = encodings.missing_columns(missing, table.names)
                 hint = " (the file seems to have no header; --header says it has)"
                 guessed = header is None and not table.has_header
-                raise SourceError(f"{table.name}: {text}{hint if guessed else ''}")
+                raise sources.SourceError(f"{table.name}: {text}{hint if guessed else ''}")
         except BaseException:
             table.close()
             raise
@@ -80,16 +80,14 @@ class Loaded:
 
     def _by_place(self, table: Table, more: Sequence[str]) -> Encoding:
         """Take columns by name if the model has names but no encoding, else by place."""
-        from polyceptron.data.encoding import Column, Encoding
-        from polyceptron.data.source import SourceError
-
         others, n = {self.target, table.target, *more}, self.rule.n_features
         names = self.names or [name for name in table.names if name not in others]
         if len(names) != n:
-            raise SourceError(
+            raise sources.SourceError(
                 f"{table.name}: {len(names)} columns for a model of {n} without names"
             )
-        return Encoding([Column(name, "number") for name in names])
+        numbers = [encodings.Column(name, "number") for name in names]
+        return cast("Encoding", encodings.Encoding(numbers))
 
     def encode(self, batch: Batch, encoding: Encoding) -> Any:
         """Return the rows of a batch the way the estimator takes them."""
@@ -112,8 +110,6 @@ class Loaded:
 
     def note_unseen(self) -> None:
         """Say on stderr how many values of text so far were new to the model."""
-        from polyceptron.cli._tables import note, shown
-
         for name, n in self._unseen.items():
             rows = f"{n} row{'s have' if n > 1 else ' has'} a value"
             note(f"{shown(name)}: {rows} that the model never saw, and is none of its categories")
@@ -125,11 +121,7 @@ class Loaded:
 
     def classes_in(self, batch: Batch, target: str) -> list[int]:
         """Return the place of the class of every row; numbers are the same however written."""
-        import numpy as np
-
-        from polyceptron.cli._tables import shown
         from polyceptron.data.dialect import as_number
-        from polyceptron.data.source import SourceError
 
         classes = self.rule.labels
         places = {str(label): j for j, label in enumerate(classes)}
@@ -145,7 +137,9 @@ class Loaded:
             text = texts[int(codes[row])]
             what = "a missing class, not" if text is None else f"{text!r} is not"
             listed = ", ".join(map(shown, classes))
-            raise SourceError(f"{batch.where(row, target)}: {what} one of the classes {listed}")
+            raise sources.SourceError(
+                f"{batch.where(row, target)}: {what} one of the classes {listed}"
+            )
         return place.tolist()  # type: ignore[no-any-return]
 
 
@@ -156,16 +150,11 @@ def kinds(encoding: Encoding) -> tuple[list[str], list[str]]:
 
 
 def _refuse_gaps(batch: Batch, columns: dict[str, Any], encoding: Encoding) -> None:
-    import numpy as np
-
-    from polyceptron.data.encoding import Coded
-    from polyceptron.data.source import SourceError
-
     for column in encoding.columns:
         values = columns[column.name]
-        gaps = values.gaps() if isinstance(values, Coded) else np.isnan(values)
+        gaps = values.gaps() if isinstance(values, encodings.Coded) else np.isnan(values)
         if column.fill is None and gaps.any():
-            raise SourceError(
+            raise sources.SourceError(
                 f"{batch.where(int(gaps.argmax()), column.name)}: a missing value, which this "
                 "model cannot fill (fit --missing median makes one that can)"
             )

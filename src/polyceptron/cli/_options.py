@@ -1,23 +1,25 @@
-"""Options that several commands share."""
+"""Arguments and options that several commands share."""
 
 from __future__ import annotations
 
-import os
+import re
 from collections.abc import Callable
 from typing import Any
 
 import click
 
-seed_option = click.option(
-    "--seed", type=click.IntRange(0, 2**31 - 1), default=0, show_default=True
-)
-number_option = click.option(
-    "-k",
-    type=click.IntRange(1, 10_000),
-    metavar="K",
-    help="How many inequalities; by default the learner's choice.",
-)
-inside_option = click.option("--inside", metavar="LABEL", help="The class to describe.")
+from polyceptron.learners import registry
+
+
+def all_of(*options: Callable[..., Any]) -> Callable[..., Any]:
+    """One decorator of several."""
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
 
 
 def columns_option(name: str, about: str, metavar: str = "A,B") -> Callable[..., Any]:
@@ -25,8 +27,109 @@ def columns_option(name: str, about: str, metavar: str = "A,B") -> Callable[...,
     return click.option(name, metavar=metavar, multiple=True, help=about)
 
 
-def cores() -> int:
-    """Cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+def names_option(name: str, about: str) -> Callable[..., Any]:
+    """An option that names things, with commas between them; None if it is not given."""
+
+    def names(_: click.Context, __: click.Parameter, value: tuple[str, ...]) -> list[str] | None:
+        found = [name.strip() for part in value for name in part.split(",") if name.strip()]
+        if value and not found:
+            raise click.BadParameter("names nothing")
+        return found or None
+
+    return click.option(name, metavar="NAMES", multiple=True, callback=names, help=about)
+
+
+def out_option(what: str, default: str | None = None) -> Callable[..., Any]:
+    """-o of a command that writes `what`, and --force; without a default it must be given."""
+    given: dict[str, Any] = {"default": default, "show_default": True} if default else {}
+    about = f"{what} (- is standard output)."
+    return all_of(
+        click.option("-o", "--output", metavar="FILE", required=not default, help=about, **given),
+        click.option("--force", is_flag=True, help="Write over a file that is there."),
+    )
+
+
+class LearnerName(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """The name of a learner that there is, also one that a package adds."""
+
+    name = "learner"
+
+    def get_metavar(self, *_: Any, **__: Any) -> str:
+        return f"[{'|'.join(registry.known_names())}]"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if value not in registry.known_names() and value not in registry.learner_names():
+            known = ", ".join(map(repr, registry.learner_names()))
+            self.fail(f"{value!r} is not one of {known}.", param, ctx)
+        return str(value)
+
+
+def as_bytes(size: str) -> int:
+    """A number of bytes, such as 1.5GB or 800M."""
+    found = re.fullmatch(r"([0-9]*\.?[0-9]+)\s*([kmgt]?)i?b?", size.strip().lower())
+    if found is None or float(found[1]) == 0:
+        raise click.BadParameter(f"{size!r} is not a size such as 1.5GB or 800M.")
+    return int(float(found[1]) * 1000 ** " kmgt".index(found[2] or " "))
+
+
+model_argument = click.argument("model", type=click.Path(dir_okay=False))
+data_argument = click.argument("data", type=click.Path(dir_okay=False, allow_dash=True))
+header_option = click.option(
+    "--header/--no-header",
+    default=None,
+    help="Whether text begins with the names of columns; by default it does if there is no "
+    "number on its first line.",
+)
+training_options = all_of(
+    click.argument("data", type=click.Path(allow_dash=True)),
+    click.option(
+        "--target",
+        "-t",
+        metavar="COLUMN",
+        help="The column with the classes: its name, or its number, from the end -1. "
+        "LIBSVM and .npz files say it themselves; for .npy, a file .npy of labels.",
+    ),
+    columns_option("--features", "Learn from these columns only."),
+    columns_option("--drop", "Leave these columns out."),
+    columns_option(
+        "--categories", "Columns of numbers that are codes: one feature for each value."
+    ),
+    click.option(
+        "--missing",
+        type=click.Choice(["drop", "median"]),
+        help="Leave out rows with missing values, or fill them with the median (text: the "
+        "most frequent value). By default they are an error.",
+    ),
+    header_option,
+)
+learning_options = all_of(
+    click.option(
+        "-k",
+        type=click.IntRange(1, 10_000),
+        metavar="K",
+        help="How many inequalities; by default the learner's choice.",
+    ),
+    click.option("--inside", metavar="LABEL", help="The class to describe."),
+)
+seed_option = click.option(
+    "--seed", type=click.IntRange(0, 2**31 - 1), default=0, show_default=True
+)
+place_options = all_of(
+    click.option(
+        "--out-of-core/--in-memory",
+        default=None,
+        help="Leave the rows on disk, or take them into memory; by default they are left "
+        "there if the file is larger than a quarter of the memory.",
+    ),
+    click.option(
+        "--memory-limit",
+        type=as_bytes,
+        metavar="SIZE",
+        help="As if there were only so much memory, such as 2GB.",
+    ),
+    click.option(
+        "--cache-dir",
+        type=click.Path(file_okay=False),
+        help="Where converted rows are kept; by default in your folder for caches.",
+    ),
+)

@@ -4,31 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import click
 
 from polyceptron.utils import atomic
-
-force_option = click.option("--force", is_flag=True, help="Write over a file that is there.")
-
-
-def out_option(
-    what: str, *, required: bool = False, default: str | None = None
-) -> Callable[..., Any]:
-    """The option -o of a command that writes `what`."""
-    return click.option(
-        "-o",
-        "--output",
-        metavar="FILE",
-        required=required,
-        default=default,
-        show_default=default is not None,
-        help=f"{what} (- is standard output).",
-    )
 
 
 def check_free(path: str, force: bool, *inputs: str | None) -> None:

@@ -7,13 +7,12 @@ from typing import Any
 import click
 
 import polyceptron
-from polyceptron.cli._data import header_option
 from polyceptron.cli._explain import find_row
 from polyceptron.cli._lazy import np, source, tables
-from polyceptron.cli._model import Loaded, model_argument
-from polyceptron.cli._out import check_free, force_option, out_option
-from polyceptron.cli._progress import Waiting
-from polyceptron.cli._tables import note
+from polyceptron.cli._model import Loaded
+from polyceptron.cli._options import header_option, model_argument, out_option
+from polyceptron.cli._out import check_free
+from polyceptron.cli._terminal import Waiting, note
 
 _ENDS = (".png", ".svg", ".pdf", ".html")
 _MOST = 20_000
@@ -26,8 +25,7 @@ _MOST = 20_000
 @click.option(
     "--row", type=click.IntRange(1), metavar="N", help="Draw why this row is answered so."
 )
-@out_option("A picture: its name ends in .png, .svg, .pdf or .html", required=True)
-@force_option
+@out_option("A picture: its name ends in .png, .svg, .pdf or .html")
 @header_option
 def plot(
     model: str, data: str | None, row: int | None, output: str, force: bool, header: bool | None

@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from polyceptron.cli import _options
-from polyceptron.cli._data import header_option
-from polyceptron.cli._model import data_argument, model_argument
-from polyceptron.cli._out import check_free, force_option, out_option, writing
+from polyceptron.cli._model import Loaded, kinds
+from polyceptron.cli._options import data_argument, header_option, model_argument, out_option
+from polyceptron.cli._out import check_free, writing
 
 if TYPE_CHECKING:
-    from polyceptron.cli._model import Loaded
     from polyceptron.data.encoding import Encoding
     from polyceptron.data.tables import Batch
 
@@ -25,8 +23,7 @@ if TYPE_CHECKING:
 @model_argument
 @data_argument
 @click.option("--explain", is_flag=True, help="Say which face decided, and its slack.")
-@out_option("The answers, as CSV", default="-")
-@force_option
+@out_option("The answers, as CSV", "-")
 @header_option
 def predict(
     model: str, data: str, explain: bool, output: str, force: bool, header: bool | None
@@ -41,7 +38,6 @@ def predict(
     check_free(output, force, model, data)
     os.environ["POLYCEPTRON_QUIET"] = "1"
 
-    from polyceptron.cli._model import Loaded, kinds
     from polyceptron.data.tables import NoRowsError, in_order
 
     loaded = Loaded(model)
@@ -50,7 +46,7 @@ def predict(
         file.write(b"prediction,score" + b",face,slack" * explain + b"\n")
         work = partial(_answers, loaded, encoding, explain)
         tasks = (partial(work, job) for job in table.jobs(*kinds(encoding)))
-        for lines in in_order(tasks, _options.cores()):
+        for lines in in_order(tasks):
             file.write(lines)
     loaded.note_unseen()
 

@@ -1,14 +1,13 @@
-"""`polyceptron show` and `polyceptron evaluate`."""
+"""`polyceptron show`: what is in a model file."""
 
 from __future__ import annotations
 
 import click
 
-from polyceptron.cli._data import header_option
-from polyceptron.cli._lazy import metrics, np
-from polyceptron.cli._model import Loaded, data_argument, model_argument
-from polyceptron.cli._scores import confusion, show_faces
-from polyceptron.cli._tables import percent, section, shown, table
+from polyceptron.cli._learning import show_faces
+from polyceptron.cli._model import Loaded
+from polyceptron.cli._options import model_argument
+from polyceptron.cli._terminal import percent, section, shown, table
 
 
 @click.command(short_help="Show the inequalities of a model.")
@@ -35,34 +34,3 @@ def show(model: str) -> None:
         ]
         rows = [["" if cell is None else cell for cell in row] for row in rows]
         section("Columns", table(["column", "kind", "categories", "if missing"], rows, "<<<<"))
-
-
-@click.command(short_help="Say how well a model answers a file.")
-@model_argument
-@data_argument
-@click.option("--target", "-t", metavar="COLUMN", help="The column with the classes.")
-@header_option
-def evaluate(model: str, data: str, target: str | None, header: bool | None) -> None:
-    """Compare a model's answers with the classes in DATA."""
-    loaded = Loaded(model)
-    target = target or loaded.target
-    if target is None:
-        raise click.UsageError("--target is needed: the model does not say which column it was.")
-    loaded.check_target(target)
-    classes = loaded.rule.classes
-    truth: list[int] = []
-    answers = []
-    for rows, X in loaded.pieces(data, header, [target]):
-        truth += loaded.classes_in(rows, target)
-        answers.append(loaded.rule.decide(X).place)
-    found, right = np.concatenate(answers), np.array(truth)
-    hits = int((found == right).sum())
-    click.echo(f"Accuracy: {percent(hits / len(right))} ({hits} of {len(right)} rows)")
-    section("Answers", confusion(classes[right], classes[found], classes))
-    precision, recall, _, n = metrics.precision_recall_fscore_support(
-        right, found, labels=range(len(classes)), zero_division=0
-    )
-    shares = zip(
-        map(shown, classes.tolist()), n, map(percent, precision), map(percent, recall), strict=True
-    )
-    section("Classes", table(["class", "rows", "precision", "recall"], shares))

@@ -8,18 +8,15 @@ Examples
 --------
 >>> from polyceptron import Polyhedron, explain
 >>> safe = Polyhedron([[-1, 0], [0, -1]], [80, 5], ["temperature", "pressure"])
->>> [face.inequality for face in explain.rejected_by(safe, [90, 3]) if face.rejects]
-['-temperature >= -80']
 >>> explain.robustness(safe, [90, 3])
 10.0
->>> back = explain.counterfactual(safe, [90, 3])
->>> back.feasible, round(back.distance, 6)
-(True, 10.0)
+>>> print(explain.counterfactual(safe, [90, 3]))
+'inside' instead of 'outside': temperature from 90 to 80 (distance 10)
 """
 
 from polyceptron.explain._arguments import ExplainError, as_row
 from polyceptron.explain._counterfactual import Counterfactual, counterfactual
-from polyceptron.explain._row import (
+from polyceptron.explain._rules import (
     Contributions,
     Face,
     Membership,
@@ -27,8 +24,9 @@ from polyceptron.explain._row import (
     membership,
     rejected_by,
     robustness,
+    rules,
+    rules_table,
 )
-from polyceptron.explain._rules import rules, rules_table
 
 __all__ = [
     "Contributions",

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from polyceptron.geometry import GeometryError
+from polyceptron.geometry.faces import GeometryError, as_roots
 from polyceptron.rule import Rule, as_rule
 from polyceptron.utils.checks import as_floats, refuse_text
+from polyceptron.utils.text import quoted
 from polyceptron.utils.types import Floats
 
 
@@ -27,7 +29,7 @@ def answerable() -> Iterator[None]:
         raise ExplainError(str(error)) from None
 
 
-def rule_of(model: Any) -> Rule:
+def _rule_of(model: Any) -> Rule:
     """The rule that a model answers by, unless it answers by the most probable class."""
     rule = as_rule(model, error=ExplainError)
     if rule.is_most_probable:
@@ -37,6 +39,12 @@ def rule_of(model: Any) -> Rule:
             f"model.polyhedra_[{rule.labels[0]!r}]"
         )
     return rule
+
+
+def asked(model: Any, x: Any) -> tuple[Rule, Floats]:
+    """The rule of a model, and one row for it."""
+    rule = _rule_of(model)
+    return rule, as_row(x, rule)
 
 
 def place_of(key: Any, rule: Rule, argument: str) -> int:
@@ -58,14 +66,69 @@ def places_of(keys: Any, rule: Rule, argument: str) -> list[int]:
     return [place_of(key, rule, argument) for key in keys]
 
 
-def columns_of(values: Any, rule: Rule, argument: str, default: float) -> Any:
-    """One number a feature, from a mapping by name that may leave some at the default."""
-    if not isinstance(values, Mapping):
-        return values
-    columns = np.full(rule.n_features, default)
-    for key, value in values.items():
-        columns[place_of(key, rule, argument)] = as_floats(value, f"{argument}[{key!r}]")
-    return columns
+def roots_of(weights: Any, rule: Rule) -> Floats:
+    """The square roots of the weights: one each where a mapping by name leaves them out."""
+    if isinstance(weights, Mapping):
+        given, weights = weights, np.ones(rule.n_features)
+        for key, value in given.items():
+            weights[place_of(key, rule, "weights")] = as_floats(value, f"weights[{key!r}]")
+    return as_roots(weights, rule.n_features)
+
+
+class Conditions(NamedTuple):
+    """What new values may be. ``clash`` says why there are none, if so."""
+
+    lower: Floats
+    upper: Floats
+    frozen: NDArray[np.bool_]
+    whole: NDArray[np.bool_]
+    clash: str | None
+
+
+def conditions_of(row: Floats, rule: Rule, frozen: Any, bounds: Any, integers: Any) -> Conditions:
+    """What new values of a row may be."""
+    d = rule.n_features
+    lower, upper = np.full(d, -np.inf), np.full(d, np.inf)
+    if not isinstance(bounds, Mapping | None):
+        raise ExplainError(
+            f"bounds must be a mapping of feature to (lower, upper); got {bounds!r:.200}"
+        )
+    for key, pair in (bounds or {}).items():
+        j = place_of(key, rule, "bounds")
+        lower[j], upper[j] = _limits(key, pair)
+    held = np.isin(np.arange(d), places_of(frozen, rule, "frozen"))
+    whole = np.isin(np.arange(d), places_of(integers, rule, "integers"))
+    clash = None
+    for j in np.flatnonzero(held | whole)[::-1]:  # the first one counts
+        clash = _clash(rule.names[j], row[j], lower[j], upper[j], held[j], whole[j]) or clash
+    lower, upper = np.where(held, row, lower), np.where(held, row, upper)
+    lower, upper = np.where(whole, np.ceil(lower), lower), np.where(whole, np.floor(upper), upper)
+    return Conditions(lower, upper, held, whole, clash)
+
+
+def _limits(key: Any, pair: Any) -> tuple[float, float]:
+    try:
+        low, high = pair
+    except (TypeError, ValueError):
+        raise ExplainError(f"bounds[{key!r}] must be a pair (lower, upper); got {pair!r}") from None
+    lower = -np.inf if low is None else float(as_floats(low, f"bounds[{key!r}]"))
+    upper = np.inf if high is None else float(as_floats(high, f"bounds[{key!r}]"))
+    if not lower <= upper or lower == np.inf or upper == -np.inf:
+        raise ExplainError(f"bounds[{key!r}] must have lower <= upper; got {pair!r}")
+    return lower, upper
+
+
+def _clash(
+    name: str, value: float, lower: float, upper: float, held: bool, whole: bool
+) -> str | None:
+    """Why the conditions of a feature exclude each other, if they do."""
+    if held and not lower <= value <= upper:
+        return f"{quoted(name)} is frozen at {value:.6g}, outside its bounds"
+    if held and whole and value != np.floor(value):
+        return f"{quoted(name)} is frozen at {value:.6g}, which is no whole number"
+    if whole and np.ceil(lower) > np.floor(upper):
+        return f"the bounds of {quoted(name)} hold no whole number"
+    return None
 
 
 def as_row(x: Any, model: Any, argument: str = "x") -> Floats:
@@ -75,9 +138,8 @@ def as_row(x: Any, model: Any, argument: str = "x") -> Floats:
 
     Examples
     --------
-    >>> from polyceptron import Polyhedron
-    >>> from polyceptron.explain import as_row
-    >>> as_row({"dose": 3, "age": 40}, Polyhedron([[1, 2]], [0], ["age", "dose"]))
+    >>> from polyceptron import Polyhedron, explain
+    >>> explain.as_row({"dose": 3, "age": 40}, Polyhedron([[1, 2]], [0], ["age", "dose"]))
     array([40.,  3.])
     """
     rule = as_rule(model, error=ExplainError)
@@ -98,14 +160,12 @@ def as_row(x: Any, model: Any, argument: str = "x") -> Floats:
 
 def _by_name(x: Any, rule: Rule, argument: str) -> Floats | None:
     """The row of a mapping, a pandas series or a frame of one row, if it has names."""
-    keys = getattr(x, "columns", getattr(x, "index", None))
-    if isinstance(x, Mapping):
-        keys = list(x)
-    elif callable(keys) or keys is None:  # a list has a method of that name
+    names, is_mapping = rule.names, isinstance(x, Mapping)
+    keys = x if is_mapping else getattr(x, "columns", getattr(x, "index", None))
+    if keys is None or callable(keys):  # a list has a method of that name
         return None
-    names = rule.names
     known = set(keys)
-    if not known & set(names) and not isinstance(x, Mapping):
+    if not is_mapping and known.isdisjoint(names):
         return None  # names of its own: columns count by place
     missing = [name for name in names if name not in known]
     if missing:

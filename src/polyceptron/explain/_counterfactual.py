@@ -3,27 +3,16 @@
 from __future__ import annotations
 
 import decimal
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from polyceptron.explain._arguments import (
-    ExplainError,
-    answerable,
-    as_row,
-    columns_of,
-    place_of,
-    places_of,
-    rule_of,
-)
-from polyceptron.explain._search import Conditions, CounterfactualSearch
-from polyceptron.geometry.faces import as_roots
+from polyceptron.explain._arguments import Conditions, answerable, asked, conditions_of, roots_of
+from polyceptron.explain._search import CounterfactualSearch
 from polyceptron.geometry.projection import length
-from polyceptron.rule import Rule
-from polyceptron.utils.checks import as_count, as_floats
+from polyceptron.utils.checks import as_count
 from polyceptron.utils.text import quoted
 from polyceptron.utils.types import Floats
 
@@ -129,10 +118,9 @@ def counterfactual(
     >>> print(counterfactual(P, [1, 3], frozen=["age"], bounds={"dose": (2, None)}))
     Impossible to leave 'outside': face 1 cannot be met while age is 1 and dose >= 2
     """
-    rule = rule_of(model)
-    row = as_row(x, rule)
-    roots = as_roots(columns_of(weights, rule, "weights", 1.0), rule.n_features)
-    given = _conditions(row, rule, frozen, bounds, integers)
+    rule, row = asked(model, x)
+    roots = roots_of(weights, rule)
+    given = conditions_of(row, rule, frozen, bounds, integers)
     search = CounterfactualSearch(rule, row, roots, given, as_count(max_nodes, "max_nodes"))
     before = rule.labels[search.before]
     with answerable():
@@ -184,53 +172,3 @@ def _rounded(value: float, digits: int, way: str) -> str:
 
 def _exact(value: float) -> str:
     return repr(float(value)).removesuffix(".0")
-
-
-def _conditions(row: Floats, rule: Rule, frozen: Any, bounds: Any, integers: Any) -> Conditions:
-    d = rule.n_features
-    lower, upper = np.full(d, -np.inf), np.full(d, np.inf)
-    if not isinstance(bounds, Mapping | None):
-        raise ExplainError(
-            f"bounds must be a mapping of feature to (lower, upper); got {bounds!r:.200}"
-        )
-    for key, pair in (bounds or {}).items():
-        j = place_of(key, rule, "bounds")
-        lower[j], upper[j] = _limits(key, pair)
-    held = np.isin(np.arange(d), places_of(frozen, rule, "frozen"))
-    whole = np.isin(np.arange(d), places_of(integers, rule, "integers"))
-    clash = _clash(row, lower, upper, held, whole, rule.names)
-    lower, upper = np.where(held, row, lower), np.where(held, row, upper)
-    lower, upper = np.where(whole, np.ceil(lower), lower), np.where(whole, np.floor(upper), upper)
-    return Conditions(lower, upper, held, whole, clash)
-
-
-def _limits(key: Any, pair: Any) -> tuple[float, float]:
-    try:
-        low, high = pair
-    except (TypeError, ValueError):
-        raise ExplainError(f"bounds[{key!r}] must be a pair (lower, upper); got {pair!r}") from None
-    lower = -np.inf if low is None else float(as_floats(low, f"bounds[{key!r}]"))
-    upper = np.inf if high is None else float(as_floats(high, f"bounds[{key!r}]"))
-    if not lower <= upper or lower == np.inf or upper == -np.inf:
-        raise ExplainError(f"bounds[{key!r}] must have lower <= upper; got {pair!r}")
-    return lower, upper
-
-
-def _clash(
-    row: Floats,
-    lower: Floats,
-    upper: Floats,
-    held: NDArray[np.bool_],
-    whole: NDArray[np.bool_],
-    names: tuple[str, ...],
-) -> str | None:
-    """Why the conditions of some feature exclude each other, if they do."""
-    for j in np.flatnonzero(held | whole):
-        name, value = quoted(names[j]), row[j]
-        if held[j] and not lower[j] <= value <= upper[j]:
-            return f"{name} is frozen at {value:.6g}, outside its bounds"
-        if held[j] and whole[j] and value != np.floor(value):
-            return f"{name} is frozen at {value:.6g}, which is no whole number"
-        if whole[j] and np.ceil(lower[j]) > np.floor(upper[j]):
-            return f"the bounds of {name} hold no whole number"
-    return None

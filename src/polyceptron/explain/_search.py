@@ -7,24 +7,13 @@ import itertools
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from polyceptron.explain._arguments import ExplainError
+from polyceptron.explain._arguments import Conditions, ExplainError
 from polyceptron.geometry.faces import faces_in_words
 from polyceptron.geometry.projection import Goal, Nearest, first, length
 from polyceptron.rule import Rule
 from polyceptron.utils.text import quoted
 from polyceptron.utils.types import Floats
-
-
-class Conditions(NamedTuple):
-    """What new values may be. ``clash`` says why there are none, if so."""
-
-    lower: Floats
-    upper: Floats
-    frozen: NDArray[np.bool_]
-    whole: NDArray[np.bool_]
-    clash: str | None
 
 
 class Target(NamedTuple):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from polyceptron import Polyhedron
-from polyceptron.cli._scores import confusion, show_faces
+from polyceptron.cli._learning import show_answers, show_faces, tally
 from polyceptron.rule import Piece, Rule
 
 
@@ -11,8 +11,11 @@ def test_every_piece_of_a_union_is_shown_with_what_its_faces_reject(capsys):
     low = Polyhedron([[-1.0]], [1.0], ["dose"])
     high = Polyhedron([[1.0], [-1.0]], [-5.0, 9.0], ["dose"])
     rule = Rule(["fine", "harm"], [Piece(low, 1), Piece(high, 1)], otherwise=0)
-    X, y = np.array([[0.0], [3.0], [7.0], [10.0]]), np.array(["harm", "fine", "harm", "fine"])
-    show_faces(rule, X, y)
+    X, places = np.array([[0.0], [3.0], [7.0], [10.0]]), np.array([1, 0, 1, 0])
+    counts = tally(rule, X, places)
+    assert counts[:, :2].tolist() == [[2, 0], [0, 2]]
+    assert np.array_equal(counts, tally(rule, X[:1], places[:1]) + tally(rule, X[1:], places[1:]))
+    show_faces(rule, counts)
     assert (
         capsys.readouterr().out
         == """
@@ -30,6 +33,6 @@ Otherwise fine.
     )
 
 
-def test_confusion():
-    text = confusion(np.array([0, 1, 1]), np.array([0, 0, 1]), np.array([0, 1]))
-    assert text.splitlines()[2].split() == ["1", "1", "1"]
+def test_answers(capsys):
+    show_answers("Answers", np.array([0, 1, 1]), np.array([0, 0, 1]), np.array([0, 1]))
+    assert capsys.readouterr().out.splitlines()[4].split() == ["1", "1", "1"]
