@@ -30,10 +30,7 @@ class ExportOptionError(ExportError):
 
 
 class Labelled(NamedTuple):
-    """A rule, and the label that stands for each of its classes.
-
-    Where one class is inside of polyhedra, and another outside, they are 1 and 0 in this order.
-    """
+    """A rule, and labels for its classes; of one class and all else, 1 is inside and 0 outside."""
 
     rule: Rule
     labels: tuple[Label, ...]
@@ -52,16 +49,15 @@ class Labelled(NamedTuple):
         ]
 
     def comment(self, names: Sequence[str]) -> list[str]:
-        """Say what is answered where, to be read in a comment."""
-        made = made_by()
+        """Say what made a file, and what is answered where, to be read in a comment."""
         if len(self.rule.pieces) == 1 and self.rule.otherwise is not None:
-            head = f"{made} A row is inside where all of this holds, here to three digits:"
-            lines = inequalities(self.rule.pieces[0].polyhedron, names)
-            return [head, *(f"  {line}" for line in lines)]
-        lines = [f"{made} The first of these that holds gives the label, here to three digits:"]
+            lines = [made_by(), "A row is inside where all of this holds, here to three digits:"]
+            faces = inequalities(self.rule.pieces[0].polyhedron, names)
+            return [*lines, *(f"  {face}" for face in faces)]
+        lines = [made_by(), "The first of these that holds gives the label, here to three digits:"]
         for piece in self.rule.pieces:
             lines.append(f"  {safe(str(self.labels[piece.place]))} where all of this holds:")
-            lines += [f"    {line}" for line in inequalities(piece.polyhedron, names)]
+            lines += [f"    {face}" for face in inequalities(piece.polyhedron, names)]
         if self.rule.otherwise is not None:
             lines.append(f"  otherwise {safe(str(self.labels[self.rule.otherwise]))}")
         return lines
@@ -100,19 +96,12 @@ def labelled(model: Any, inside: Any, outside: Any, *, most_probable: bool = Fal
 
 
 class Field(NamedTuple):
-    """One column of a table, and which features it becomes."""
+    """One column of a table, its categories (None: a number), and which features it becomes."""
 
     name: str
-    start: int
     categories: tuple[str, ...] | None
-    """None for a number, which is the feature ``start``."""
     fill: float | str | None
-
-    @property
-    def features(self) -> range:
-        """The places of its features."""
-        n = 1 if self.categories is None else len(self.categories)
-        return range(self.start, self.start + n)
+    features: range
 
 
 def need(module: str, what: str, extra: str | None = None) -> Any:
@@ -142,12 +131,13 @@ def fields(rule: Rule, encoding: Encoding | None) -> list[Field]:
     """Return the columns of the table that the rule is about."""
     names = features(rule, encoding)
     if encoding is None:
-        return [Field(name, j, None, None) for j, name in enumerate(names)]
+        return [Field(name, None, None, range(j, j + 1)) for j, name in enumerate(names)]
     found, start = [], 0
     for column in encoding.columns:
+        end = start + len(column.feature_names)
         categories = column.categories if column.kind == "category" else None
-        found.append(Field(column.name, start, categories, column.fill))
-        start += len(found[-1].features)
+        found.append(Field(column.name, categories, column.fill, range(start, end)))
+        start = end
     return found
 
 
@@ -181,10 +171,9 @@ def refuse_unwritable(text: str, what: str) -> None:
 
 
 def safe(name: str, most: int = 200) -> str:
-    """Return a name for a comment of any language: quoted where it is not a plain word.
+    """Return a name for a comment of any language, quoted where it is not a plain word.
 
-    Letters, digits and some signs stay. All else is escaped, so that the name can neither end the
-    comment nor show in another order than it is read.
+    It can neither end the comment nor show in another order than it is read.
     """
     if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_.]*", name) and len(name) <= most:
         return name
@@ -210,11 +199,12 @@ def inequalities(polyhedron: Polyhedron, names: Sequence[str]) -> list[str]:
     return [one if len(one) <= 400 else one[:400].rstrip("\\") + " ..." for one in lines]
 
 
-def template(name: str) -> str:
-    """Return the part of a program that is the same for all models."""
+def filled(template: str, **parts: Any) -> str:
+    """Return a program: its template, with parts in their places, which are looked through once."""
     from importlib.resources import files
 
-    return (files("polyceptron.export") / "templates" / name).read_text("utf-8")
+    text = (files("polyceptron.export") / "templates" / template).read_text("utf-8")
+    return re.sub("@([A-Z]+)@", lambda found: str(parts[found[1]]), text)
 
 
 def made_by() -> str:

@@ -43,7 +43,6 @@ def to_latex(polyhedron: Any, *, digits: int | None = 3, environment: str = "ali
     Examples
     --------
     >>> from polyceptron import Polyhedron
-    >>> from polyceptron.export import to_latex
     >>> region = Polyhedron([[0.5, -1e-7], [0, 1]], [2, 0], ["age", "x_1 & co"])
     >>> print(to_latex(region))  # doctest: +ELLIPSIS
     % Made by polyceptron ...
@@ -55,11 +54,10 @@ def to_latex(polyhedron: Any, *, digits: int | None = 3, environment: str = "ali
     rule = as_rule(polyhedron, "polyhedron", ExportError)
     if environment not in ("align*", "aligned"):
         raise ExportOptionError(f"environment must be align* or aligned; got {environment!r}")
-    if digits is not None:
-        try:
-            digits = as_count(digits, "digits")
-        except (TypeError, ValueError) as error:
-            raise ExportOptionError(str(error)) from None
+    try:
+        digits = None if digits is None else as_count(digits, "digits")
+    except (TypeError, ValueError) as error:
+        raise ExportOptionError(str(error)) from None
     if len(rule.pieces) == 1:
         body = _rows(rule.pieces[0].polyhedron, rule, digits, "  ")
     else:
@@ -74,12 +72,12 @@ def to_latex(polyhedron: Any, *, digits: int | None = 3, environment: str = "ali
 def _before(rule: Rule, piece: int) -> str:
     """What stands before a piece: its label, or that it is another of the same class."""
     if rule.inside_place is None:
-        return f"\\text{{{escaped(str(rule.labels[rule.pieces[piece].place]))}:}}\\; "
+        return f"\\text{{{_escaped(str(rule.labels[rule.pieces[piece].place]))}:}}\\; "
     return "\\lor\\; " if piece else ""
 
 
 def _rows(polyhedron: Polyhedron, rule: Rule, digits: int | None, indent: str) -> str:
-    names = [f"\\text{{{escaped(name)}}}" for name in rule.names]
+    names = [f"\\text{{{_escaped(name)}}}" for name in rule.names]
     if rule.feature_names is None:
         names = [f"x_{{{j}}}" for j in range(rule.n_features)]
     return " \\\\\n".join(
@@ -88,30 +86,20 @@ def _rows(polyhedron: Polyhedron, rule: Rule, digits: int | None, indent: str) -
     )
 
 
-def escaped(text: str) -> str:
-    r"""Return text for ``\text{}``."""
-    return "".join(map(_escaped, text))
-
-
-def _escaped(character: str) -> str:
-    if character in _SPECIALS:
-        return _SPECIALS[character]
-    if character.isprintable():
-        return character
-    return "".join(map(_escaped, character.encode("unicode_escape").decode("ascii")))
+def _escaped(text: str) -> str:
+    r"""Text for ``\text{}``."""
+    shown = (c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+    return "".join(_SPECIALS.get(sign, sign) for sign in "".join(shown))
 
 
 def _left(w: Floats, names: list[str], digits: int | None) -> str:
     text = ""
     for coefficient, name in zip(w, names, strict=True):
-        size = abs(float(coefficient))
-        if size == 0.0:
-            continue
-        sign = "-" if coefficient < 0 else "+"
-        number = _number(size, digits)
-        term = name if number == "1" else f"{number}\\,{name}"
-        text += f" {sign} {term}" if text else f"-{term}" if sign == "-" else term
-    return text
+        if coefficient != 0:
+            number = _number(abs(float(coefficient)), digits)
+            text += " - " if coefficient < 0 else " + "
+            text += name if number == "1" else f"{number}\\,{name}"
+    return f"-{text[3:]}" if text.startswith(" - ") else text.removeprefix(" + ")
 
 
 def _number(value: Any, digits: int | None) -> str:

@@ -23,13 +23,10 @@ from polyceptron.utils.types import Floats
 if TYPE_CHECKING:
     from polyceptron.data.encoding import Encoding
 
-KINDS = ("select", "where", "case")
-_FAR = 1e308
 _TOGETHER = 50
 """Databases limit how deep expressions may be, SQLite and DuckDB to 1000."""
 _READS_EXPONENTS = ("duckdb", "sqlite")
 """Where 1.5e0 is known to be a double. Elsewhere a cast says so."""
-_NO_SQL = ("", "dax", "prql")
 
 
 def to_sql(
@@ -80,7 +77,6 @@ def to_sql(
     Examples
     --------
     >>> from polyceptron import Polyhedron
-    >>> from polyceptron.export import to_sql
     >>> strong = Polyhedron([[1.0, -2.0]], [0.5], ["age", 'the "dose"s'])
     >>> print(to_sql(strong, inside="in", outside="it's out"))
     SELECT
@@ -92,8 +88,8 @@ def to_sql(
     FROM "data"
     """
     found = labelled(polyhedron, inside, outside)
-    if kind not in KINDS:
-        raise ExportOptionError(f"kind must be one of {', '.join(KINDS)}; got {kind!r}")
+    if kind not in ("select", "where", "case"):
+        raise ExportOptionError(f"kind must be one of select, where, case; got {kind!r}")
     if table is None and kind == "select":
         raise ExportError("table must be a name where kind is 'select'; got None")
     if kind == "where" and found.rule.inside_place is None:
@@ -129,7 +125,7 @@ class _Writer:
     def __init__(self, dialect: str, table: str | Sequence[str] | None) -> None:
         self.sqlglot = need("sqlglot", "to_sql", "sql")
         self.exp = self.sqlglot.exp
-        known = sorted(set(self.sqlglot.Dialect.classes) - set(_NO_SQL))
+        known = sorted(set(self.sqlglot.Dialect.classes) - {"", "dax", "prql"})
         if dialect not in known:
             raise ExportOptionError(
                 f"dialect must be one of {', '.join(known)}; got {dialect!r:.60}"
@@ -145,8 +141,6 @@ class _Writer:
                 raise ExportError(f"table must be a name or a list of names; got {table!r:.60}")
             quoted = [self.identifier(part, "table") for part in parts]
             self.source, self.table = ".".join(quoted), quoted[-1]
-
-    # --- names and values ---------------------------------------------------------------
 
     def identifier(self, name: Any, what: str) -> str:
         self._check_text(name, what)
@@ -192,18 +186,16 @@ class _Writer:
             name = f"{self.table}.{name}"
         if field.fill is None:
             return name
-        if isinstance(field.fill, str):
-            return f"COALESCE({name}, {self.text(field.fill, 'fill')})"
-        return f"COALESCE({name}, {self.number(float(field.fill))})"
-
-    # --- conditions ---------------------------------------------------------------------
+        text = isinstance(field.fill, str)
+        fill = self.text(field.fill, "fill") if text else self.number(float(field.fill))
+        return f"COALESCE({name}, {fill})"
 
     def known(self, field: Field) -> str:
         """Whether a value is there; DuckDB and PostgreSQL take NaN for the greatest number."""
         column = self.column(field)
         if field.categories is not None:
             return f"{column} IS NOT NULL"
-        return f"{column} BETWEEN -{_FAR!r} AND {_FAR!r}"
+        return f"{column} BETWEEN -1e+308 AND 1e+308"
 
     def union(self, polyhedra: list[Polyhedron], used: list[Field]) -> str:
         """Whether a row is in one of the polyhedra."""
@@ -216,11 +208,12 @@ class _Writer:
         return "(" + _joined([f"({part})" for part in parts], "\n  OR ") + ")"
 
     def face(self, w: Floats, b: float, used: list[Field]) -> str:
-        parts = [(field, w[field.features].tolist()) for field in used]
-        terms = [self._term(field, weights) for field, weights in parts if any(weights)]
-        return f"{_joined([self.number(b), *terms], ' + ')} >= 0"
+        terms = [self.term(field, w[field.features].tolist()) for field in used]
+        return f"{_joined([self.number(b), *filter(None, terms)], ' + ')} >= 0"
 
-    def _term(self, field: Field, weights: list[float]) -> str:
+    def term(self, field: Field, weights: list[float]) -> str:
+        if not any(weights):
+            return ""
         if field.categories is None:
             return f"{self.number(weights[0])} * {self.column(field)}"
         cases = " ".join(
@@ -229,8 +222,6 @@ class _Writer:
             if weight
         )
         return f"CASE {self.column(field)} {cases} ELSE {self.number(0.0)} END"
-
-    # --- what could go wrong ------------------------------------------------------------
 
     def refuse_alike(self, names: list[str]) -> None:
         """Refuse columns that the database cannot tell apart."""
