@@ -573,7 +573,7 @@ class TestWhatIsRefused:
         def full(*_):
             raise MemoryError
 
-        monkeypatch.setattr(model_file, "read_rule", full)
+        monkeypatch.setattr(model_file.documents, "read_rule", full)
         with pytest.raises(ModelFileError, match="needs more memory"):
             decode(documents["spla1"])
 

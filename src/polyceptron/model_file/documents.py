@@ -45,9 +45,6 @@ Lapse = Annotated[float, Meta(ge=1e-9, le=0.5)]
 Seed = Annotated[int, Meta(ge=0, le=2**32 - 1)]
 
 
-# --- the rule ---------------------------------------------------------------------------
-
-
 class LabelsDocument(Document):
     """The classes, sorted, and numpy's name of their type; "object" has Python's own strings."""
 
@@ -219,9 +216,6 @@ def _is_of_type(label: Any, name: str) -> bool:
     return type(held) is type(label) and held == label
 
 
-# --- parameters -------------------------------------------------------------------------
-
-
 class MappingDocument(Document):
     """A parameter that is a dict, such as weights of classes; its keys keep their types."""
 
@@ -282,9 +276,6 @@ def _read_parameter(value: Any, field: str) -> Any:
         except ValueError:
             raise ModelFileError("must have rows of one length", field) from None
     return value
-
-
-# --- the whole --------------------------------------------------------------------------
 
 
 class ModelDocument(Document):
