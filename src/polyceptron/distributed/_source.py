@@ -34,8 +34,7 @@ class ClusterError(RuntimeError):
 class TaskClient:
     """A Dask client that gives up where Dask would wait for ever: when no worker is left.
 
-    What a lost worker had is computed again by Dask, from the tasks that made it. Without a
-    client it is the current one, or that of a cluster on this machine, which `close` ends.
+    What a lost worker had is computed again by Dask, from the tasks that made it.
     """
 
     def __init__(self, client: Client | None, timeout: float) -> None:
@@ -66,20 +65,16 @@ class TaskClient:
             found[next(iter(who_has.get(future.key, ())), "")].append(place)
         return list(found.values())
 
-    def submit(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """The future of a call, which Dask makes where the futures among its arguments are."""
-        return self.map(function, *([argument] for argument in arguments))[0]
-
-    def map(self, function: Callable[..., Any], *futures: list[Any], **common: Any) -> list[Any]:
-        """Futures of calls with each of the futures, in one message to the scheduler."""
+    def map(self, function: Callable[..., Any], *arguments: Any, **common: Any) -> list[Any]:
+        """Futures of calls where the futures among the arguments are, in one message."""
         if self._client.status != "running":
             raise ClusterError("the Dask client is closed")
-        return list(self._client.map(function, *futures, pure=False, **common))
+        return list(self._client.map(function, *arguments, pure=False, **common))
 
-    def gather(self, futures: Iterable[Any]) -> list[Any]:
+    def gather(self, futures: list[Any]) -> list[Any]:
         """The results of futures, in their order."""
         try:
-            return list(self._client.sync(self._gather, list(futures)))
+            return list(self._client.sync(self._gather, futures))
         except (KilledWorker, CancelledError, CommClosedError) as error:
             why = "the cluster was closed, or workers died, perhaps for want of memory"
             raise ClusterError(f"{why}: {error!r}") from error
@@ -149,16 +144,10 @@ def source_of(
     timeout : float, default=30.0
         Seconds to wait for a worker when none is left.
 
-    Returns
-    -------
-    DaskSource
-
     Examples
     --------
     >>> import dask.array as da
-    >>> from distributed import Client
     >>> from polyceptron import BatchPolyceptron
-    >>> from polyceptron.distributed import source_of
     >>> from polyceptron.datasets import make_dataset1
     >>> X, y = make_dataset1(random_state=0, return_X_y=True)
     >>> lazy = da.from_array(X, chunks=(500, 2)), da.from_array(y, chunks=500)
@@ -216,7 +205,8 @@ class DaskSource(Source):
             holder[numbers] = len(self._held)
             parts, once = zip(*((futures[n], facts[n]) for n in numbers), strict=True)
             arguments = list(parts), once, self._firsts[numbers].tolist(), self.classes
-            self._held.append(self._tasks.submit(_partitions.cut_into_blocks, *arguments))
+            calls = ([argument] for argument in arguments)
+            self._held += self._tasks.map(_partitions.cut_into_blocks, *calls)
         self._holder = np.repeat(holder, np.diff(self._firsts))
 
     def blocks(self, view: View, n_threads: int = 1) -> DaskBlocks:
@@ -228,12 +218,14 @@ class DaskSource(Source):
         self._check_open()
         numbers = np.searchsorted(self.starts, rows, side="right") - 1
         within, holder = rows - self.starts[numbers], self._holder[numbers]
-        places = [np.flatnonzero(holder == held) for held in range(len(self._held))]
-        answers = self._tasks.gather(
-            self._tasks.submit(_partitions.taken, held, numbers[at], within[at])
-            for held, at in zip(self._held, places, strict=True)
-            if len(at)
+        asked = np.unique(holder).tolist()
+        places = [np.flatnonzero(holder == held) for held in asked]
+        calls = (
+            [self._held[held] for held in asked],
+            [numbers[at] for at in places],
+            [within[at] for at in places],
         )
+        answers = self._tasks.gather(self._tasks.map(_partitions.taken, *calls))
         order = np.argsort(np.concatenate(places))
         columns = [np.concatenate(column) for column in zip(*answers, strict=True)]
         return LabelledRows(*(column[order] if len(column) else column for column in columns))

@@ -33,27 +33,23 @@ def to_onnx(
 
     Parameters
     ----------
-    polyhedron : Polyhedron, Rule or fitted learner
-    inside, outside : bool, int, float or str, optional
-        The labels to answer with: the model's own, "1" and "0" of a Polyhedron. Only text, whole
-        numbers and bools have a type for labels.
+    polyhedron, inside, outside : as for `export`
+        Only text, whole numbers and bools have a type for labels.
     name : str
         The name of the graph.
 
     Notes
     -----
-    Runtimes multiply matrices in an order of their own: a row that is nearer to a face than
-    rounding, some 1e-16 of its terms, may come out on the other side. Rows with NaN are outside.
+    A row that is nearer to a face than rounding, some 1e-16 of its terms, may come out on the other
+    side: runtimes multiply in an order of their own. Rows with NaN are outside.
 
     Examples
     --------
     >>> from polyceptron import Polyhedron
-    >>> model = to_onnx(Polyhedron([[1, -2]], [0.5]), inside="in", outside="out")
     >>> import onnxruntime
-    >>> session = onnxruntime.InferenceSession(model)
-    >>> label, score = session.run(None, {"X": [[3.0, 1.0], [1.5, 2.0]]})
-    >>> label.tolist(), score.tolist()
-    (['in', 'out'], [1.5, -2.0])
+    >>> session = onnxruntime.InferenceSession(to_onnx(Polyhedron([[1, -2]], [0.5])))
+    >>> session.run(None, {"X": [[3.0, 1.0], [1.5, 2.0]]})
+    [array(['1', '0'], dtype=object), array([ 1.5, -2. ])]
     """
     found = labelled(polyhedron, inside, outside, most_probable=True)
     refuse_unwritable(name, "name")
@@ -208,16 +204,12 @@ def register_skl2onnx() -> None:
 
     Examples
     --------
-    >>> from skl2onnx import to_onnx
-    >>> from sklearn.pipeline import make_pipeline
-    >>> from sklearn.preprocessing import StandardScaler
+    >>> import skl2onnx
     >>> from polyceptron import BatchPolyceptron
-    >>> from polyceptron.datasets import make_dataset1
-    >>> X, y = make_dataset1(random_state=0, return_X_y=True)
-    >>> pipeline = make_pipeline(StandardScaler(), BatchPolyceptron(3, random_state=0)).fit(X, y)
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> model = BatchPolyceptron(1, random_state=0).fit(X, [0, 0, 1, 1])
     >>> register_skl2onnx()
-    >>> model = to_onnx(pipeline, X[:1])
-    >>> [output.name for output in model.graph.output]
+    >>> [output.name for output in skl2onnx.to_onnx(model, X[:1]).graph.output]
     ['label', 'score']
     """
     skl2onnx = need("skl2onnx", "register_skl2onnx")

@@ -44,12 +44,9 @@ def to_python(
 
     Parameters
     ----------
-    polyhedron : Polyhedron, Rule or fitted learner
-        Not one of several classes of which the most probable is the answer.
-    inside, outside : bool, int, float or str, optional
-        The labels to answer with: the model's own, "1" and "0" of a Polyhedron.
-    encoding : Encoding, optional
-        Rows then have the columns of the table that was encoded.
+    polyhedron, inside, outside, encoding : as for `export`
+        Not one of several classes of which the most probable is the answer. With an encoding, rows
+        have the columns of the table.
 
     Notes
     -----
@@ -112,14 +109,11 @@ def to_c(
     --------
     >>> from polyceptron import Polyhedron
     >>> source = to_c(Polyhedron([[1, -2]], [0.5], ["age", "*/ dose"]), name="safe")
-    >>> print("\n".join(source.splitlines()[2:9]))
-     * Features, in order:
+    >>> print("\n".join(source.splitlines()[3:7]))
      *   x[0]: age
      *   x[1]: "\x2a/ dose"
      * A row is inside where all of this holds, here to three digits:
      *   age - 2*"\x2a/ dose" >= -0.5
-     * Labels: inside "1", outside "0".
-     */
     """
     found = labelled(polyhedron, inside, outside)
     rule, pieces = found.rule, found.pieces()

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 _TOGETHER = 50
 """Databases limit how deep expressions may be, SQLite and DuckDB to 1000."""
-_READS_EXPONENTS = ("duckdb", "sqlite")
-"""Where 1.5e0 is known to be a double. Elsewhere a cast says so."""
 
 
 def to_sql(
@@ -44,7 +42,7 @@ def to_sql(
 
     Parameters
     ----------
-    polyhedron : Polyhedron, Rule or fitted learner
+    polyhedron, inside, outside, encoding : as for `export`
         Several polyhedra of one class are joined by OR; the leaves of a tree are the branches of a
         CASE. Not one of several classes of which the most probable is the answer.
     table : str, sequence of str or None
@@ -53,10 +51,6 @@ def to_sql(
     dialect : str
         One that sqlglot writes, such as "duckdb", "sqlite", "postgres", "mysql" or "bigquery".
         The first two are tested by running them.
-    inside, outside : bool, int, float or str, optional
-        The labels to answer with: the model's own, "1" and "0" of a Polyhedron.
-    encoding : Encoding, optional
-        Columns of text are then compared with their categories.
     kind : {"select", "where", "case"}
         A query that adds a column to the table, a condition for WHERE that rows inside meet, or
         an expression that is a label.
@@ -67,24 +61,19 @@ def to_sql(
     -----
     A row with NULL, NaN or a number beyond 1e308 in a column that counts gets the label NULL, and
     does not meet the condition; so does a row that no piece contains where nothing is otherwise.
-    Where the encoding fills gaps, NULL counts as what it fills with.
-
-    The database adds up in doubles, but not with the fused operations of `Polyhedron`: a row that
-    is nearer to a face than rounding, some 1e-16 of its terms, may come out on the other side.
-
-    Text is compared as the database compares it: some, as MySQL, take capitals for small letters.
+    Where the encoding fills gaps, NULL counts as what it fills with. A row that is nearer to a face
+    than rounding, some 1e-16 of its terms, may come out on the other side. Text is compared as the
+    database compares it: some, as MySQL, take capitals for small letters.
 
     Examples
     --------
     >>> from polyceptron import Polyhedron
-    >>> strong = Polyhedron([[1.0, -2.0]], [0.5], ["age", 'the "dose"s'])
-    >>> print(to_sql(strong, inside="in", outside="it's out"))
+    >>> print(to_sql(Polyhedron([[2.0]], [0.5], ['the "dose"s']), outside="it's out"))
     SELECT
       "data".*,
-      CASE WHEN "data"."age" BETWEEN -1e+308 AND 1e+308
-      AND "data"."the ""dose""s" BETWEEN -1e+308 AND 1e+308
-      THEN CASE WHEN 0.5e0 + 1.0e0 * "data"."age" + -2.0e0 * "data"."the ""dose""s" >= 0
-      THEN 'in' ELSE 'it''s out' END END AS "polyceptron"
+      CASE WHEN "data"."the ""dose""s" BETWEEN -1e+308 AND 1e+308
+      THEN CASE WHEN 0.5e0 + 2.0e0 * "data"."the ""dose""s" >= 0
+      THEN '1' ELSE 'it''s out' END END AS "polyceptron"
     FROM "data"
     """
     found = labelled(polyhedron, inside, outside)
@@ -168,7 +157,7 @@ class _Writer:
         if self.dialect == "sqlite" and value and not 1e-20 < abs(value) < 1e20:
             return _by_powers_of_two(value)
         text = repr(value) if "e" in repr(value) else f"{value!r}e0"
-        if self.dialect in _READS_EXPONENTS:
+        if self.dialect in ("duckdb", "sqlite"):  # where 1.5e0 is known to be a double
             return text
         return f"CAST({text} AS {self.exp.DataType.build('double').sql(dialect=self.dialect)})"
 
@@ -203,9 +192,8 @@ class _Writer:
         for one in polyhedra:
             faces = zip(one.W, one.b.tolist(), strict=True)
             parts.append(_joined([self.face(w, b, used) for w, b in faces], "\n  AND "))
-        if len(parts) == 1:
-            return parts[0]
-        return "(" + _joined([f"({part})" for part in parts], "\n  OR ") + ")"
+        several = _joined([f"({part})" for part in parts], "\n  OR ")
+        return parts[0] if len(parts) == 1 else f"({several})"
 
     def face(self, w: Floats, b: float, used: list[Field]) -> str:
         terms = [self.term(field, w[field.features].tolist()) for field in used]
