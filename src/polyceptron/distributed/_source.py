@@ -115,7 +115,6 @@ def source_of(
     sample_weight: Any = None,
     *,
     client: Client | None = None,
-    classes: Any = None,
     timeout: float = 30.0,
 ) -> DaskSource:
     """Rows of Dask collections, which stay on the workers of a cluster.
@@ -139,8 +138,6 @@ def source_of(
     client : distributed.Client, optional
         The current one by default. Where there is none, a `LocalCluster` of processes is started,
         and closed with the source: a script then needs ``if __name__ == "__main__":``.
-    classes : array-like, optional
-        The labels. By default they are found.
     timeout : float, default=30.0
         Seconds to wait for a worker when none is left.
 
@@ -156,13 +153,12 @@ def source_of(
     >>> model.score(X, y) > 0.97
     True
     """
-    known = None if classes is None else np.unique(np.asarray(classes))
     parts, names = _partitions.prepared(X, y, sample_weight), _partitions.feature_names(X)
     tasks = TaskClient(client, timeout)
     try:
         futures = tasks.compute(parts, spread=not futures_of(X))
         facts = tasks.gather(tasks.map(attrgetter("facts"), futures))
-        source = DaskSource(tasks, futures, facts, known)
+        source = DaskSource(tasks, futures, facts)
         source.feature_names = as_names(names, source.n_features)
         return source
     except BaseException:
@@ -173,7 +169,7 @@ def source_of(
 class DaskSource(Source):
     """Rows on the workers of a cluster; `source_of` makes it of Dask collections."""
 
-    def __init__(self, tasks: TaskClient, futures: list[Any], facts: list[Any], known: Any) -> None:
+    def __init__(self, tasks: TaskClient, futures: list[Any], facts: list[Any]) -> None:
         widths = {fact.n_features for fact in facts}
         if len(widths) != 1:
             raise SourceError(f"partitions have different numbers of columns: {sorted(widths)}")
@@ -183,11 +179,7 @@ class DaskSource(Source):
         if not self.n_samples:
             raise SourceError("X has no rows")
         labels = [fact.labels for fact in facts if fact.n_rows]
-        self.classes = np.unique(np.concatenate(labels)) if known is None else known
-        for number, _, _, found, *_ in facts if known is not None else []:
-            if not np.isin(found, known).all():
-                unlike = f"{found.tolist()!r}, not all among the classes {known.tolist()!r}"
-                raise SourceError(f"partition {number}: the labels are {unlike}")
+        self.classes = np.unique(np.concatenate(labels))
         size = rows_of_blocks(self.n_features)
         edges = np.concatenate([[0], np.cumsum(lengths)])
         starts = [np.arange(a, b, size, dtype=np.int64) for a, b in pairwise(edges)]

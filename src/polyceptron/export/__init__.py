@@ -44,7 +44,7 @@ _HOME |= {"register_skl2onnx": "onnx"}
 
 
 class Format(NamedTuple):
-    """What a file of this format is called, and is."""
+    """What a file of this format ends in, and is."""
 
     suffix: str
     description: str
@@ -107,19 +107,11 @@ def export(
     """
     from inspect import signature
 
-    from polyceptron.export._shared import ExportOptionError, features, labelled
-    from polyceptron.polyhedron import Polyhedron
-    from polyceptron.rule import as_rule
+    from polyceptron.export._shared import ExportOptionError, labelled, named
 
     if to not in FORMATS:
         raise ExportOptionError(f"to must be one of {', '.join(FORMATS)}; got {to!r}")
-    rule = labelled(polyhedron, inside, outside, most_probable=True).rule
-    if encoding is not None:
-        rule = rule.renamed(features(rule, encoding))
-        if isinstance(polyhedron, Polyhedron):
-            polyhedron = rule.pieces[0].polyhedron
-        else:
-            polyhedron = as_rule(polyhedron).renamed(rule.names)
+    labelled(polyhedron, inside, outside, most_probable=True)  # where no label is written as well
     function = _npz if to == "scipy" else __getattr__(f"to_{to}")
     known = list(signature(function).parameters)[1:]
     for option in options.keys() - known:
@@ -127,7 +119,7 @@ def export(
         raise ExportOptionError(f"the format {to} has no option {option!r}; it has {has}")
     common = {"inside": inside, "outside": outside, "encoding": encoding, "name": name}
     options |= {key: value for key, value in common.items() if key in known}
-    made: str | bytes = function(polyhedron, **options)
+    made: str | bytes = function(named(polyhedron, encoding), **options)
     return made
 
 

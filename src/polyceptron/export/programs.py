@@ -11,7 +11,6 @@ from polyceptron.export._shared import (
     ExportOptionError,
     Label,
     check_name,
-    features,
     fields,
     filled,
     labelled,
@@ -64,12 +63,12 @@ def to_python(
     >>> module["predict"]({"age": 3, "dose": 1}), module["decision"]([1.5, 2])
     ('in', -2.0)
     """
-    found = labelled(polyhedron, inside, outside)
+    found = labelled(polyhedron, inside, outside, encoding)
     W, b = found.faces()
     columns = [(f.name, f.categories, f.fill) for f in fields(found.rule, encoding)]
     return filled(
         "model.py.txt",
-        COMMENT=_lines(found.comment(features(found.rule, encoding)), "# "),
+        COMMENT=_lines(found.comment(), "# "),
         LABELS=ascii(found.labels),
         COLUMNS=_lines((f"{column!a}," for column in columns), "    "),
         PIECES=tuple(map(tuple, found.pieces())),
@@ -118,7 +117,7 @@ def to_c(
     found = labelled(polyhedron, inside, outside)
     rule, pieces = found.rule, found.pieces()
     W, b = found.faces()
-    made, *comment = found.comment(rule.names)
+    made, *comment = found.comment()
     shown = [f'"{safe(str(label)).strip(chr(34))}"' for label in found.labels]
     labels = f"inside {shown[1]}, outside {shown[0]}"
     if rule.inside_place is None:
@@ -194,7 +193,7 @@ def to_javascript(
     >>> "</script>" in script, r"\u003c/script\u003e" in script
     (False, True)
     """
-    found = labelled(polyhedron, inside, outside)
+    found = labelled(polyhedron, inside, outside, encoding)
     if module not in ("commonjs", "esm"):
         raise ExportOptionError(f"module must be one of commonjs, esm; got {module!r}")
     for label in found.labels:
@@ -216,7 +215,7 @@ def to_javascript(
         ends = ['if (typeof module === "object" && module && module.exports) {', *ends, "}"]
     return filled(
         "model.js",
-        COMMENT=_lines(found.comment(features(found.rule, encoding)), "// "),
+        COMMENT=_lines(found.comment(), "// "),
         NAME=name,
         LABELS=_json(found.labels),
         COLUMNS=_lines((f"{_json(column)}," for column in columns), "  "),

@@ -76,7 +76,7 @@ def to_sql(
       THEN '1' ELSE 'it''s out' END END AS "polyceptron"
     FROM "data"
     """
-    found = labelled(polyhedron, inside, outside)
+    found = labelled(polyhedron, inside, outside, encoding)
     if kind not in ("select", "where", "case"):
         raise ExportOptionError(f"kind must be one of select, where, case; got {kind!r}")
     if table is None and kind == "select":

@@ -18,7 +18,7 @@ MAX_BEYOND_ASCII = 8 * 2**20
 """The same for text that is not all ASCII, which takes four times the memory. We write ASCII."""
 MAX_VALUES = 2_300_000
 """Commas in one document: about as many as the numbers that 48 MB hold in full length."""
-MAX_CONTAINERS = 150_000
+MAX_CONTAINERS = 130_000
 """Arrays and objects in one document: each takes some hundred bytes and a visit."""
 MAX_TEXTS = 300_000
 """Pairs of quotes in one document: texts, and names of fields."""

@@ -32,8 +32,8 @@ from polyceptron.utils.checks import as_floats
 
 FORMAT = "polyceptron model"
 VERSION = 2
-MAX_PIECES = 10_000
-MAX_COEFFICIENTS = 8_000_000
+MAX_PIECES = 9_000
+MAX_COEFFICIENTS = 7_000_000
 """Of all pieces: a face of many pieces stands in the file once, but in each of them in memory."""
 
 Label = bool | int | Finite | str
