@@ -122,11 +122,10 @@ def source_of(
     `fit` of a Dask collection makes such a source and closes it. To fit several models to the
     same rows, load them once: ``with source_of(X, y) as rows: model.fit_blocks(rows)``.
 
-    A partition is computed once, and cut into blocks of `rows_of_blocks` rows (65,536 up to 64
-    columns, fewer of more). Where the lengths of all partitions but the last are multiples of
-    that, the blocks are those of the same rows in memory, and so is the model, to the last bit.
-    The number of workers and their threads never show in the result. Partitions of a lost
-    worker are computed again, and refused if they come out different.
+    A partition is computed once, and cut into blocks of 65,536 rows (fewer of more than 64
+    columns). Where the lengths of all partitions but the last are multiples of that, the model is
+    that of the same rows in memory, to the last bit. Workers and threads never show in the result.
+    Partitions of a lost worker are computed again, and refused if they come out different.
 
     Parameters
     ----------

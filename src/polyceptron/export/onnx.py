@@ -195,12 +195,11 @@ class Graph:
 
 
 def register_skl2onnx() -> None:
-    """Teach skl2onnx every learner of this library; once is enough.
+    """Teach skl2onnx every learner of this library, and pipelines that end in them; once is enough.
 
-    ``skl2onnx.to_onnx`` and ``convert_sklearn`` then convert the learners and the pipelines that
-    end in them. The outputs are ``label`` and ``score``: the `decision_function`, or the
-    `predict_proba` of `OC1`, in double precision. Give the input as ``DoubleTensorType``, or
-    double arrays: with single precision the steps before round, and answers near faces change.
+    The outputs are ``label`` and ``score``: the `decision_function`, or the `predict_proba` of
+    `OC1`, in double precision. Give the input as ``DoubleTensorType``, or double arrays: with
+    single precision the steps before round, and answers near faces change.
 
     Examples
     --------

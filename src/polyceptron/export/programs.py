@@ -49,11 +49,9 @@ def to_python(
 
     Notes
     -----
-    Names and labels are written as text with escapes, so none can become code.
-
-    Every row gets the answer of `Rule.predict`, also where it is on a face but for
-    rounding: there the module computes with the same fused operations. Away from faces
-    ``decision`` is the margin up to rounding.
+    Names and labels are written as text with escapes, so none can become code. Every row gets the
+    answer of `Rule.predict`, also where it is on a face but for rounding: there the module computes
+    with the same fused operations. Away from faces ``decision`` is the margin up to rounding.
 
     Examples
     --------

@@ -108,17 +108,7 @@ def load_model(path: str | PathLike[str]) -> Any:
 
     It takes the numbers that it learned from. A model of `polyceptron fit` with columns of text
     learned from their encoding: ``read_model(path).predict(frame)`` answers such a table.
-
-    Parameters
-    ----------
-    path : str or path-like
-        A file that `save_model` wrote. Errors are those of `read_model`.
-
-    Returns
-    -------
-    object
-        A scikit-learn classifier of the class that was saved, with its parameters and fitted
-        attributes; `save_model` has an example.
+    Parameters and errors are those of `read_model`; `save_model` has an example.
     """
     return read_model(path).estimator
 
