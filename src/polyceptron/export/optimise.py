@@ -68,8 +68,8 @@ def _region(model: Any, bounds: Bounds = None) -> Region:
             "give bounds, a mapping of names to (low, high), for example the least and the "
             "greatest values of the training rows"
         )
-    low, high = (np.where(used, side, 0.0) for side in (lower, upper))
-    least = [np.minimum(W * low, W * high).sum(axis=1) + b for W, b in scaled]
+    lows, highs = (np.where(used, side, 0.0) for side in (lower, upper))
+    least = [np.minimum(W * lows, W * highs).sum(axis=1) + b for W, b in scaled]
     parts = [
         PieceFaces(*faces, several * np.maximum(0.0, -h))
         for faces, h in zip(scaled, least, strict=True)

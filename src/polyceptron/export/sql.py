@@ -175,9 +175,9 @@ class _Writer:
             name = f"{self.table}.{name}"
         if field.fill is None:
             return name
-        text = isinstance(field.fill, str)
-        fill = self.text(field.fill, "fill") if text else self.number(float(field.fill))
-        return f"COALESCE({name}, {fill})"
+        if isinstance(field.fill, str):
+            return f"COALESCE({name}, {self.text(field.fill, 'fill')})"
+        return f"COALESCE({name}, {self.number(float(field.fill))})"
 
     def known(self, field: Field) -> str:
         """Whether a value is there; DuckDB and PostgreSQL take NaN for the greatest number."""

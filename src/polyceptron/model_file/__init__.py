@@ -171,9 +171,9 @@ def encode(
         raise ValueError(f"summary must be a dict or None; got {type(summary).__name__}")
     name = registry.name_of_learner(type(estimator))
     if name is None:
-        names = ", ".join(registry.learner_names())
+        known = ", ".join(registry.learner_names())
         raise ValueError(
-            f"estimator must be a learner of polyceptron ({names}) itself, not one inside a "
+            f"estimator must be a learner of polyceptron ({known}) itself, not one inside a "
             f"pipeline or a search; got {type(estimator).__name__}"
         )
     check_is_fitted(estimator)
