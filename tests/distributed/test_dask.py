@@ -464,18 +464,6 @@ def test_misuse_is_named(one, case):
         BatchPolyceptron(**QUICK).fit_blocks(source_of(*arguments, client=one))
 
 
-def test_classes_may_be_given_and_are_checked(one):
-    X, y, _ = noisy(100)
-    rows, labels = chunked(X, 50), chunked(y, 50)
-    with source_of(rows, labels, client=one, classes=[1, -1]) as source:
-        assert source.classes.tolist() == [-1, 1]
-    with pytest.raises(
-        SourceError,
-        match=r"partition .: the labels are \[-1, 1\], not all among the classes \[1, 2\]",
-    ):
-        source_of(rows, labels, client=one, classes=[1, 2])
-
-
 def test_errors_of_the_work_are_those_of_the_user(one):
     X, y, _ = noisy(100)
 

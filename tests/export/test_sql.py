@@ -29,8 +29,9 @@ def quote(name):
 class Database:
     """A table in a new database, and what queries say of it."""
 
-    def __init__(self, dialect, frame, table="data"):
-        self.con = duckdb.connect() if dialect == "duckdb" else sqlite3.connect(":memory:")
+    def __init__(self, dialect, frame, table="data", con=None):
+        new = duckdb.connect if dialect == "duckdb" else lambda: sqlite3.connect(":memory:")
+        self.con = con or new()
         types = ["TEXT" if kind.kind == "O" else "DOUBLE" for kind in frame.dtypes]
         columns = ", ".join(f"{quote(c)} {t}" for c, t in zip(frame, types, strict=True))
         self.con.execute(f"CREATE TABLE {quote(table)} ({columns})")
@@ -81,8 +82,10 @@ def test_hostile_names_are_columns(dialect):
 @databases
 def test_hostile_tables_and_labels(dialect):
     P = Polyhedron([[1.0]], [0.0], ["x"])
+    con = None  # one database for all of them
     for table in (name for name in HOSTILE if len(name) < 1000):
-        db = Database(dialect, frame(P, np.array([[1.0], [-1.0]])), table)
+        db = Database(dialect, frame(P, np.array([[1.0], [-1.0]])), table, con)
+        con = db.con
         sql = to_sql(P, dialect=dialect, table=table, name=table, inside=table, outside="no")
         assert db(sql) == [(1.0, table), (-1.0, "no")]
 

@@ -1,8 +1,9 @@
-"""Partitions of Dask collections: checked, cut into blocks, and summed over."""
+"""Partitions of Dask collections: checked, cut into blocks, summed over, and predicted lazily."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -11,7 +12,7 @@ import psutil
 from dask import config, delayed, is_dask_collection
 from dask.utils import is_dataframe_like, is_series_like
 from numpy.typing import NDArray
-from pandas import isna
+from pandas import DataFrame, Series, isna
 from scipy import sparse
 
 from distributed import get_worker
@@ -23,8 +24,6 @@ from polyceptron.utils.types import Floats
 
 _MOST_LABELS = 100
 """A column with more different values is taken for something else than classes."""
-_SHARE = 0.6
-"""Of a worker's memory: as much may be in use when rows are kept in the coordinates of learning."""
 NumberedRows = dict[int, LabelledRows]
 """Blocks of rows by their numbers among all, in rising order."""
 
@@ -231,6 +230,56 @@ def taken(rows: NumberedRows, numbers: NDArray[Any], within: NDArray[Any]) -> La
 
 
 def _room() -> float:
+    """Bytes for rows in the coordinates of learning: until 60% of a worker's memory are in use."""
     limit = get_worker().memory_manager.memory_limit or psutil.virtual_memory().total
-    free = _SHARE * limit - psutil.Process().memory_info().rss
+    free = 0.6 * limit - psutil.Process().memory_info().rss
     return float(min(free, psutil.virtual_memory().available / 2))
+
+
+def lazy(method: Callable[[Any], Any], X: Any) -> Any:
+    """What a method says of the rows of a Dask collection, as a Dask collection.
+
+    Columns are checked at once, by names if the model has them. Of a DataFrame the answer is a
+    Series or DataFrame with its index.
+
+    Parameters
+    ----------
+    method : bound method of a fitted learner or of a `Rule`
+        `predict`, `predict_proba`, `predict_log_proba` or `decision_function`.
+    X : Dask array of shape (n_samples, n_features), or Dask DataFrame
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from polyceptron import BatchPolyceptron
+    >>> from polyceptron.datasets import make_dataset1
+    >>> X, y = make_dataset1(random_state=0, return_X_y=True)
+    >>> model = BatchPolyceptron(random_state=0).fit(X, y)
+    >>> found = lazy(model.predict, da.from_array(X, chunks=(400, 2)))
+    >>> found.chunks, bool((found.compute() == model.predict(X)).all())
+    (((400, 400, 200),), True)
+    """
+    X = checked_rows(X)
+    model = copy(method.__self__)  # type: ignore[attr-defined]
+    if hasattr(model, "n_jobs"):
+        model.n_jobs = 1  # the threads are those of the workers
+    vars(model).pop("history_", None)
+    sample = np.zeros((1, X.shape[1])) if is_array(X) else X._meta_nonempty
+    none = getattr(model, method.__name__)(sample)[:0]
+    arguments = model, method.__name__, none
+    if not is_array(X):
+        return X.map_partitions(_of_chunk, *arguments, meta=_of_chunk(X._meta, *arguments))
+    shape: dict[str, Any] = {"drop_axis": 1}
+    if none.ndim == 2:
+        shape = {"chunks": (X.chunks[0], (none.shape[1],))}
+    return X.map_blocks(_of_chunk, *arguments, dtype=none.dtype, meta=none, **shape)
+
+
+def _of_chunk(chunk: Any, model: Any, method: str, none: NDArray[Any]) -> Any:
+    """What a model says of a chunk of rows; of a frame as a frame, with its index."""
+    found = getattr(model, method)(chunk) if len(chunk) else none
+    if not hasattr(chunk, "index"):
+        return found
+    if found.ndim == 1:
+        return Series(found, index=chunk.index)
+    return DataFrame(found, index=chunk.index, columns=getattr(model, "rule_", model).labels)

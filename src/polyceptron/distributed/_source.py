@@ -34,8 +34,7 @@ class ClusterError(RuntimeError):
 class TaskClient:
     """A Dask client that gives up where Dask would wait for ever: when no worker is left.
 
-    What a lost worker had is computed again by Dask, from the tasks that made it. Without a
-    client it is the current one, or that of a cluster on this machine, which `close` ends.
+    What a lost worker had is computed again by Dask, from the tasks that made it.
     """
 
     def __init__(self, client: Client | None, timeout: float) -> None:
@@ -66,20 +65,16 @@ class TaskClient:
             found[next(iter(who_has.get(future.key, ())), "")].append(place)
         return list(found.values())
 
-    def submit(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """The future of a call, which Dask makes where the futures among its arguments are."""
-        return self.map(function, *([argument] for argument in arguments))[0]
-
-    def map(self, function: Callable[..., Any], *futures: list[Any], **common: Any) -> list[Any]:
-        """Futures of calls with each of the futures, in one message to the scheduler."""
+    def map(self, function: Callable[..., Any], *arguments: Any, **common: Any) -> list[Any]:
+        """Futures of calls where the futures among the arguments are, in one message."""
         if self._client.status != "running":
             raise ClusterError("the Dask client is closed")
-        return list(self._client.map(function, *futures, pure=False, **common))
+        return list(self._client.map(function, *arguments, pure=False, **common))
 
-    def gather(self, futures: Iterable[Any]) -> list[Any]:
+    def gather(self, futures: list[Any]) -> list[Any]:
         """The results of futures, in their order."""
         try:
-            return list(self._client.sync(self._gather, list(futures)))
+            return list(self._client.sync(self._gather, futures))
         except (KilledWorker, CancelledError, CommClosedError) as error:
             why = "the cluster was closed, or workers died, perhaps for want of memory"
             raise ClusterError(f"{why}: {error!r}") from error
@@ -120,7 +115,6 @@ def source_of(
     sample_weight: Any = None,
     *,
     client: Client | None = None,
-    classes: Any = None,
     timeout: float = 30.0,
 ) -> DaskSource:
     """Rows of Dask collections, which stay on the workers of a cluster.
@@ -128,11 +122,10 @@ def source_of(
     `fit` of a Dask collection makes such a source and closes it. To fit several models to the
     same rows, load them once: ``with source_of(X, y) as rows: model.fit_blocks(rows)``.
 
-    A partition is computed once, and cut into blocks of `rows_of_blocks` rows (65,536 up to 64
-    columns, fewer of more). Where the lengths of all partitions but the last are multiples of
-    that, the blocks are those of the same rows in memory, and so is the model, to the last bit.
-    The number of workers and their threads never show in the result. Partitions of a lost
-    worker are computed again, and refused if they come out different.
+    A partition is computed once, and cut into blocks of 65,536 rows (fewer of more than 64
+    columns). Where the lengths of all partitions but the last are multiples of that, the model is
+    that of the same rows in memory, to the last bit. Workers and threads never show in the result.
+    Partitions of a lost worker are computed again, and refused if they come out different.
 
     Parameters
     ----------
@@ -144,21 +137,13 @@ def source_of(
     client : distributed.Client, optional
         The current one by default. Where there is none, a `LocalCluster` of processes is started,
         and closed with the source: a script then needs ``if __name__ == "__main__":``.
-    classes : array-like, optional
-        The labels. By default they are found.
     timeout : float, default=30.0
         Seconds to wait for a worker when none is left.
-
-    Returns
-    -------
-    DaskSource
 
     Examples
     --------
     >>> import dask.array as da
-    >>> from distributed import Client
     >>> from polyceptron import BatchPolyceptron
-    >>> from polyceptron.distributed import source_of
     >>> from polyceptron.datasets import make_dataset1
     >>> X, y = make_dataset1(random_state=0, return_X_y=True)
     >>> lazy = da.from_array(X, chunks=(500, 2)), da.from_array(y, chunks=500)
@@ -167,13 +152,12 @@ def source_of(
     >>> model.score(X, y) > 0.97
     True
     """
-    known = None if classes is None else np.unique(np.asarray(classes))
     parts, names = _partitions.prepared(X, y, sample_weight), _partitions.feature_names(X)
     tasks = TaskClient(client, timeout)
     try:
         futures = tasks.compute(parts, spread=not futures_of(X))
         facts = tasks.gather(tasks.map(attrgetter("facts"), futures))
-        source = DaskSource(tasks, futures, facts, known)
+        source = DaskSource(tasks, futures, facts)
         source.feature_names = as_names(names, source.n_features)
         return source
     except BaseException:
@@ -184,7 +168,7 @@ def source_of(
 class DaskSource(Source):
     """Rows on the workers of a cluster; `source_of` makes it of Dask collections."""
 
-    def __init__(self, tasks: TaskClient, futures: list[Any], facts: list[Any], known: Any) -> None:
+    def __init__(self, tasks: TaskClient, futures: list[Any], facts: list[Any]) -> None:
         widths = {fact.n_features for fact in facts}
         if len(widths) != 1:
             raise SourceError(f"partitions have different numbers of columns: {sorted(widths)}")
@@ -194,11 +178,7 @@ class DaskSource(Source):
         if not self.n_samples:
             raise SourceError("X has no rows")
         labels = [fact.labels for fact in facts if fact.n_rows]
-        self.classes = np.unique(np.concatenate(labels)) if known is None else known
-        for number, _, _, found, *_ in facts if known is not None else []:
-            if not np.isin(found, known).all():
-                unlike = f"{found.tolist()!r}, not all among the classes {known.tolist()!r}"
-                raise SourceError(f"partition {number}: the labels are {unlike}")
+        self.classes = np.unique(np.concatenate(labels))
         size = rows_of_blocks(self.n_features)
         edges = np.concatenate([[0], np.cumsum(lengths)])
         starts = [np.arange(a, b, size, dtype=np.int64) for a, b in pairwise(edges)]
@@ -216,7 +196,8 @@ class DaskSource(Source):
             holder[numbers] = len(self._held)
             parts, once = zip(*((futures[n], facts[n]) for n in numbers), strict=True)
             arguments = list(parts), once, self._firsts[numbers].tolist(), self.classes
-            self._held.append(self._tasks.submit(_partitions.cut_into_blocks, *arguments))
+            calls = ([argument] for argument in arguments)
+            self._held += self._tasks.map(_partitions.cut_into_blocks, *calls)
         self._holder = np.repeat(holder, np.diff(self._firsts))
 
     def blocks(self, view: View, n_threads: int = 1) -> DaskBlocks:
@@ -228,12 +209,14 @@ class DaskSource(Source):
         self._check_open()
         numbers = np.searchsorted(self.starts, rows, side="right") - 1
         within, holder = rows - self.starts[numbers], self._holder[numbers]
-        places = [np.flatnonzero(holder == held) for held in range(len(self._held))]
-        answers = self._tasks.gather(
-            self._tasks.submit(_partitions.taken, held, numbers[at], within[at])
-            for held, at in zip(self._held, places, strict=True)
-            if len(at)
+        asked = np.unique(holder).tolist()
+        places = [np.flatnonzero(holder == held) for held in asked]
+        calls = (
+            [self._held[held] for held in asked],
+            [numbers[at] for at in places],
+            [within[at] for at in places],
         )
+        answers = self._tasks.gather(self._tasks.map(_partitions.taken, *calls))
         order = np.argsort(np.concatenate(places))
         columns = [np.concatenate(column) for column in zip(*answers, strict=True)]
         return LabelledRows(*(column[order] if len(column) else column for column in columns))

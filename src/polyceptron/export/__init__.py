@@ -1,16 +1,6 @@
 """A model for those who do not run Python: queries, programs, formulas, constraints.
 
 Nothing is loaded before it is used, so the names of the formats cost next to nothing.
-
-Examples
---------
->>> from polyceptron import Polyhedron, export
->>> box = Polyhedron([[1, 0], [-1, 0], [0, 1]], [0, 5, -1], ["age", "dose"])
->>> sorted(export.FORMATS)
-['c', 'javascript', 'latex', 'lp', 'onnx', 'python', 'scipy', 'sql']
->>> A_ub, b_ub = export.to_scipy(box)
->>> A_ub.tolist(), b_ub.tolist()
-([[-1.0, 0.0], [1.0, 0.0], [0.0, -1.0]], [0.0, 5.0, -1.0])
 """
 
 from __future__ import annotations
@@ -21,9 +11,8 @@ if TYPE_CHECKING:
     from polyceptron.data.encoding import Encoding
     from polyceptron.export._shared import ExportError, ExportOptionError
     from polyceptron.export.latex import to_latex
-    from polyceptron.export.lp import lp_names, to_lp
     from polyceptron.export.onnx import register_skl2onnx, to_onnx
-    from polyceptron.export.optimise import to_cvxpy, to_pyomo, to_scipy
+    from polyceptron.export.optimise import lp_names, to_cvxpy, to_lp, to_pyomo, to_scipy
     from polyceptron.export.programs import to_c, to_javascript, to_python
     from polyceptron.export.sql import to_sql
 
@@ -48,14 +37,14 @@ __all__ = [
 ]
 
 # The module of a public name, where that is not the name of the format.
-_HOME = dict.fromkeys(["to_cvxpy", "to_pyomo", "to_scipy"], "optimise")
+_HOME = dict.fromkeys(["lp_names", "to_cvxpy", "to_lp", "to_pyomo", "to_scipy"], "optimise")
 _HOME |= dict.fromkeys(["to_c", "to_javascript", "to_python"], "programs")
 _HOME |= dict.fromkeys(["ExportError", "ExportOptionError"], "_shared")
-_HOME |= {"lp_names": "lp", "register_skl2onnx": "onnx"}
+_HOME |= {"register_skl2onnx": "onnx"}
 
 
 class Format(NamedTuple):
-    """What a file of this format is called, and is."""
+    """What a file of this format ends in, and is."""
 
     suffix: str
     description: str
@@ -110,7 +99,6 @@ def export(
     Examples
     --------
     >>> from polyceptron import Polyhedron
-    >>> from polyceptron.export import export
     >>> strong = Polyhedron([[1, -2]], [0.5], ["age", "dose"])
     >>> print(export(strong, "sql", kind="where", table=None))
     ("age" BETWEEN -1e+308 AND 1e+308
@@ -119,29 +107,19 @@ def export(
     """
     from inspect import signature
 
-    from polyceptron.export._shared import ExportOptionError, features, labelled
-    from polyceptron.polyhedron import Polyhedron
-    from polyceptron.rule import as_rule
+    from polyceptron.export._shared import ExportOptionError, labelled, named
 
     if to not in FORMATS:
         raise ExportOptionError(f"to must be one of {', '.join(FORMATS)}; got {to!r}")
-    rule = labelled(polyhedron, inside, outside, most_probable=True).rule
-    if encoding is not None:
-        rule = rule.renamed(features(rule, encoding))
-        if isinstance(polyhedron, Polyhedron):
-            polyhedron = rule.pieces[0].polyhedron
-        else:
-            polyhedron = as_rule(polyhedron).renamed(rule.names)
+    labelled(polyhedron, inside, outside, most_probable=True)  # where no label is written as well
     function = _npz if to == "scipy" else __getattr__(f"to_{to}")
-    known = [name for name in signature(function).parameters if name != "polyhedron"]
-    for option in options:
-        if option not in known:
-            raise ExportOptionError(
-                f"the format {to} has no option {option!r}; it has {', '.join(known) or 'none'}"
-            )
+    known = list(signature(function).parameters)[1:]
+    for option in options.keys() - known:
+        has = ", ".join(known) or "none"
+        raise ExportOptionError(f"the format {to} has no option {option!r}; it has {has}")
     common = {"inside": inside, "outside": outside, "encoding": encoding, "name": name}
     options |= {key: value for key, value in common.items() if key in known}
-    made: str | bytes = function(polyhedron, **options)
+    made: str | bytes = function(named(polyhedron, encoding), **options)
     return made
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -30,10 +29,7 @@ class ExportOptionError(ExportError):
 
 
 class Labelled(NamedTuple):
-    """A rule, and the label that stands for each of its classes.
-
-    Where one class is inside of polyhedra, and another outside, they are 1 and 0 in this order.
-    """
+    """A rule, and labels for its classes; of one class and all else, 1 is inside and 0 outside."""
 
     rule: Rule
     labels: tuple[Label, ...]
@@ -51,25 +47,31 @@ class Labelled(NamedTuple):
             for piece, first, end in zip(self.rule.pieces, [0, *ends], ends, strict=False)
         ]
 
-    def comment(self, names: Sequence[str]) -> list[str]:
-        """Say what is answered where, to be read in a comment."""
-        made = made_by()
-        if len(self.rule.pieces) == 1 and self.rule.otherwise is not None:
-            head = f"{made} A row is inside where all of this holds, here to three digits:"
-            lines = inequalities(self.rule.pieces[0].polyhedron, names)
-            return [head, *(f"  {line}" for line in lines)]
-        lines = [f"{made} The first of these that holds gives the label, here to three digits:"]
-        for piece in self.rule.pieces:
-            lines.append(f"  {safe(str(self.labels[piece.place]))} where all of this holds:")
-            lines += [f"    {line}" for line in inequalities(piece.polyhedron, names)]
-        if self.rule.otherwise is not None:
-            lines.append(f"  otherwise {safe(str(self.labels[self.rule.otherwise]))}")
+    def comment(self) -> list[str]:
+        """Say what made a file, and what is answered where, to be read in a comment."""
+        rule, single = self.rule, len(self.rule.pieces) == 1 and self.rule.otherwise is not None
+        head = "A row is inside where all of this holds"
+        head = head if single else "The first of these that holds gives the label"
+        lines = [made_by(), f"{head}, here to three digits:"]
+        for polyhedron, place, _ in rule.pieces:
+            if not single:
+                lines.append(f"  {safe(str(self.labels[place]))} where all of this holds:")
+            for w, b in zip(polyhedron.W, polyhedron.b.tolist(), strict=True):
+                face = inequality(w, b, rule.names, 3, lambda name: safe(name, 40))
+                # A dot at the end: a backslash there would join the next line in C.
+                face = face if len(face) <= 400 else face[:400].rstrip("\\") + " ..."
+                lines.append(f"  {face}" if single else f"    {face}")
+        if rule.otherwise is not None and not single:
+            lines.append(f"  otherwise {safe(str(self.labels[rule.otherwise]))}")
         return lines
 
 
-def labelled(model: Any, inside: Any, outside: Any, *, most_probable: bool = False) -> Labelled:
+def labelled(
+    model: Any, inside: Any, outside: Any, encoding: Any = None, *, most_probable: bool = False
+) -> Labelled:
     """Return the rule of a model with its labels: those given, or its own."""
-    rule = as_rule(model, "polyhedron", ExportError)
+    model = named(model, encoding)
+    rule = as_rule(model)
     if rule.is_most_probable and not most_probable:
         raise ExportError(
             f"polyhedron has {len(rule.classes)} classes and answers by the most probable: export "
@@ -100,19 +102,12 @@ def labelled(model: Any, inside: Any, outside: Any, *, most_probable: bool = Fal
 
 
 class Field(NamedTuple):
-    """One column of a table, and which features it becomes."""
+    """One column of a table, its categories (None: a number), and which features it becomes."""
 
     name: str
-    start: int
     categories: tuple[str, ...] | None
-    """None for a number, which is the feature ``start``."""
     fill: float | str | None
-
-    @property
-    def features(self) -> range:
-        """The places of its features."""
-        n = 1 if self.categories is None else len(self.categories)
-        return range(self.start, self.start + n)
+    features: range
 
 
 def need(module: str, what: str, extra: str | None = None) -> Any:
@@ -125,29 +120,31 @@ def need(module: str, what: str, extra: str | None = None) -> Any:
         raise ImportError(f"{what} needs {package}: pip install {wanted}") from None
 
 
-def features(rule: Rule, encoding: Encoding | None) -> tuple[str, ...]:
-    """Return what the features are called: x0, x1, ... where nobody has said."""
+def named(model: Any, encoding: Encoding | None) -> Any:
+    """Return the model with the features of an encoding, if there is one."""
+    rule = as_rule(model, "polyhedron", ExportError)
     if encoding is None:
-        return rule.names
+        return model
     names = encoding.feature_names
     if rule.feature_names not in (None, names) or len(names) != rule.n_features:
         raise ExportError(
             f"encoding must give the features of the polyhedron, {rule.n_features}; it gives "
             f"{len(names)}, {list(names)!r:.60}, expected {list(rule.names)!r:.60}"
         )
-    return names
+    is_bare = isinstance(model, Polyhedron)
+    return Polyhedron(model.W, model.b, names) if is_bare else rule.renamed(names)
 
 
 def fields(rule: Rule, encoding: Encoding | None) -> list[Field]:
     """Return the columns of the table that the rule is about."""
-    names = features(rule, encoding)
     if encoding is None:
-        return [Field(name, j, None, None) for j, name in enumerate(names)]
+        return [Field(name, None, None, range(j, j + 1)) for j, name in enumerate(rule.names)]
     found, start = [], 0
     for column in encoding.columns:
+        end = start + len(column.feature_names)
         categories = column.categories if column.kind == "category" else None
-        found.append(Field(column.name, start, categories, column.fill))
-        start += len(found[-1].features)
+        found.append(Field(column.name, categories, column.fill, range(start, end)))
+        start = end
     return found
 
 
@@ -181,10 +178,9 @@ def refuse_unwritable(text: str, what: str) -> None:
 
 
 def safe(name: str, most: int = 200) -> str:
-    """Return a name for a comment of any language: quoted where it is not a plain word.
+    """Return a name for a comment of any language, quoted where it is not a plain word.
 
-    Letters, digits and some signs stay. All else is escaped, so that the name can neither end the
-    comment nor show in another order than it is read.
+    It can neither end the comment nor show in another order than it is read.
     """
     if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_.]*", name) and len(name) <= most:
         return name
@@ -200,21 +196,12 @@ def _escaped(character: str) -> str:
     return escape if len(escape) > 1 else f"\\x{ord(character):02x}"
 
 
-def inequalities(polyhedron: Polyhedron, names: Sequence[str]) -> list[str]:
-    """Return the inequalities to three digits, to be read in a comment."""
-    lines = [
-        inequality(w, float(b), names, 3, lambda name: safe(name, 40))
-        for w, b in zip(polyhedron.W, polyhedron.b, strict=True)
-    ]
-    # A dot at the end: a backslash there would join the next line in C.
-    return [one if len(one) <= 400 else one[:400].rstrip("\\") + " ..." for one in lines]
-
-
-def template(name: str) -> str:
-    """Return the part of a program that is the same for all models."""
+def filled(template: str, **parts: Any) -> str:
+    """Return a program: its template, with parts in their places, which are looked through once."""
     from importlib.resources import files
 
-    return (files("polyceptron.export") / "templates" / name).read_text("utf-8")
+    text = (files("polyceptron.export") / "templates" / template).read_text("utf-8")
+    return re.sub("@([A-Z]+)@", lambda found: str(parts[found[1]]), text)
 
 
 def made_by() -> str:

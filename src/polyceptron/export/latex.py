@@ -43,75 +43,61 @@ def to_latex(polyhedron: Any, *, digits: int | None = 3, environment: str = "ali
     Examples
     --------
     >>> from polyceptron import Polyhedron
-    >>> from polyceptron.export import to_latex
-    >>> region = Polyhedron([[0.5, -1e-7], [0, 1]], [2, 0], ["age", "x_1 & co"])
-    >>> print(to_latex(region))  # doctest: +ELLIPSIS
+    >>> print(to_latex(Polyhedron([[0.5, -1e-7]], [2], ["age", "x_1"])))  # doctest: +ELLIPSIS
     % Made by polyceptron ...
     \begin{align*}
-      0.5\,\text{age} - 1 \times 10^{-7}\,\text{x\_1 \& co} &\geq -2 \\
-      \text{x\_1 \& co} &\geq 0
+      0.5\,\text{age} - 1 \times 10^{-7}\,\text{x\_1} &\geq -2
     \end{align*}
     """
     rule = as_rule(polyhedron, "polyhedron", ExportError)
     if environment not in ("align*", "aligned"):
         raise ExportOptionError(f"environment must be align* or aligned; got {environment!r}")
-    if digits is not None:
-        try:
-            digits = as_count(digits, "digits")
-        except (TypeError, ValueError) as error:
-            raise ExportOptionError(str(error)) from None
-    if len(rule.pieces) == 1:
-        body = _rows(rule.pieces[0].polyhedron, rule, digits, "  ")
-    else:
-        body = " \\\\\n".join(
-            f"  {_before(rule, p)}& \\left\\{{\\begin{{aligned}}\n"
-            f"{_rows(piece.polyhedron, rule, digits, '    ')}\n  \\end{{aligned}}\\right."
-            for p, piece in enumerate(rule.pieces)
-        )
+    try:
+        digits = None if digits is None else as_count(digits, "digits")
+    except (TypeError, ValueError) as error:
+        raise ExportOptionError(str(error)) from None
+    parts = [_rows(piece.polyhedron, rule, digits) for piece in rule.pieces]
+    if len(parts) > 1:
+        parts = [
+            f"  {before}& \\left\\{{\\begin{{aligned}}\n{part}\n  \\end{{aligned}}\\right."
+            for before, part in zip(_before(rule), parts, strict=True)
+        ]
+    body = " \\\\\n".join(parts)
     return f"% {made_by()}\n\\begin{{{environment}}}\n{body}\n\\end{{{environment}}}\n"
 
 
-def _before(rule: Rule, piece: int) -> str:
-    """What stands before a piece: its label, or that it is another of the same class."""
-    if rule.inside_place is None:
-        return f"\\text{{{escaped(str(rule.labels[rule.pieces[piece].place]))}:}}\\; "
-    return "\\lor\\; " if piece else ""
+def _before(rule: Rule) -> list[str]:
+    """What stands before each piece: its label, or that it is another of the same class."""
+    if rule.inside_place is not None:
+        return ["", *["\\lor\\; "] * (len(rule.pieces) - 1)]
+    labels = [_escaped(str(rule.labels[piece.place])) for piece in rule.pieces]
+    return [f"\\text{{{label}:}}\\; " for label in labels]
 
 
-def _rows(polyhedron: Polyhedron, rule: Rule, digits: int | None, indent: str) -> str:
-    names = [f"\\text{{{escaped(name)}}}" for name in rule.names]
+def _rows(polyhedron: Polyhedron, rule: Rule, digits: int | None) -> str:
+    names = [f"\\text{{{_escaped(name)}}}" for name in rule.names]
     if rule.feature_names is None:
         names = [f"x_{{{j}}}" for j in range(rule.n_features)]
     return " \\\\\n".join(
-        f"{indent}{_left(w, names, digits)} &\\geq {_number(-float(b) + 0.0, digits)}"
+        f"  {_left(w, names, digits)} &\\geq {_number(-float(b) + 0.0, digits)}"
         for w, b in zip(polyhedron.W, polyhedron.b, strict=True)
     )
 
 
-def escaped(text: str) -> str:
-    r"""Return text for ``\text{}``."""
-    return "".join(map(_escaped, text))
-
-
-def _escaped(character: str) -> str:
-    if character in _SPECIALS:
-        return _SPECIALS[character]
-    if character.isprintable():
-        return character
-    return "".join(map(_escaped, character.encode("unicode_escape").decode("ascii")))
+def _escaped(text: str) -> str:
+    r"""Text for ``\text{}``."""
+    shown = (c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+    return "".join(_SPECIALS.get(sign, sign) for sign in "".join(shown))
 
 
 def _left(w: Floats, names: list[str], digits: int | None) -> str:
     text = ""
     for coefficient, name in zip(w, names, strict=True):
-        size = abs(float(coefficient))
-        if size == 0.0:
-            continue
-        sign = "-" if coefficient < 0 else "+"
-        number = _number(size, digits)
-        term = name if number == "1" else f"{number}\\,{name}"
-        text += f" {sign} {term}" if text else f"-{term}" if sign == "-" else term
-    return text
+        if coefficient != 0:
+            number = _number(abs(float(coefficient)), digits)
+            text += " - " if coefficient < 0 else " + "
+            text += name if number == "1" else f"{number}\\,{name}"
+    return f"-{text[3:]}" if text.startswith(" - ") else text.removeprefix(" + ")
 
 
 def _number(value: Any, digits: int | None) -> str:

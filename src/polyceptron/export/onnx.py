@@ -16,19 +16,12 @@ from polyceptron.rule import Rule, as_rule
 
 OPSET = 13
 """Of January 2021: old enough for most runtimes."""
-_IR_VERSION = 8
-_DOUBLE = 11
-"""Of onnx.TensorProto, which is not loaded here."""
 _AXES_ARE_INPUT = 18
 """From this version on, what to reduce over is an input rather than an attribute."""
 
 
 def to_onnx(
-    polyhedron: Any,
-    *,
-    inside: Any = None,
-    outside: Any = None,
-    name: str = "polyceptron",
+    polyhedron: Any, *, inside: Any = None, outside: Any = None, name: str = "polyceptron"
 ) -> bytes:
     """Return an ONNX model of a polyhedron or a rule, serialised.
 
@@ -40,28 +33,23 @@ def to_onnx(
 
     Parameters
     ----------
-    polyhedron : Polyhedron, Rule or fitted learner
-    inside, outside : bool, int, float or str, optional
-        The labels to answer with: the model's own, "1" and "0" of a Polyhedron. Only text, whole
-        numbers and bools have a type for labels.
+    polyhedron, inside, outside : as for `export`
+        Only text, whole numbers and bools have a type for labels.
     name : str
         The name of the graph.
 
     Notes
     -----
-    Runtimes multiply matrices in an order of their own: a row that is nearer to a face than
-    rounding, some 1e-16 of its terms, may come out on the other side. Rows with NaN are outside.
+    A row that is nearer to a face than rounding, some 1e-16 of its terms, may come out on the other
+    side: runtimes multiply in an order of their own. Rows with NaN are outside.
 
     Examples
     --------
     >>> from polyceptron import Polyhedron
-    >>> from polyceptron.export import to_onnx
-    >>> model = to_onnx(Polyhedron([[1, -2]], [0.5]), inside="in", outside="out")
     >>> import onnxruntime
-    >>> session = onnxruntime.InferenceSession(model)
-    >>> label, score = session.run(None, {"X": [[3.0, 1.0], [1.5, 2.0]]})
-    >>> label.tolist(), score.tolist()
-    (['in', 'out'], [1.5, -2.0])
+    >>> session = onnxruntime.InferenceSession(to_onnx(Polyhedron([[1, -2]], [0.5])))
+    >>> session.run(None, {"X": [[3.0, 1.0], [1.5, 2.0]]})
+    [array(['1', '0'], dtype=object), array([ 1.5, -2. ])]
     """
     found = labelled(polyhedron, inside, outside, most_probable=True)
     refuse_unwritable(name, "name")
@@ -85,7 +73,7 @@ def to_onnx(
     model = helper.make_model(
         made,
         opset_imports=[helper.make_opsetid("", OPSET)],
-        ir_version=_IR_VERSION,
+        ir_version=8,
         producer_name="polyceptron",
         doc_string=made_by(),
     )
@@ -115,10 +103,7 @@ def label_array(labels: Sequence[Any]) -> NDArray[Any]:
 
 
 class Graph:
-    """Operations and constants by name, for a model of ours or as a part of another's.
-
-    Names begin with a prefix, as a graph may be several times in a model.
-    """
+    """Operations and constants, whose names have a prefix: a model may have several graphs."""
 
     def __init__(self, prefix: str = "", opset: int = OPSET) -> None:
         self.prefix, self.opset = prefix, opset
@@ -144,15 +129,13 @@ class Graph:
             return self.add(op, [values], axes=[1], keepdims=keepdims)
         return self.add(op, [values, self.constant(np.array([1]))], keepdims=keepdims)
 
-    def least_margin(self, rows: str, polyhedron: Polyhedron, keepdims: int = 0) -> str:
-        """h(x) of every row."""
-        product = self.add("MatMul", [rows, self.constant(np.ascontiguousarray(polyhedron.W.T))])
-        margins = self.add("Add", [product, self.constant(polyhedron.b)])
-        return self.reduced("ReduceMin", margins, keepdims)
-
     def union(self, rows: str, polyhedra: Iterable[Polyhedron], keepdims: int = 0) -> str:
         """The greatest h(x) over some polyhedra."""
-        scores = [self.least_margin(rows, one, keepdims) for one in polyhedra]
+        scores = []
+        for one in polyhedra:
+            product = self.add("MatMul", [rows, self.constant(np.ascontiguousarray(one.W.T))])
+            margins = self.add("Add", [product, self.constant(one.b)])
+            scores.append(self.reduced("ReduceMin", margins, keepdims))
         return scores[0] if len(scores) == 1 else self.add("Max", scores)
 
     def inside(self, score: str) -> str:
@@ -168,7 +151,7 @@ class Graph:
         if rule.inside_place is not None:
             score = self.union(rows, parts)
             return self._or_otherwise(score, self.constant(places[0]), rule), score
-        scores = self.add("Concat", [self.least_margin(rows, one, 1) for one in parts], axis=1)
+        scores = self.add("Concat", [self.union(rows, [one], 1) for one in parts], axis=1)
         # The first piece that contains the row, or else the nearest.
         ranks = self.add("Where", [self.inside(scores), self.constant(np.inf), scores])
         piece = self.add("ArgMax", [ranks], axis=1, keepdims=0)
@@ -212,27 +195,20 @@ class Graph:
 
 
 def register_skl2onnx() -> None:
-    """Teach skl2onnx every learner of this library; once is enough.
+    """Teach skl2onnx every learner of this library, and pipelines that end in them; once is enough.
 
-    ``skl2onnx.to_onnx`` and ``convert_sklearn`` then convert the learners and the pipelines that
-    end in them. The outputs are ``label`` and ``score``: the `decision_function`, or the
-    `predict_proba` of `OC1`, in double precision. Give the input as ``DoubleTensorType``, or
-    double arrays: with single precision the steps before round, and answers near faces change.
+    The outputs are ``label`` and ``score``: the `decision_function`, or the `predict_proba` of
+    `OC1`, in double precision. Give the input as ``DoubleTensorType``, or double arrays: with
+    single precision the steps before round, and answers near faces change.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from skl2onnx import to_onnx
-    >>> from sklearn.pipeline import make_pipeline
-    >>> from sklearn.preprocessing import StandardScaler
+    >>> import skl2onnx
     >>> from polyceptron import BatchPolyceptron
-    >>> from polyceptron.datasets import make_dataset1
-    >>> from polyceptron.export import register_skl2onnx
-    >>> X, y = make_dataset1(random_state=0, return_X_y=True)
-    >>> pipeline = make_pipeline(StandardScaler(), BatchPolyceptron(3, random_state=0)).fit(X, y)
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> model = BatchPolyceptron(1, random_state=0).fit(X, [0, 0, 1, 1])
     >>> register_skl2onnx()
-    >>> model = to_onnx(pipeline, X[:1])
-    >>> [output.name for output in model.graph.output]
+    >>> [output.name for output in skl2onnx.to_onnx(model, X[:1]).graph.output]
     ['label', 'score']
     """
     skl2onnx = need("skl2onnx", "register_skl2onnx")
@@ -262,24 +238,19 @@ def _shapes(operator: Any) -> None:
 
 
 def _convert(scope: Any, operator: Any, container: Any) -> None:
+    types = need("onnx", "register_skl2onnx").TensorProto
     rule = as_rule(operator.raw_operator)
     # Of the two forms that operations had since, the one that the rest of the model has.
-    opset = 18 if container.target_opset >= 18 else OPSET
+    opset = _AXES_ARE_INPUT if container.target_opset >= _AXES_ARE_INPUT else OPSET
     graph = Graph(scope.get_unique_variable_name("polyceptron") + "_", opset)
-    doubles = [graph.add("Cast", [one.full_name], to=_DOUBLE) for one in operator.inputs]
-    rows = graph.add("Concat", doubles, axis=1)
-    place, score = graph.answer(rows, rule)
+    doubles = [graph.add("Cast", [one.full_name], to=types.DOUBLE) for one in operator.inputs]
+    place, score = graph.answer(graph.add("Concat", doubles, axis=1), rule)
     if rule.inside_place == 0:  # the decision function is positive for the second class
         score = graph.add("Neg", [score])
     labels = graph.constant(label_array(rule.labels))
     outputs = [output.full_name for output in operator.outputs]
     graph.add("Gather", [labels, place], outputs=[outputs[0]], axis=0)
     graph.add("Identity", [score], outputs=[outputs[1]])
-    _pour(graph, scope, container)
-
-
-def _pour(graph: Graph, scope: Any, container: Any) -> None:
-    types = need("onnx", "register_skl2onnx").TensorProto
     kinds = {"f": types.DOUBLE, "i": types.INT64, "O": types.STRING}
     for name, array in graph.constants.items():
         kind = kinds[array.dtype.kind]
@@ -287,4 +258,4 @@ def _pour(graph: Graph, scope: Any, container: Any) -> None:
         container.add_initializer(name, kind, list(array.shape), values)
     for op, inputs, outputs, attributes in graph.nodes:
         name = scope.get_unique_operator_name(op)
-        container.add_node(op, inputs, outputs, op_version=graph.opset, name=name, **attributes)
+        container.add_node(op, inputs, outputs, op_version=opset, name=name, **attributes)

@@ -1,4 +1,4 @@
-"""Constraints for scipy, cvxpy and Pyomo: x must stay in the polyhedron, or in one of several.
+"""Constraints for solvers, as objects and as a file: x must stay in one of the polyhedra.
 
 An inequality whose greatest coefficient is not between 1/1024 and 1024 is multiplied by a power of
 two that brings it between 1 and 2. The set stays the same, and solvers, which drop coefficients
@@ -11,14 +11,19 @@ the variable z is 0, and one z must be 1.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from polyceptron.export._shared import ExportError, need
+from polyceptron.export._shared import ExportError, check_name, made_by, need, safe
 from polyceptron.rule import Rule, as_rule
+from polyceptron.utils.checks import as_columns
 from polyceptron.utils.types import Floats
+
+Bounds = Mapping[str, tuple[float | None, float | None]] | None
+"""Limits of features by name; None is no limit."""
 
 
 class PieceFaces(NamedTuple):
@@ -38,7 +43,7 @@ class Region(NamedTuple):
     upper: Floats
 
 
-def region_of(model: Any, bounds: Any = None) -> Region:
+def _region(model: Any, bounds: Bounds = None) -> Region:
     """Return the polyhedra of a model of one class; several need bounds."""
     rule = as_rule(model, "polyhedron", ExportError)
     if rule.inside_place is None:
@@ -47,11 +52,14 @@ def region_of(model: Any, bounds: Any = None) -> Region:
             "constraints are those of one class, and here several have polyhedra: give those of "
             f"one, for example Rule.inside(['in', 'out'], 0, *rule.polyhedra[{label!r}])"
         )
-    lower, upper = _limits(bounds, rule.names)
+    lower, upper = np.full(rule.n_features, -np.inf), np.full(rule.n_features, np.inf)
+    for feature, (low, high) in (bounds or {}).items():
+        j = _place(feature, rule.names, "bounds")
+        lower[j] = -np.inf if low is None else low
+        upper[j] = np.inf if high is None else high
     scaled = [_scaled(piece.polyhedron.W, piece.polyhedron.b) for piece in rule.pieces]
-    if len(scaled) == 1:
-        return Region(rule, [PieceFaces(*scaled[0], np.zeros(len(scaled[0][1])))], lower, upper)
-    used = np.any([W.any(axis=0) for W, _ in scaled], axis=0)
+    several = len(scaled) > 1
+    used = several & np.any([W.any(axis=0) for W, _ in scaled], axis=0)
     endless = np.flatnonzero(used & ~np.isfinite(upper - lower))
     if endless.size:
         name = rule.names[endless[0]]
@@ -60,22 +68,13 @@ def region_of(model: Any, bounds: Any = None) -> Region:
             "give bounds, a mapping of names to (low, high), for example the least and the "
             "greatest values of the training rows"
         )
-    low, high = (np.where(used, side, 0.0) for side in (lower, upper))
+    lows, highs = (np.where(used, side, 0.0) for side in (lower, upper))
+    least = [np.minimum(W * lows, W * highs).sum(axis=1) + b for W, b in scaled]
     parts = [
-        PieceFaces(W, b, np.maximum(0.0, -(np.minimum(W * low, W * high).sum(axis=1) + b)))
-        for W, b in scaled
+        PieceFaces(*faces, several * np.maximum(0.0, -h))
+        for faces, h in zip(scaled, least, strict=True)
     ]
     return Region(rule, parts, lower, upper)
-
-
-def _limits(bounds: Any, names: Sequence[str]) -> tuple[Floats, Floats]:
-    """The lower and upper limit of each feature, infinite where there is none."""
-    lower, upper = np.full(len(names), -np.inf), np.full(len(names), np.inf)
-    for feature, (low, high) in (bounds or {}).items():
-        j = place_of_feature(feature, names, "bounds")
-        lower[j] = -np.inf if low is None else low
-        upper[j] = np.inf if high is None else high
-    return lower, upper
 
 
 def to_scipy(polyhedron: Any) -> tuple[Floats, Floats]:
@@ -89,20 +88,11 @@ def to_scipy(polyhedron: Any) -> tuple[Floats, Floats]:
     polyhedron : Polyhedron, Rule or fitted learner
         With one polyhedron: several are no system of inequalities.
 
-    Returns
-    -------
-    A_ub, b_ub : ndarray of shape (n_faces, n_features) and (n_faces,)
-
     Examples
     --------
-    >>> from scipy.optimize import linprog
     >>> from polyceptron import Polyhedron
-    >>> from polyceptron.export import to_scipy
-    >>> triangle = Polyhedron([[1, 0], [0, 1], [-1, -2]], [0, 0, 4])
-    >>> A_ub, b_ub = to_scipy(triangle)
-    >>> best = linprog([-1, -1], A_ub, b_ub, bounds=(None, None))
-    >>> round(-best.fun, 6)
-    4.0
+    >>> to_scipy(Polyhedron([[1, 0], [-1, -2]], [0, 4]))
+    (array([[-1.,  0.], [ 1.,  2.]]), array([0., 4.]))
     """
     rule = as_rule(polyhedron, "polyhedron", ExportError)
     if len(rule.pieces) > 1:
@@ -110,15 +100,11 @@ def to_scipy(polyhedron: Any) -> tuple[Floats, Floats]:
             f"{len(rule.pieces)} polyhedra are no system of inequalities: export each by itself, "
             "such as rule.pieces[0].polyhedron; to_lp, to_cvxpy and to_pyomo take several"
         )
-    (part,) = region_of(rule).parts
+    (part,) = _region(rule).parts
     return -part.W + 0.0, part.b
 
 
-def to_cvxpy(
-    polyhedron: Any,
-    variable: Any,
-    bounds: Mapping[str, tuple[float | None, float | None]] | None = None,
-) -> list[Any]:
+def to_cvxpy(polyhedron: Any, variable: Any, bounds: Bounds = None) -> list[Any]:
     """Return cvxpy constraints that keep `variable` in the polyhedron.
 
     Parameters
@@ -134,15 +120,13 @@ def to_cvxpy(
     --------
     >>> import cvxpy
     >>> from polyceptron import Polyhedron
-    >>> from polyceptron.export import to_cvxpy
-    >>> triangle = Polyhedron([[1, 0], [0, 1], [-1, -2]], [0, 0, 4])
-    >>> x = cvxpy.Variable(2)
-    >>> problem = cvxpy.Problem(cvxpy.Maximize(cvxpy.sum(x)), to_cvxpy(triangle, x))
-    >>> round(float(problem.solve(solver="SCIPY")), 6)
-    4.0
+    >>> x = cvxpy.Variable(1)
+    >>> within = to_cvxpy(Polyhedron([[-2]], [4]), x)
+    >>> float(cvxpy.Problem(cvxpy.Maximize(x[0]), within).solve(solver="SCIPY"))
+    2.0
     """
     cvxpy = need("cvxpy", "to_cvxpy")
-    region = region_of(polyhedron, bounds)
+    region = _region(polyhedron, bounds)
     if isinstance(variable, Mapping):
         variable = cvxpy.hstack(_by_name(region.rule, variable))
     shape = getattr(variable, "shape", None)
@@ -151,9 +135,7 @@ def to_cvxpy(
             f"variable must be of shape ({region.rule.n_features},), one number a feature; "
             f"got {variable if shape is None else shape!r:.60}"
         )
-    low, high = (np.flatnonzero(np.isfinite(side)) for side in (region.lower, region.upper))
-    limited = [variable[j] >= region.lower[j] for j in low]
-    limited += [variable[j] <= region.upper[j] for j in high]
+    limited = _limits(region, [variable[j] for j in range(region.rule.n_features)])
     if len(region.parts) == 1:
         return [region.parts[0].W @ variable + region.parts[0].b >= 0, *limited]
     z = cvxpy.Variable(len(region.parts), boolean=True)
@@ -161,11 +143,7 @@ def to_cvxpy(
     return [*within, cvxpy.sum(z) >= 1, *limited]
 
 
-def to_pyomo(
-    polyhedron: Any,
-    variables: Any,
-    bounds: Mapping[str, tuple[float | None, float | None]] | None = None,
-) -> Any:
+def to_pyomo(polyhedron: Any, variables: Any, bounds: Bounds = None) -> Any:
     """Return a Pyomo ``Constraint`` that keeps `variables` in the polyhedron.
 
     It works once it is part of a model: ``model.region = to_pyomo(polyhedron, model.x)``. Its
@@ -185,7 +163,6 @@ def to_pyomo(
     --------
     >>> import pyomo.environ as pyo
     >>> from polyceptron import Polyhedron
-    >>> from polyceptron.export import to_pyomo
     >>> model = pyo.ConcreteModel()
     >>> model.x = pyo.Var(["age", "dose"])
     >>> model.region = to_pyomo(Polyhedron([[1, -2]], [4], ["age", "dose"]), model.x)
@@ -193,7 +170,7 @@ def to_pyomo(
     -4.0  <=  x[age] - 2.0*x[dose]
     """
     pyomo = need("pyomo.environ", "to_pyomo")
-    region = region_of(polyhedron, bounds)
+    region = _region(polyhedron, bounds)
     point = _by_name(region.rule, variables)
 
     def inside(p: int, k: int, room: Any) -> Any:
@@ -213,30 +190,32 @@ def to_pyomo(
     )
     block.one = pyomo.Constraint(expr=sum(block.piece.values()) >= 1)
     block.limits = pyomo.ConstraintList()
-    for x, low, high in zip(point, region.lower.tolist(), region.upper.tolist(), strict=True):
-        if np.isfinite(low):
-            block.limits.add(x >= low)
-        if np.isfinite(high):
-            block.limits.add(x <= high)
+    for limit in _limits(region, point):
+        block.limits.add(limit)
     return block
 
 
+def _limits(region: Region, point: list[Any]) -> list[Any]:
+    """The bounds of the features as expressions."""
+    lows, highs = np.isfinite(region.lower).nonzero()[0], np.isfinite(region.upper).nonzero()[0]
+    limited = [point[j] >= float(region.lower[j]) for j in lows]
+    return limited + [point[j] <= float(region.upper[j]) for j in highs]
+
+
 def _by_name(rule: Rule, variables: Any) -> list[Any]:
-    names = rule.names
     if not hasattr(variables, "keys"):
-        listed = list(variables)
-        if len(listed) != len(names):
-            raise ExportError(f"variables must be one a feature, {len(names)}; got {len(listed)}")
-        return listed
+        variables = dict(enumerate(variables))
+        if len(variables) > rule.n_features:
+            raise ExportError(
+                f"variables must be one a feature, {rule.n_features}; got {len(variables)}"
+            )
     keys = list(variables.keys())
     whole = all(isinstance(key, int) for key in keys)
-    wanted: Sequence[Any] = range(len(names)) if whole else names
+    wanted: Sequence[Any] = range(rule.n_features) if whole else rule.names
     missing = [key for key in wanted if key not in keys]
     if missing:
-        raise ExportError(
-            f"variables must have every feature; {missing[0]!r:.60} is missing, "
-            f"there are {keys!r:.60}"
-        )
+        found = f"{missing[0]!r:.60} is missing, there are {keys!r:.60}"
+        raise ExportError(f"variables must have every feature; {found}")
     return [variables[key] for key in wanted]
 
 
@@ -255,8 +234,133 @@ def _scaled(W: Floats, b: Floats) -> tuple[Floats, Floats]:
     return normals, offsets
 
 
-def place_of_feature(feature: str, names: Sequence[str], what: str) -> int:
-    """Return the place of a feature that an argument names."""
+def _place(feature: str, names: Sequence[str], what: str) -> int:
+    """The place of a feature that an argument names."""
     if feature not in names:
         raise ExportError(f"{what} names {feature!r:.60}, which is not one of the features")
     return list(names).index(feature)
+
+
+def to_lp(
+    polyhedron: Any,
+    *,
+    objective: Any = None,
+    maximise: bool = False,
+    bounds: Bounds = None,
+    integers: Collection[str] = (),
+    name: str = "polyceptron",
+) -> str:
+    r"""Return a file in the LP format of CPLEX, which HiGHS, SCIP and others read.
+
+    Variables are free, not bounded by zero, unless `bounds` says otherwise.
+
+    Parameters
+    ----------
+    polyhedron : Polyhedron, Rule or fitted learner
+        Several polyhedra of one class become a disjunction with binary variables.
+    objective : array-like of shape (n_features,) or mapping of str to float, optional
+        What to minimise, in the order of the features or by their names; nothing if not given.
+    maximise : bool
+        Maximise the objective instead.
+    bounds : mapping of str to (low, high), optional
+        As for `to_cvxpy`.
+    integers : collection of str
+        Features that must be whole numbers.
+    name : str
+        The name of the objective.
+
+    Returns
+    -------
+    str
+        The format allows few names: others are changed, and a comment says which is which;
+        `lp_names` returns them.
+
+    Examples
+    --------
+    >>> from polyceptron import Polyhedron
+    >>> text = to_lp(Polyhedron([[-2]], [4], ["body mass"]), objective=[1], maximise=True)
+    >>> " ".join(text.split())  # doctest: +ELLIPSIS
+    '... Subject To face0: - 2.0 x0_body_mass >= -4.0 Bounds x0_body_mass free End'
+    """
+    region = _region(polyhedron, bounds)
+    names, variables = region.rule.names, lp_names(polyhedron)
+    pieces = [f"piece{p}" for p in range(len(region.parts))] if len(region.parts) > 1 else []
+    lines = [f"\\ {made_by()}"]
+    lines += [
+        f"\\ {variable} is {safe(feature)}"
+        for variable, feature in zip(variables, names, strict=True)
+        if variable != feature
+    ]
+    lines += ["Maximize" if maximise else "Minimize", f" {check_name(name)}:"]
+    lines += _lp_terms(_objective(objective, names), variables) or [f"  0 {variables[0]}"]
+    lines += ["Subject To"]
+    for p, part in enumerate(region.parts):
+        prefix = f"piece{p}_" if pieces else ""
+        for k, (w, b, M) in enumerate(zip(*part, strict=True)):
+            room = _lp_terms([-M], [pieces[p]]) if pieces else []
+            right = f"  >= {-float(b + M) + 0.0!r}"
+            lines += [f" {prefix}face{k}:", *_lp_terms(w, variables), *room, right]
+    if pieces:
+        lines += [" pieces:", *_lp_terms([1.0] * len(pieces), pieces), "  >= 1.0"]
+    lines += ["Bounds"]
+    limits = zip(variables, region.lower.tolist(), region.upper.tolist(), strict=True)
+    for variable, low, high in limits:
+        is_free = low == -np.inf and high == np.inf
+        lines.append(f" {variable} free" if is_free else f" {low!r} <= {variable} <= {high!r}")
+    if integers:
+        wanted = [_place(feature, names, "integers") for feature in integers]
+        lines += ["General", *(f" {variables[j]}" for j in sorted(set(wanted)))]
+    if pieces:
+        lines += ["Binary", *(f" {piece}" for piece in pieces)]
+    return "\n".join([*lines, "End", ""])
+
+
+def lp_names(polyhedron: Any) -> tuple[str, ...]:
+    """Return what `to_lp` calls the features: themselves where the format allows it.
+
+    Examples
+    --------
+    >>> from polyceptron import Polyhedron
+    >>> lp_names(Polyhedron([[1, 1, 1]], [0], ["age", "free", "a b"]))
+    ('age', 'x1_free', 'x2_a_b')
+    """
+    chosen = list(as_rule(polyhedron, "polyhedron", ExportError).names)
+    for j, name in enumerate(chosen):
+        if not _is_lp_name(name):
+            variable = f"x{j}_{re.sub('[^A-Za-z0-9_]', '_', name)[:40]}"
+            while variable in chosen:
+                variable += "_"
+            chosen[j] = variable
+    return tuple(chosen)
+
+
+_LP_WORDS = (
+    "min max minimize maximize minimise maximise minimum maximum subject such st to that bounds "
+    "bound free inf infinity nan general generals gen integer integers int binary binaries bin "
+    "semi continuous semis sos sos1 sos2 s1 s2 end obj"
+)
+
+
+def _is_lp_name(name: str) -> bool:
+    # Not e, as e3 may be read as an exponent; not the names of our rows and of binary variables.
+    plain = re.fullmatch(r"[A-DF-Za-df-z][A-Za-z0-9_]{0,99}", name) is not None
+    rows = r"(piece\d+_)?face\d+|pieces|piece\d+"
+    return plain and name.lower() not in _LP_WORDS.split() and not re.fullmatch(rows, name)
+
+
+def _lp_terms(coefficients: Floats | Sequence[float], variables: Sequence[str]) -> list[str]:
+    return [
+        f"  {'-' if c < 0 else '+'} {abs(float(c))!r} {variable}"
+        for c, variable in zip(coefficients, variables, strict=True)
+        if c != 0
+    ]
+
+
+def _objective(objective: Any, names: Sequence[str]) -> Floats:
+    coefficients = np.zeros(len(names))
+    if isinstance(objective, Mapping):
+        for feature, value in objective.items():
+            coefficients[_place(feature, names, "objective")] = value
+    elif objective is not None:
+        coefficients[:] = objective
+    return as_columns(coefficients, "objective", len(names))

@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from polyceptron.export._shared import (
     ExportError,
     ExportOptionError,
     Label,
     check_name,
-    features,
     fields,
+    filled,
     labelled,
     refuse_unwritable,
     safe,
-    template,
 )
 from polyceptron.utils.types import Floats
 
 if TYPE_CHECKING:
     from polyceptron.data.encoding import Encoding
 
-_LONGEST = 4095
-"""Bytes of text that every compiler of C99 must take."""
-MODULES = ("commonjs", "esm")
 _WORDS = (
     "arguments await break case catch class const continue debugger decision default delete do "
     "else enum eval export exports extends false features finally for function if implements "
@@ -34,15 +29,10 @@ _WORDS = (
     "require return static super switch this throw true try typeof undefined var void while with "
     "yield Infinity NaN"
 )
-_RESERVED = frozenset(_WORDS.split())
 
 
 def to_python(
-    polyhedron: Any,
-    *,
-    inside: Any = None,
-    outside: Any = None,
-    encoding: Encoding | None = None,
+    polyhedron: Any, *, inside: Any = None, outside: Any = None, encoding: Encoding | None = None
 ) -> str:
     """Return the source of a module with ``predict(row)`` and ``decision(row)``.
 
@@ -53,64 +43,45 @@ def to_python(
 
     Parameters
     ----------
-    polyhedron : Polyhedron, Rule or fitted learner
-        Not one of several classes of which the most probable is the answer.
-    inside, outside : bool, int, float or str, optional
-        The labels to answer with: the model's own, "1" and "0" of a Polyhedron.
-    encoding : Encoding, optional
-        Rows then have the columns of the table that was encoded.
-
-    Returns
-    -------
-    str
-        Names and labels are written as text with escapes, so none can become code.
+    polyhedron, inside, outside, encoding : as for `export`
+        Not one of several classes of which the most probable is the answer. With an encoding, rows
+        have the columns of the table.
 
     Notes
     -----
-    Every row gets the answer of `Rule.predict`, also where it is on a face but for
-    rounding: there the module computes with the same fused operations. Away from faces
-    ``decision`` is the margin up to rounding.
+    Names and labels are written as text with escapes, so none can become code. Every row gets the
+    answer of `Rule.predict`, also where it is on a face but for rounding: there the module computes
+    with the same fused operations. Away from faces ``decision`` is the margin up to rounding.
 
     Examples
     --------
     >>> from polyceptron import Polyhedron
-    >>> from polyceptron.export import to_python
     >>> module = {}
     >>> exec(to_python(Polyhedron([[1, -2]], [0.5], ["age", "dose"]), inside="in"), module)
     >>> module["predict"]({"age": 3, "dose": 1}), module["decision"]([1.5, 2])
     ('in', -2.0)
     """
-    found = labelled(polyhedron, inside, outside)
+    found = labelled(polyhedron, inside, outside, encoding)
     W, b = found.faces()
-    lines = [
-        *(f"# {line}" for line in found.comment(features(found.rule, encoding))),
-        "",
-        "import math",
-        "from fractions import Fraction",
-        "",
-        f"LABELS = {found.labels!a}",
-        "# Column, its categories (None: a number), what a gap counts as (None: an error).",
-        "COLUMNS = (",
-        *(f"    {(f.name, f.categories, f.fill)!a}," for f in fields(found.rule, encoding)),
-        ")",
-        "# Of each piece the place of its label, its first face, and the one after its last.",
-        f"PIECES = {tuple(map(tuple, found.pieces()))}",
-        "# The place of the label of rows in no piece; None: that of the nearest piece.",
-        f"OTHERWISE = {found.rule.otherwise}",
-        "W = (",
-        *(f"    {tuple(w)}," for w in W.tolist()),
-        ")",
-        f"B = {tuple(b.tolist())}",
-    ]
-    return "\n".join([*lines, "", "", template("model.py.txt")])
+    columns = [(f.name, f.categories, f.fill) for f in fields(found.rule, encoding)]
+    return filled(
+        "model.py.txt",
+        COMMENT=_lines(found.comment(), "# "),
+        LABELS=ascii(found.labels),
+        COLUMNS=_lines((f"{column!a}," for column in columns), "    "),
+        PIECES=tuple(map(tuple, found.pieces())),
+        OTHERWISE=found.rule.otherwise,
+        W=_lines((f"{tuple(w)}," for w in W.tolist()), "    "),
+        B=tuple(b.tolist()),
+    )
+
+
+def _lines(lines: Iterable[str], before: str) -> str:
+    return "\n".join(before + line for line in lines)
 
 
 def to_c(
-    polyhedron: Any,
-    *,
-    inside: Any = None,
-    outside: Any = None,
-    name: str = "polyceptron",
+    polyhedron: Any, *, inside: Any = None, outside: Any = None, name: str = "polyceptron"
 ) -> str:
     r"""Return C99 source with ``double NAME_decision(x)`` and ``int NAME_predict(x)``.
 
@@ -134,54 +105,38 @@ def to_c(
     Examples
     --------
     >>> from polyceptron import Polyhedron
-    >>> from polyceptron.export import to_c
     >>> source = to_c(Polyhedron([[1, -2]], [0.5], ["age", "*/ dose"]), name="safe")
-    >>> print("\n".join(source.splitlines()[2:10]))
-     * Features, in order:
+    >>> print("\n".join(source.splitlines()[3:7]))
      *   x[0]: age
      *   x[1]: "\x2a/ dose"
      * A row is inside where all of this holds, here to three digits:
      *   age - 2*"\x2a/ dose" >= -0.5
-     * Labels: inside "1", outside "0".
-     */
-    #include <math.h>
     """
     found = labelled(polyhedron, inside, outside)
-    prefix, rule = check_name(name), found.rule
+    rule, pieces = found.rule, found.pieces()
     W, b = found.faces()
-    made, *comment = found.comment(rule.names)
-    made, _, head = made.partition(". ")
+    made, *comment = found.comment()
     shown = [f'"{safe(str(label)).strip(chr(34))}"' for label in found.labels]
+    labels = f"inside {shown[1]}, outside {shown[0]}"
     if rule.inside_place is None:
         labels = ", ".join(f"{place} {label}" for place, label in enumerate(shown))
-    else:
-        labels = f"inside {shown[1]}, outside {shown[0]}"
-    header = [
-        "/*",
-        f" * {made}.",
-        " * Features, in order:",
-        *(f" *   x[{j}]: {safe(feature)}" for j, feature in enumerate(rule.names)),
-        f" * {head}",
-        *(f" * {line}" for line in comment),
-        f" * Labels: {labels}.",
-        " */",
-    ]
-    pieces = np.array(found.pieces())
-    body = (
-        template("model.c")
-        .replace("WEIGHTS", ",\n".join(f"    {{{_row(w)}}}" for w in W))
-        .replace("OFFSETS", _row(b))
-        .replace("PLACES", ", ".join(map(str, pieces[:, 0])))
-        .replace("FIRSTS", ", ".join(map(str, [0, *pieces[:, 2]])))
-        .replace("PIECES", str(len(pieces)))
-        .replace("OTHERWISE", str(-1 if rule.otherwise is None else rule.otherwise))
-        .replace("FACES", str(len(b)))
-        .replace("FEATURES", str(W.shape[1]))
-        .replace("SPARE", str(W.shape[1].bit_length() + 1))
-        .replace("NAME", prefix)
-        .replace("@LABELS@", ", ".join(map(_text, found.labels)))  # the sign @ is by its byte
+    return filled(
+        "model.c",
+        MADE=made,
+        COLUMNS=_lines((f"x[{j}]: {safe(name)}" for j, name in enumerate(rule.names)), " *   "),
+        COMMENT=_lines([*comment, f"Labels: {labels}."], " * "),
+        WEIGHTS=_lines((f"{{{_row(w)}}}," for w in W), "    "),
+        OFFSETS=_row(b),
+        PLACES=", ".join(str(place) for place, _, _ in pieces),
+        FIRSTS=", ".join(map(str, [0, *(end for _, _, end in pieces)])),
+        PIECES=len(pieces),
+        OTHERWISE=-1 if rule.otherwise is None else rule.otherwise,
+        FACES=len(b),
+        FEATURES=W.shape[1],
+        SPARE=W.shape[1].bit_length() + 1,
+        NAME=check_name(name),
+        LABELS=", ".join(map(_text, found.labels)),
     )
-    return "\n".join([*header, body])
 
 
 def _row(values: Floats) -> str:
@@ -193,9 +148,9 @@ def _text(label: Label) -> str:
     text = str(label)
     refuse_unwritable(text, "label")
     data = text.encode("utf-8")
-    if len(data) > _LONGEST:
+    if len(data) > 4095:  # what every compiler of C99 must take
         raise ExportError(
-            f"a label must have at most {_LONGEST} bytes in C; {text!r:.60} has {len(data)}"
+            f"a label must have at most 4095 bytes in C; {text!r:.60} has {len(data)}"
         )
     plain = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _.-"
     return '"' + "".join(chr(c) if c in plain else f"\\{c:03o}" for c in data) + '"'
@@ -225,63 +180,49 @@ def to_javascript(
         The first is for ``require``, for ``import`` of a .cjs file, and for a page; the second has
         ``export`` statements.
 
-    Returns
-    -------
-    str
-        Names and labels are written as text with escapes: none can become code or end a script
-        element.
-
     Notes
     -----
-    Every row gets the answer of `Rule.predict`, also where it is on a face but for
-    rounding: there the script computes with the same fused operations.
+    Answers are those of `to_python`. No name or label can become code or end a script element.
 
     Examples
     --------
     >>> from polyceptron import Polyhedron
-    >>> from polyceptron.export import to_javascript
     >>> script = to_javascript(Polyhedron([[1, -2]], [0.5], ["age", "</script>"]))
     >>> "</script>" in script, r"\u003c/script\u003e" in script
     (False, True)
     """
-    found = labelled(polyhedron, inside, outside)
-    if module not in MODULES:
-        raise ExportOptionError(f"module must be one of {', '.join(MODULES)}; got {module!r}")
+    found = labelled(polyhedron, inside, outside, encoding)
+    if module not in ("commonjs", "esm"):
+        raise ExportOptionError(f"module must be one of commonjs, esm; got {module!r}")
     for label in found.labels:
         if isinstance(label, int) and abs(label) > 2**53:
             raise ExportError(f"JavaScript has no whole number {label}: give labels as text")
-    if check_name(name) in _RESERVED:
+    if check_name(name) in _WORDS.split():
         raise ExportError(f"name must not be a word of JavaScript; got {name!r}")
     columns = [
         {"name": f.name, "categories": f.categories, "fill": f.fill}
         for f in fields(found.rule, encoding)
     ]
     W, b = found.faces()
-    data = [
-        *(f"// {line}" for line in found.comment(features(found.rule, encoding))),
-        f"const {name} = (function () {{",
-        '"use strict";',
-        f"const LABELS = {_json(found.labels)};",
-        "// Columns, their categories (null: a number), what a gap counts as (null: an error).",
-        f"const COLUMNS = {_list(columns)};",
-        "// Of each piece the place of its label, its first face, and the one after its last.",
-        f"const PIECES = {_json(found.pieces())};",
-        "// The place of the label of rows in no piece; null: that of the nearest piece.",
-        f"const OTHERWISE = {_json(found.rule.otherwise)};",
-        f"const W = {_list(W.tolist())};",
-        f"const B = {_json(b.tolist())};",
-    ]
     functions = ("predict", "decision", "features")
     if module == "esm":
         ends = [f"export const {one} = {name}.{one};" for one in functions]
         ends.append(f"export default {name};")
     else:
-        ends = [
-            'if (typeof module === "object" && module && module.exports) {',
-            *(f"  module.exports.{one} = {name}.{one};" for one in functions),
-            "}",
-        ]
-    return "\n".join([*data, "", template("model.js") + "\n".join(ends), ""])
+        ends = [f"  module.exports.{one} = {name}.{one};" for one in functions]
+        ends = ['if (typeof module === "object" && module && module.exports) {', *ends, "}"]
+    return filled(
+        "model.js",
+        COMMENT=_lines(found.comment(), "// "),
+        NAME=name,
+        LABELS=_json(found.labels),
+        COLUMNS=_lines((f"{_json(column)}," for column in columns), "  "),
+        PIECES=_json(found.pieces()),
+        OTHERWISE=_json(found.rule.otherwise),
+        W=_lines((f"{_json(w)}," for w in W.tolist()), "  "),
+        B=_json(b.tolist()),
+        EXPORTS="\n".join(ends),
+    )
 
 
 def _json(value: Any) -> str:
@@ -290,7 +231,3 @@ def _json(value: Any) -> str:
     for sign in "<>&'":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
     return text
-
-
-def _list(values: list[Any]) -> str:
-    return "[\n" + "".join(f"  {_json(value)},\n" for value in values) + "]"

@@ -23,13 +23,8 @@ from polyceptron.utils.types import Floats
 if TYPE_CHECKING:
     from polyceptron.data.encoding import Encoding
 
-KINDS = ("select", "where", "case")
-_FAR = 1e308
 _TOGETHER = 50
 """Databases limit how deep expressions may be, SQLite and DuckDB to 1000."""
-_READS_EXPONENTS = ("duckdb", "sqlite")
-"""Where 1.5e0 is known to be a double. Elsewhere a cast says so."""
-_NO_SQL = ("", "dax", "prql")
 
 
 def to_sql(
@@ -47,7 +42,7 @@ def to_sql(
 
     Parameters
     ----------
-    polyhedron : Polyhedron, Rule or fitted learner
+    polyhedron, inside, outside, encoding : as for `export`
         Several polyhedra of one class are joined by OR; the leaves of a tree are the branches of a
         CASE. Not one of several classes of which the most probable is the answer.
     table : str, sequence of str or None
@@ -56,10 +51,6 @@ def to_sql(
     dialect : str
         One that sqlglot writes, such as "duckdb", "sqlite", "postgres", "mysql" or "bigquery".
         The first two are tested by running them.
-    inside, outside : bool, int, float or str, optional
-        The labels to answer with: the model's own, "1" and "0" of a Polyhedron.
-    encoding : Encoding, optional
-        Columns of text are then compared with their categories.
     kind : {"select", "where", "case"}
         A query that adds a column to the table, a condition for WHERE that rows inside meet, or
         an expression that is a label.
@@ -70,30 +61,24 @@ def to_sql(
     -----
     A row with NULL, NaN or a number beyond 1e308 in a column that counts gets the label NULL, and
     does not meet the condition; so does a row that no piece contains where nothing is otherwise.
-    Where the encoding fills gaps, NULL counts as what it fills with.
-
-    The database adds up in doubles, but not with the fused operations of `Polyhedron`: a row that
-    is nearer to a face than rounding, some 1e-16 of its terms, may come out on the other side.
-
-    Text is compared as the database compares it: some, as MySQL, take capitals for small letters.
+    Where the encoding fills gaps, NULL counts as what it fills with. A row that is nearer to a face
+    than rounding, some 1e-16 of its terms, may come out on the other side. Text is compared as the
+    database compares it: some, as MySQL, take capitals for small letters.
 
     Examples
     --------
     >>> from polyceptron import Polyhedron
-    >>> from polyceptron.export import to_sql
-    >>> strong = Polyhedron([[1.0, -2.0]], [0.5], ["age", 'the "dose"s'])
-    >>> print(to_sql(strong, inside="in", outside="it's out"))
+    >>> print(to_sql(Polyhedron([[2.0]], [0.5], ['the "dose"s']), outside="it's out"))
     SELECT
       "data".*,
-      CASE WHEN "data"."age" BETWEEN -1e+308 AND 1e+308
-      AND "data"."the ""dose""s" BETWEEN -1e+308 AND 1e+308
-      THEN CASE WHEN 0.5e0 + 1.0e0 * "data"."age" + -2.0e0 * "data"."the ""dose""s" >= 0
-      THEN 'in' ELSE 'it''s out' END END AS "polyceptron"
+      CASE WHEN "data"."the ""dose""s" BETWEEN -1e+308 AND 1e+308
+      THEN CASE WHEN 0.5e0 + 2.0e0 * "data"."the ""dose""s" >= 0
+      THEN '1' ELSE 'it''s out' END END AS "polyceptron"
     FROM "data"
     """
-    found = labelled(polyhedron, inside, outside)
-    if kind not in KINDS:
-        raise ExportOptionError(f"kind must be one of {', '.join(KINDS)}; got {kind!r}")
+    found = labelled(polyhedron, inside, outside, encoding)
+    if kind not in ("select", "where", "case"):
+        raise ExportOptionError(f"kind must be one of select, where, case; got {kind!r}")
     if table is None and kind == "select":
         raise ExportError("table must be a name where kind is 'select'; got None")
     if kind == "where" and found.rule.inside_place is None:
@@ -129,7 +114,7 @@ class _Writer:
     def __init__(self, dialect: str, table: str | Sequence[str] | None) -> None:
         self.sqlglot = need("sqlglot", "to_sql", "sql")
         self.exp = self.sqlglot.exp
-        known = sorted(set(self.sqlglot.Dialect.classes) - set(_NO_SQL))
+        known = sorted(set(self.sqlglot.Dialect.classes) - {"", "dax", "prql"})
         if dialect not in known:
             raise ExportOptionError(
                 f"dialect must be one of {', '.join(known)}; got {dialect!r:.60}"
@@ -145,8 +130,6 @@ class _Writer:
                 raise ExportError(f"table must be a name or a list of names; got {table!r:.60}")
             quoted = [self.identifier(part, "table") for part in parts]
             self.source, self.table = ".".join(quoted), quoted[-1]
-
-    # --- names and values ---------------------------------------------------------------
 
     def identifier(self, name: Any, what: str) -> str:
         self._check_text(name, what)
@@ -174,7 +157,7 @@ class _Writer:
         if self.dialect == "sqlite" and value and not 1e-20 < abs(value) < 1e20:
             return _by_powers_of_two(value)
         text = repr(value) if "e" in repr(value) else f"{value!r}e0"
-        if self.dialect in _READS_EXPONENTS:
+        if self.dialect in ("duckdb", "sqlite"):  # where 1.5e0 is known to be a double
             return text
         return f"CAST({text} AS {self.exp.DataType.build('double').sql(dialect=self.dialect)})"
 
@@ -196,14 +179,12 @@ class _Writer:
             return f"COALESCE({name}, {self.text(field.fill, 'fill')})"
         return f"COALESCE({name}, {self.number(float(field.fill))})"
 
-    # --- conditions ---------------------------------------------------------------------
-
     def known(self, field: Field) -> str:
         """Whether a value is there; DuckDB and PostgreSQL take NaN for the greatest number."""
         column = self.column(field)
         if field.categories is not None:
             return f"{column} IS NOT NULL"
-        return f"{column} BETWEEN -{_FAR!r} AND {_FAR!r}"
+        return f"{column} BETWEEN -1e+308 AND 1e+308"
 
     def union(self, polyhedra: list[Polyhedron], used: list[Field]) -> str:
         """Whether a row is in one of the polyhedra."""
@@ -211,16 +192,16 @@ class _Writer:
         for one in polyhedra:
             faces = zip(one.W, one.b.tolist(), strict=True)
             parts.append(_joined([self.face(w, b, used) for w, b in faces], "\n  AND "))
-        if len(parts) == 1:
-            return parts[0]
-        return "(" + _joined([f"({part})" for part in parts], "\n  OR ") + ")"
+        several = _joined([f"({part})" for part in parts], "\n  OR ")
+        return parts[0] if len(parts) == 1 else f"({several})"
 
     def face(self, w: Floats, b: float, used: list[Field]) -> str:
-        parts = [(field, w[field.features].tolist()) for field in used]
-        terms = [self._term(field, weights) for field, weights in parts if any(weights)]
-        return f"{_joined([self.number(b), *terms], ' + ')} >= 0"
+        terms = [self.term(field, w[field.features].tolist()) for field in used]
+        return f"{_joined([self.number(b), *filter(None, terms)], ' + ')} >= 0"
 
-    def _term(self, field: Field, weights: list[float]) -> str:
+    def term(self, field: Field, weights: list[float]) -> str:
+        if not any(weights):
+            return ""
         if field.categories is None:
             return f"{self.number(weights[0])} * {self.column(field)}"
         cases = " ".join(
@@ -229,8 +210,6 @@ class _Writer:
             if weight
         )
         return f"CASE {self.column(field)} {cases} ELSE {self.number(0.0)} END"
-
-    # --- what could go wrong ------------------------------------------------------------
 
     def refuse_alike(self, names: list[str]) -> None:
         """Refuse columns that the database cannot tell apart."""

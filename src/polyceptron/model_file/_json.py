@@ -18,7 +18,7 @@ MAX_BEYOND_ASCII = 8 * 2**20
 """The same for text that is not all ASCII, which takes four times the memory. We write ASCII."""
 MAX_VALUES = 2_300_000
 """Commas in one document: about as many as the numbers that 48 MB hold in full length."""
-MAX_CONTAINERS = 150_000
+MAX_CONTAINERS = 130_000
 """Arrays and objects in one document: each takes some hundred bytes and a visit."""
 MAX_TEXTS = 300_000
 """Pairs of quotes in one document: texts, and names of fields."""
@@ -39,9 +39,6 @@ class NotJSON:
 
     def __repr__(self) -> str:
         return self.what
-
-
-# --- from bytes to values ---------------------------------------------------------------
 
 
 def parse_json(data: bytes) -> Any:
@@ -85,9 +82,6 @@ def _whole(digits: str) -> Any:
     if _WHOLE[0] <= value <= _WHOLE[1]:
         return value
     return NotJSON(f"a whole number of {len(digits):,} digits, beyond 64 bits")
-
-
-# --- from values to typed documents -----------------------------------------------------
 
 
 def convert(raw: Any, kind: Any) -> Any:
@@ -152,9 +146,6 @@ def brief(value: Any, most: int = 60) -> str:
     return json.dumps(value) if value is None or isinstance(value, bool) else repr(value)
 
 
-# --- the way out ------------------------------------------------------------------------
-
-
 def plain(value: Any, field: str, *, measured: bool = False, depth: int = MAX_DEPTH) -> Any:
     """Return `value` with numpy's scalars, arrays and tuples as those of JSON; else an error.
 
@@ -166,19 +157,17 @@ def plain(value: Any, field: str, *, measured: bool = False, depth: int = MAX_DE
         if depth == 0:
             raise ModelFileError(f"is nested more than {MAX_DEPTH} levels deep", field)
         return _plain_items(value, field, measured, depth - 1)
-    must = "" if value is None else "must be JSON: text, numbers, lists, objects"
-    for kind in (bool, int, float, str):
-        if isinstance(value, kind):
-            value, must = kind(value), ""  # which makes a plain one of a subclass
-            break
-    if type(value) is float and not math.isfinite(value):
-        must = "must be a finite number"
+    kind = next((kind for kind in (bool, int, float, str) if isinstance(value, kind)), None)
+    if kind is None and value is not None:
+        must = "must be JSON: text, numbers, lists, objects"
+        raise ModelFileError(f"{must}; got {brief(value)}", field)
+    value = kind(value) if kind else None  # which makes a plain one of a subclass
+    if kind is float and not math.isfinite(value):
         if measured:
             return name_measure(value)
-    elif type(value) is int and not _WHOLE[0] <= value <= _WHOLE[1]:
-        must = "must be a whole number of 64 bits"
-    if must:
-        raise ModelFileError(f"{must}; got {brief(value)}", field)
+        raise ModelFileError(f"must be a finite number; got {brief(value)}", field)
+    if kind is int and not _WHOLE[0] <= value <= _WHOLE[1]:
+        raise ModelFileError(f"must be a whole number of 64 bits; got {brief(value)}", field)
     return value
 
 
@@ -189,17 +178,15 @@ def _plain_items(values: Any, field: str, measured: bool, depth: int) -> Any:
         whole = [0, *(value for value in values if type(value) is int)]
         if all(map(math.isfinite, floats)) and _WHOLE[0] <= min(whole) <= max(whole) <= _WHOLE[1]:
             return list(values)
-    keys: Any = list(values) if is_dict else range(len(values))
-    strange = [key for key in keys if is_dict and not isinstance(key, str)]
-    if strange:
-        raise ModelFileError(f"must have names that are text; got {strange[0]!r:.60}", field)
-    found: list[Any] = []
-    try:
-        found.extend(plain(values[key], "", measured=measured, depth=depth) for key in keys)
-    except ModelFileError as error:  # the path is made only where it is needed
-        path = f"{field}{step(keys[len(found)])}{error.field}"
-        raise ModelFileError(error.problem, path) from None
-    return dict(zip(map(str, keys), found, strict=True)) if is_dict else found
+    found: dict[Any, Any] = {}
+    for key, value in values.items() if is_dict else enumerate(values):
+        if is_dict and not isinstance(key, str):
+            raise ModelFileError(f"must have names that are text; got {key!r:.60}", field)
+        try:
+            found[key] = plain(value, "", measured=measured, depth=depth)
+        except ModelFileError as error:  # the path is made only where it is needed
+            raise ModelFileError(error.problem, f"{field}{step(key)}{error.field}") from None
+    return {str(key): value for key, value in found.items()} if is_dict else list(found.values())
 
 
 def layout(value: Any, indent: str = "") -> str:

@@ -32,8 +32,8 @@ from polyceptron.utils.checks import as_floats
 
 FORMAT = "polyceptron model"
 VERSION = 2
-MAX_PIECES = 10_000
-MAX_COEFFICIENTS = 8_000_000
+MAX_PIECES = 9_000
+MAX_COEFFICIENTS = 7_000_000
 """Of all pieces: a face of many pieces stands in the file once, but in each of them in memory."""
 
 Label = bool | int | Finite | str
@@ -43,9 +43,6 @@ Share = Annotated[float, Meta(ge=0, le=1)]
 Slope = Annotated[float, Meta(ge=1e-9, le=1e9)]
 Lapse = Annotated[float, Meta(ge=1e-9, le=0.5)]
 Seed = Annotated[int, Meta(ge=0, le=2**32 - 1)]
-
-
-# --- the rule ---------------------------------------------------------------------------
 
 
 class LabelsDocument(Document):
@@ -219,9 +216,6 @@ def _is_of_type(label: Any, name: str) -> bool:
     return type(held) is type(label) and held == label
 
 
-# --- parameters -------------------------------------------------------------------------
-
-
 class MappingDocument(Document):
     """A parameter that is a dict, such as weights of classes; its keys keep their types."""
 
@@ -282,9 +276,6 @@ def _read_parameter(value: Any, field: str) -> Any:
         except ValueError:
             raise ModelFileError("must have rows of one length", field) from None
     return value
-
-
-# --- the whole --------------------------------------------------------------------------
 
 
 class ModelDocument(Document):

@@ -1,44 +1,50 @@
+/*
+ * @MADE@
+ * Features, in order:
+@COLUMNS@
+@COMMENT@
+ */
 #include <math.h>
 
-double NAME_decision(const double x[FEATURES]);
-int NAME_predict(const double x[FEATURES]);
-const char *NAME_label(const double x[FEATURES]);
+double @NAME@_decision(const double x[@FEATURES@]);
+int @NAME@_predict(const double x[@FEATURES@]);
+const char *@NAME@_label(const double x[@FEATURES@]);
 
-static const double NAME_w[FACES][FEATURES] = {
-WEIGHTS
+static const double @NAME@_w[@FACES@][@FEATURES@] = {
+@WEIGHTS@
 };
-static const double NAME_b[FACES] = {OFFSETS};
+static const double @NAME@_b[@FACES@] = {@OFFSETS@};
 /* Of each piece its first face, and the place of its label. */
-static const int NAME_first[PIECES + 1] = {FIRSTS};
-static const int NAME_place[PIECES] = {PLACES};
+static const int @NAME@_first[@PIECES@ + 1] = {@FIRSTS@};
+static const int @NAME@_place[@PIECES@] = {@PLACES@};
 /* The place of the label of rows in no piece; below zero, that of the nearest piece. */
-static const int NAME_otherwise = OTHERWISE;
+static const int @NAME@_otherwise = @OTHERWISE@;
 
 /* The margin at a scale where finite terms do not overflow; its sign comes out right. */
-static double NAME_at_scale(const double *w, double b, const double *x)
+static double @NAME@_at_scale(const double *w, double b, const double *x)
 {
     double most_x = 0.0, most_w = 0.0, total;
     int ex, ew, eb, shift, j;
-    for (j = 0; j < FEATURES; j++) {
+    for (j = 0; j < @FEATURES@; j++) {
         most_x = fmax(most_x, fabs(x[j]));
         most_w = fmax(most_w, fabs(w[j]));
     }
     (void)frexp(most_x, &ex);
     (void)frexp(most_w, &ew);
     (void)frexp(b, &eb);
-    shift = (ex + ew > eb ? ex + ew : eb) + SPARE;
+    shift = (ex + ew > eb ? ex + ew : eb) + @SPARE@;
     total = ldexp(b, -shift);
-    for (j = 0; j < FEATURES; j++) {
+    for (j = 0; j < @FEATURES@; j++) {
         double term = ldexp(x[j], -ex) * ldexp(w[j], -ew);
         total += ldexp(term, ex + ew - shift);
     }
     return ldexp(total, shift);
 }
 
-static int NAME_is_finite(const double *x)
+static int @NAME@_is_finite(const double *x)
 {
     int j;
-    for (j = 0; j < FEATURES; j++) {
+    for (j = 0; j < @FEATURES@; j++) {
         if (!isfinite(x[j])) {
             return 0;
         }
@@ -47,17 +53,17 @@ static int NAME_is_finite(const double *x)
 }
 
 /* The least margin over the inequalities of a piece, which contains x from zero up. */
-static double NAME_score(const double *x, int piece)
+static double @NAME@_score(const double *x, int piece)
 {
     double least = INFINITY;
     int j, k;
-    for (k = NAME_first[piece]; k < NAME_first[piece + 1]; k++) {
-        double total = NAME_b[k];
-        for (j = 0; j < FEATURES; j++) {
-            total = fma(x[j], NAME_w[k][j], total);
+    for (k = @NAME@_first[piece]; k < @NAME@_first[piece + 1]; k++) {
+        double total = @NAME@_b[k];
+        for (j = 0; j < @FEATURES@; j++) {
+            total = fma(x[j], @NAME@_w[k][j], total);
         }
         if (!isfinite(total)) {
-            total = NAME_at_scale(NAME_w[k], NAME_b[k], x);
+            total = @NAME@_at_scale(@NAME@_w[k], @NAME@_b[k], x);
         }
         least = total < least ? total : least;
     }
@@ -65,42 +71,42 @@ static double NAME_score(const double *x, int piece)
 }
 
 /* The score of the best piece. NaN if x is not finite. */
-double NAME_decision(const double x[FEATURES])
+double @NAME@_decision(const double x[@FEATURES@])
 {
     double best = -INFINITY;
     int i;
-    for (i = 0; i < PIECES; i++) {
-        double score = NAME_score(x, i);
+    for (i = 0; i < @PIECES@; i++) {
+        double score = @NAME@_score(x, i);
         best = score > best ? score : best;
     }
-    return NAME_is_finite(x) ? best : NAN;
+    return @NAME@_is_finite(x) ? best : NAN;
 }
 
 /* The place of the label: 1 inside, 0 outside of a single class. -1 if x is not finite. */
-int NAME_predict(const double x[FEATURES])
+int @NAME@_predict(const double x[@FEATURES@])
 {
     double best = -INFINITY;
-    int i, nearest = NAME_place[0];
-    if (!NAME_is_finite(x)) {
+    int i, nearest = @NAME@_place[0];
+    if (!@NAME@_is_finite(x)) {
         return -1;
     }
-    for (i = 0; i < PIECES; i++) {
-        double score = NAME_score(x, i);
+    for (i = 0; i < @PIECES@; i++) {
+        double score = @NAME@_score(x, i);
         if (score >= 0.0) {
-            return NAME_place[i];
+            return @NAME@_place[i];
         }
         if (score > best) {
             best = score;
-            nearest = NAME_place[i];
+            nearest = @NAME@_place[i];
         }
     }
-    return NAME_otherwise < 0 ? nearest : NAME_otherwise;
+    return @NAME@_otherwise < 0 ? nearest : @NAME@_otherwise;
 }
 
 /* The label, or a null pointer if x is not finite. */
-const char *NAME_label(const double x[FEATURES])
+const char *@NAME@_label(const double x[@FEATURES@])
 {
     static const char *const labels[] = {@LABELS@};
-    int answer = NAME_predict(x);
+    int answer = @NAME@_predict(x);
     return answer < 0 ? 0 : labels[answer];
 }

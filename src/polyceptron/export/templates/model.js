@@ -1,3 +1,20 @@
+@COMMENT@
+const @NAME@ = (function () {
+"use strict";
+const LABELS = @LABELS@;
+// Columns, their categories (null: a number), what a gap counts as (null: an error).
+const COLUMNS = [
+@COLUMNS@
+];
+// Of each piece the place of its label, its first face, and the one after its last.
+const PIECES = @PIECES@;
+// The place of the label of rows in no piece; null: that of the nearest piece.
+const OTHERWISE = @OTHERWISE@;
+const W = [
+@W@
+];
+const B = @B@;
+
 function predict(row) {
   const all = scores(row);
   const inside = all.findIndex(function (score) { return score >= 0; });
@@ -140,3 +157,4 @@ function power(n) {
 
 return { predict, decision, features };
 })();
+@EXPORTS@
