@@ -6,9 +6,8 @@ import scipy.sparse as sp
 
 import naive
 from polyceptron.data.blocks import ArrayBlocks, kernel_rows
-from polyceptron.optim.criterion import Sets, gradient, gradient_in_sets
+from polyceptron.optim.criterion import Pruning, Sets, gradient, gradient_in_sets
 from polyceptron.optim.planes import Planes
-from polyceptron.optim.pruning import Pruning
 
 
 def blocks(X, y, weight=None, **options):
