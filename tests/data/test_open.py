@@ -21,9 +21,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyceptron import open_blocks
-from polyceptron.data.arrays import ArraySource
 from polyceptron.data.files import FileSource
-from polyceptron.data.source import SourceError
+from polyceptron.data.source import ArraySource, SourceError
 from tables_of_tests import everything, frame, opened, refused
 
 # One frame in every format: a function that writes it, and returns the target.

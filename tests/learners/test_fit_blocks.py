@@ -22,11 +22,10 @@ from polyceptron import (
     Polyhedron,
     open_blocks,
 )
-from polyceptron.data.arrays import ArraySource
 from polyceptron.data.blocks import OrderedSum, rows_of_blocks
 from polyceptron.data.files import ArrayFile, FileSource, StreamBlocks
 from polyceptron.data.scaling import Coordinates, block_ends, identity
-from polyceptron.data.source import SourceError, View
+from polyceptron.data.source import ArraySource, SourceError, View
 from polyceptron.data.visits import visits
 from polyceptron.learners.polyceptron import sample
 from polyceptron.optim.criterion import gradient

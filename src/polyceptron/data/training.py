@@ -67,10 +67,8 @@ class TrainingData:
         check_total(float(totals.sum()))
         if not totals.all():
             label = source.classes.tolist()[int(totals.argmin())]
-            raise ValueError(
-                f"sample_weight and class_weight leave class {label!r} without weight: "
-                "every row of it weighs zero"
-            )
+            without = f"leave class {label!r} without weight: every row of it weighs zero"
+            raise ValueError(f"sample_weight and class_weight {without}")
         view = view._replace(coordinates=scaling(data, ends, not source.is_sparse))
         if not view.coordinates.is_identity:
             data = source.blocks(view, n_threads)
@@ -143,17 +141,14 @@ class TrainingData:
 
 def _class_totals(source: Source, inside: int, ends: Ends, n_threads: int) -> Floats:
     """The weight of each class; one pass has found that of the class inside."""
-    totals = np.empty(len(source.classes))
-    totals[inside] = ends.weights[1]
-    others = [place for place in range(len(totals)) if place != inside]
-    if len(others) == 1:
-        totals[others] = ends.weights[0]
+    totals = np.full(len(source.classes), ends.weights[1])
+    if len(totals) == 2:
+        totals[1 - inside] = ends.weights[0]
         return totals
-    for place in others:
-        view = View(identity(source.n_features), place)
-        totals[place] = (
-            source.blocks(view, n_threads).reduce(partial(block_ends, source.n_features)).weights[1]
-        )
+    for place in range(len(totals)):
+        if place != inside:
+            data = source.blocks(View(identity(source.n_features), place), n_threads)
+            totals[place] = data.reduce(partial(block_ends, source.n_features)).weights[1]
     return totals
 
 
