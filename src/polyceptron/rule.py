@@ -226,11 +226,12 @@ class Rule:
 
     def predict(self, X: Any, n_jobs: int | None = 1) -> NDArray[Any]:
         """The label of every row."""
-        if self.inside_place is None or len(self.pieces) > 1:
+        inside, outside = self.inside_place, self.otherwise
+        if inside is None or outside is None or len(self.pieces) > 1:
             return np.asarray(self.classes[self.decide(X, n_jobs=n_jobs).place])
         rows, one = self._rows(X), self.pieces[0].polyhedron
         # Block by block, without an array of scores: that would take a quarter of the time.
-        labels = self.classes[[self.otherwise, self.inside_place]]
+        labels = self.classes[[outside, inside]]
         found, finite = least_margins(rows, one.W, one.b, n_jobs, labels)
         return found if finite else labels[one.contains(rows).astype(np.intp)]
 

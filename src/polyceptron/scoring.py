@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from polyceptron.utils.checks import as_floats
 from polyceptron.utils.types import Floats
@@ -131,7 +132,7 @@ def _mend_overflow(out: Floats, rows: Any, W: Floats, b: Floats) -> None:
 
 def least_margins(
     X: Any, W: Floats, b: Floats, n_jobs: int | None = None, labels: Any = None
-) -> tuple[Any, bool]:
+) -> tuple[NDArray[Any], bool]:
     """h(x) of every row of a C-ordered array or CSR matrix, and whether no score overflowed.
 
     With two labels, those of h(x) < 0 and h(x) >= 0, that of every row instead of h(x).
@@ -147,8 +148,8 @@ def least_margins(
         stop = min(start + _ROWS_AT_ONCE, n)
         h = found[start:stop] if labels is None else np.empty(stop - start)
         finite = kernels.decide(part(rows, start, stop), panel, bias, h)
-        if labels is not None:
-            found[start:stop] = np.where(h >= 0, labels[1], labels[0])
+        if labels is not None:  # by `take`, in a quarter of the time of `where`
+            np.take(labels, (h >= 0).view(np.int8), out=found[start:stop], mode="clip")
         return bool(finite)
 
     starts = range(0, n, _ROWS_AT_ONCE)

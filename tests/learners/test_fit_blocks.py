@@ -312,7 +312,7 @@ class TestFiles:
     def test_memory_is_that_of_a_few_blocks(self, tmp_path):
         _, _, found = self.make(tmp_path, 1000, 64)
         data = StreamBlocks(found, View(identity(4), 1), 2)
-        assert sum(buffer.X.nbytes for buffer in data._buffers) == 4 * 64 * 4 * 8
+        assert sum(X.nbytes for X, *_ in data._buffers) == 4 * 64 * 4 * 8
 
     def test_who_leaves_early_leaves_no_thread(self, tmp_path):
         _, _, found = self.make(tmp_path)

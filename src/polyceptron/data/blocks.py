@@ -1,8 +1,7 @@
 """Rows as an ordered sequence of blocks, and the ordered reduce over them.
 
-Block boundaries belong to the data, and sums over blocks run in block order.
-So a reduce gives the same bits whatever the number of threads, and wherever the
-blocks live.
+Block boundaries belong to the data, and sums run in block order: a reduce gives the same bits
+whatever the number of threads, and wherever the blocks live.
 """
 
 from __future__ import annotations
@@ -123,10 +122,7 @@ def ordered_sum(parts: Iterable[S]) -> S:
 
 
 def rows_of_blocks(n_features: int, *, is_sparse: bool = False) -> int:
-    """How many rows make a block: a power of two, the same wherever the rows are.
-
-    Dense rows make fewer if they are wide.
-    """
+    """How many rows make a block: a power of two, fewer where dense rows are wide."""
     rows = BLOCK_ROWS
     while not is_sparse and rows > 1 and rows * n_features > _BLOCK_VALUES:
         rows //= 2
@@ -239,7 +235,6 @@ class ArrayBlocks:
         return self.weight if self.weight.size else np.ones(self.n_samples)
 
     def take(self, rows: Any) -> ArrayBlocks:
-        """Blocks of some of the rows."""
         weight = self.weight[rows] if self.weight.size else self.weight
         return self.like(self.matrix[rows], self.y[rows], weight)
 

@@ -39,9 +39,7 @@ _JSON = "entry.json"
 _DIGITS = "^[0-9a-f]{16}$"
 _MB = 1 << 20
 _DAY = 86_400.0
-"""What conversions that were killed have left is thrown away so many seconds later."""
-_MONTH = 30 * _DAY
-"""And so is an entry that nobody asked for in this time."""
+"""What killed conversions have left is removed after so many seconds, unused entries after 30."""
 
 
 def cache_root(cache_dir: str | os.PathLike[str] | None = None) -> Path:
@@ -225,7 +223,7 @@ class Entry:
         with self._alone():
             before = self.find()
             kept, other = (before, description) if before else (description, self._read())
-            if kept is description:
+            if before is None:
                 self._write(description)
             if other is not None:
                 self._remove(other.folder)
@@ -260,7 +258,7 @@ class Entry:
         for folder in self.root.iterdir():
             if folder == self.folder or not _is_ours(folder):
                 continue
-            if _age(folder) > (_MONTH if _is_file(folder / _JSON) else _DAY):
+            if _age(folder) > (_DAY * (30 if _is_file(folder / _JSON) else 1)):
                 shutil.rmtree(folder, ignore_errors=True)
 
 

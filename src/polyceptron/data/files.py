@@ -25,6 +25,8 @@ from polyceptron.data.source import LabelledRows, Source, SourceError, View
 from polyceptron.data.tables import in_order, naming
 
 S = TypeVar("S", bound=Adds)
+Buffer = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
+"""Room for the rows of a block, their codes and weights."""
 
 
 class ArrayFile:
@@ -60,7 +62,6 @@ class ArrayFile:
         return into
 
     def read(self, start: int, into: NDArray[Any]) -> None:
-        """Fill an array with rows from `start` on."""
         with naming(self.path, f"row {start}: "), self.path.open("rb", buffering=0) as file:
             file.seek(self.offset + start * self._row_bytes)
             left = read_into(file, into)
@@ -91,7 +92,6 @@ class ArrayWriter:
         npy.write_array_header_1_0(file, header | {"shape": (self.n_rows, *self._width)})
 
     def append(self, rows: NDArray[Any]) -> None:
-        """Write rows of this shape."""
         if len(rows):
             with self.path.open("ab") as file:
                 file.write(np.ascontiguousarray(rows, self._dtype).data)
@@ -144,23 +144,21 @@ class FileSource(Source):
     def blocks(self, view: View, n_threads: int = 1) -> StreamBlocks:
         return StreamBlocks(self, view, n_threads)
 
-    def buffer(self) -> LabelledRows:
-        """Room for a block."""
+    def buffer(self) -> Buffer:
         rows = min(self._block_rows, self.n_samples)
         weight = np.empty(rows if self.weight is not None else 0)
         X = np.empty((rows, self.n_features), self.X.dtype)
-        return LabelledRows(X, np.empty(rows, self.codes.dtype), weight)
+        return X, np.empty(rows, self.codes.dtype), weight
 
-    def read(self, number: int, into: LabelledRows) -> LabelledRows:
-        """Read a block into this room."""
+    def read(self, number: int, into: Buffer) -> Buffer:
         start = number * self._block_rows
         n = min(self._block_rows, self.n_samples - start)
-        filled = LabelledRows(into.X[:n], into.codes[:n], into.weight[:n])
-        self.X.read(start, filled.X)
-        self.codes.read(start, filled.codes)
+        X, codes, weight = (array[:n] for array in into)
+        self.X.read(start, X)
+        self.codes.read(start, codes)
         if self.weight is not None:
-            self.weight.read(start, filled.weight)
-        return filled
+            self.weight.read(start, weight)
+        return X, codes, weight
 
     def take(self, rows: NDArray[np.int64]) -> LabelledRows:
         parts, into = [], self.buffer()
@@ -203,7 +201,7 @@ class StreamBlocks:
                 yield self._view.block(number, *filled, own=True)
 
     def reduce(self, statistic: Callable[[Block], S]) -> S:
-        def part(number: int, filled: LabelledRows) -> S:
+        def part(number: int, filled: Buffer) -> S:
             return statistic(self._view.block(number, *filled, own=True))
 
         with closing(self._read(range(len(self)))) as rows:
@@ -211,10 +209,10 @@ class StreamBlocks:
             with closing(in_order(tasks, self._n_threads, ahead=1)) as parts:
                 return ordered_sum(parts)
 
-    def _read(self, numbers: Iterable[int]) -> Generator[tuple[int, LabelledRows]]:
+    def _read(self, numbers: Iterable[int]) -> Generator[tuple[int, Buffer]]:
         """Read blocks in a thread, into one buffer after the other."""
 
-        def read(number: int, buffer: LabelledRows) -> tuple[int, LabelledRows]:
+        def read(number: int, buffer: Buffer) -> tuple[int, Buffer]:
             return number, self._source.read(number, buffer)
 
         rooms = zip(numbers, itertools.cycle(self._buffers), strict=False)

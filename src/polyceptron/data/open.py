@@ -95,8 +95,8 @@ def open_blocks(
     >>> source.n_samples, source.feature_names, source.classes.tolist()
     (3, ('age', 'colour=grey', 'colour=red'), ['cat', 'dog'])
     """
-    paths = str | os.PathLike
-    if isinstance(path, tuple) and len(path) == 2 and not all(isinstance(p, paths) for p in path):
+    is_pair = isinstance(path, tuple) and len(path) == 2
+    if is_pair and not all(isinstance(one, str | os.PathLike) for one in path):
         given = {"target": target, "features": features, "drop": drop, "categories": categories}
         given |= {"missing": missing, "dtype": dtype, "cache_dir": cache_dir, "header": header}
         for name, value in given.items():
@@ -129,10 +129,7 @@ def open_blocks(
 
 
 def read_files(path: Any, target: Any, request: Request, name: str | None = None) -> Converted:
-    """Read the rows of files, which errors call `name`, into memory; they may be sparse.
-
-    As `open_blocks` otherwise; the target of the request is of no account.
-    """
+    """Read the rows of files, which errors call `name`, into memory; they may be sparse."""
     tables, request, _ = _tables(files_of(path), target, request, name)
     return Conversion(tables, request, HeldRows).run()
 
@@ -252,8 +249,7 @@ def _is_ready(path: Path, request: Request) -> bool:
 def files_of(path: PathLike | Sequence[PathLike]) -> list[Path]:
     """The files of a path, a directory, a glob or a list, in an order that is always the same.
 
-    In a directory, names that begin with a point or an underscore are passed over, as are
-    directories.
+    In a directory, names that begin with a point or an underscore are passed over.
     """
     if not isinstance(path, str | os.PathLike | list | tuple) or path == "":
         kinds = "a file, a folder, a pattern, a list or a table"

@@ -1,8 +1,4 @@
-"""Coordinates to learn in: standardised columns, or the user's own kept within range.
-
-Hyperplanes learned on ``x' = x * scale + shift`` are folded back into user units by
-:meth:`Polyhedron.pullback`, so nobody downstream knows of the scaling.
-"""
+"""Coordinates to learn in: standardised columns, or the user's own kept within range."""
 
 from __future__ import annotations
 
@@ -82,10 +78,7 @@ class Coordinates:
         return W * self.scale, b + W @ self.shift, excess - 2 * self._unit_exponent
 
     def from_user(self, W: Floats, b: Floats, exponent: int = 0) -> tuple[Floats, Floats]:
-        """Hyperplanes to learn on from those of user units, times 2**exponent.
-
-        Infinite where they leave the range of numbers.
-        """
+        """Hyperplanes to learn on from those of user units, times 2**exponent; maybe infinite."""
         exponent += 2 * self._unit_exponent
         (w, in_w), (s, in_s) = np.frexp(W), np.frexp(self.scale)
         with np.errstate(over="ignore", invalid="ignore"):

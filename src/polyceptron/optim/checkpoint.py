@@ -35,7 +35,15 @@ _HEAD = "checkpoint"
 
 
 class CheckpointError(ValueError):
-    """A checkpoint that cannot be gone on from: spoilt, or of another fit."""
+    """A checkpoint that cannot be gone on from: spoilt, or of another fit.
+
+    Examples
+    --------
+    >>> from polyceptron import BatchPolyceptron
+    >>> BatchPolyceptron(1, checkpoint="no folder/c").fit([[0.0], [1.0]], [0, 1])
+    Traceback (most recent call last):
+    polyceptron.optim.checkpoint.CheckpointError: checkpoint: there is no folder 'no folder'
+    """
 
 
 @dataclass(frozen=True)
