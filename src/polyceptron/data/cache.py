@@ -1,9 +1,8 @@
 """Converted rows on disk: found again while the files that they came from are the same.
 
-The cache is a folder of the user's own. An entry in it is a folder with `entry.json` and, beside
-it, a folder of arrays that it names. Arrays are written first, and `entry.json` is replaced in one
-step when they are on the disk: what is torn is never named, and whoever reads the arrays of an
-older entry does not get those of a newer one.
+An entry is a folder with `entry.json` and, beside it, a folder of arrays that it names. Arrays are
+written first, and `entry.json` is replaced in one step when they are on the disk: what is torn is
+never named, and whoever reads the arrays of an older entry does not get those of a newer one.
 
 Nothing that is read back is believed. A description is typed, and carries a digest of itself and of
 every array; names are 16 hexadecimal digits, and lead nowhere but into the entry; links are not

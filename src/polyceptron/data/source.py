@@ -67,24 +67,21 @@ class LabelledRows(NamedTuple):
 class Source(ABC):
     """Labelled rows in blocks of a fixed order, wherever they are.
 
+    ``starts`` are the first rows of blocks, ``classes`` the labels, sorted, which are called
+    ``target``. ``encoding`` says how the columns of a table became features, where some were text;
+    ``n_left_out`` counts rows without some value. Blocks have CSR rows where ``is_sparse``.
     A source is a context: what it holds while it is learned from is let go at the end.
     """
 
     n_samples: int
     n_features: int
     starts: NDArray[np.int64]
-    """The first row of each block."""
     classes: NDArray[Any]
-    """The labels, sorted."""
     is_sparse: bool = False
-    """Whether blocks have CSR rows."""
     feature_names: tuple[str, ...] | None = None
     encoding: Encoding | None = None
-    """How the columns of a table became features, where some were text."""
     target: str | None = None
-    """What the labels are called."""
     n_left_out: int = 0
-    """Rows that were left out for missing values."""
 
     def __repr__(self) -> str:
         labels = ", ".join(map(repr, self.classes.tolist()[:5]))

@@ -157,18 +157,14 @@ def class_weights(class_weight: Any, totals: Floats, classes: NDArray[Any]) -> F
     if isinstance(class_weight, str) and class_weight == "balanced":
         return np.asarray(totals.sum() / (len(classes) * np.maximum(totals, 1e-300)))
     if not isinstance(class_weight, dict):
-        raise ValueError(
-            "class_weight must be None, 'balanced' or a dict of label to weight, "
-            f"got {class_weight!r}"
-        )
-    unknown = [label for label in class_weight if label not in classes.tolist()]
-    if unknown:
-        raise ValueError(
-            f"class_weight names the label {unknown[0]!r}, which is not in y; "
-            f"the labels are {classes.tolist()!r}"
-        )
-    values = [class_weight.get(label, 1.0) for label in classes.tolist()]
-    return np.array([as_real(value, "class_weight") for value in values])
+        kinds = "None, 'balanced' or a dict of label to weight"
+        raise ValueError(f"class_weight must be {kinds}, got {class_weight!r}")
+    labels = classes.tolist()
+    for label in class_weight:
+        if label not in labels:
+            unknown = f"the label {label!r}, which is not in y; the labels are {labels!r}"
+            raise ValueError(f"class_weight names {unknown}")
+    return np.array([as_real(class_weight.get(label, 1.0), "class_weight") for label in labels])
 
 
 def check_total(total: float) -> None:

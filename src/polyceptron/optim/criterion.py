@@ -20,15 +20,11 @@ _UNPRUNED = (_NO_KEYS, _NO_KEYS, np.float32(np.inf), 0.0)
 class Pruning:
     """Rows that provably cannot have become active are passed over.
 
-    Let row n have ``room = y h(x) - margin > 0``. Moving each [w_k, b_k] by at most D moves
-    h(x) by at most D |[x, 1]|, so the row stays satisfied, and need not be read, until the
-    hyperplanes have gone farther than ``room / |[x, 1]|``. With ``path`` the length of their
+    Let row n have ``room = y h(x) - margin > 0``. It stays satisfied until the hyperplanes have
+    gone farther than ``room / |[x, 1]|`` (see docs/design.md). With ``path`` the length of their
     way so far (of the one that moves most in each step), a row that is read gets the key
-    ``room / |[x, 1]| + path``, and is passed over while its key is above the path.
-    Rounding is covered by a slack on both sides, so iterates are bit-identical.
-
-    Passing over rows beats reading them only while few rows are open: with ``"auto"``
-    the bookkeeping pauses where it does not pay, ever longer.
+    ``room / |[x, 1]| + path``, and is passed over while its key is above the path. Rounding is
+    covered by a slack on both sides. With ``"auto"`` this pauses where it does not pay.
     """
 
     WORTH = 0.25
