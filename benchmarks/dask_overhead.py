@@ -30,10 +30,9 @@ from distributed.protocol import pickle
 
 from distributed import Client, LocalCluster
 from polyceptron import BatchPolyceptron
-from polyceptron.data.arrays import ArraySource
 from polyceptron.data.blocks import OrderedSum
 from polyceptron.data.scaling import Coordinates
-from polyceptron.data.source import View
+from polyceptron.data.source import ArraySource, View
 from polyceptron.distributed import source_of
 from polyceptron.optim.criterion import gradient_of
 from polyceptron.optim.planes import Gradient, Planes

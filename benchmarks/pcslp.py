@@ -13,7 +13,7 @@ from scipy.optimize import linprog
 
 from benchmarks.registry import Bar, Measurement, Sizes, benchmark
 from benchmarks.timing import in_turns
-from polyceptron.data.arrays import ArraySource
+from polyceptron.data.source import ArraySource
 from polyceptron.datasets import load_breast_cancer, load_ionosphere, make_dataset1, make_dataset2
 from polyceptron.learners.pcslp.learner import PCSLP, MergedRows
 from polyceptron.learners.pcslp.programs import SeparationLP

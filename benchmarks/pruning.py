@@ -11,9 +11,8 @@ import numpy as np
 from benchmarks.data import Case, random_start, with_gap
 from benchmarks.registry import Bar, Measurement, Sizes, benchmark
 from benchmarks.timing import check_yardstick, read_once, seconds
-from polyceptron.optim.criterion import gradient
+from polyceptron.optim.criterion import Pruning, gradient
 from polyceptron.optim.planes import Planes
-from polyceptron.optim.pruning import Pruning
 
 BEFORE, MEASURED = 100, 40
 """Iterations before the measured ones, and how many are measured."""

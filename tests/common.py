@@ -101,7 +101,7 @@ def array_blocks(X, y, weight=None, **options):
 
 def small_blocks(monkeypatch, block_rows):
     """Blocks of so many rows in fits: what a caller gives still counts."""
-    monkeypatch.setattr("polyceptron.data.arrays.rows_of_blocks", lambda *_, **__: block_rows)
+    monkeypatch.setattr("polyceptron.data.source.rows_of_blocks", lambda *_, **__: block_rows)
     monkeypatch.setitem(ArrayBlocks.__init__.__kwdefaults__, "block_rows", block_rows)
 
 

@@ -146,7 +146,7 @@ class TestAnswers:
             np.testing.assert_array_equal(SQUARE.margins(X), SQUARE.margins([[3.0, 0.0]]))
             assert X.nnz == 2
 
-    @settings(max_examples=40)
+    @settings(max_examples=25)
     @given(polyhedra_and_rows(), st.data())
     def test_batch_size_does_not_matter(self, case, data):
         polyhedron, X = case
@@ -156,7 +156,7 @@ class TestAnswers:
         assert whole.tobytes() == parts.tobytes()
         np.testing.assert_array_equal(polyhedron.margins(sp.csr_array(X)), whole)
 
-    @settings(max_examples=40)
+    @settings(max_examples=25)
     @given(polyhedra_and_rows())
     def test_against_matrix_product(self, case):
         polyhedron, X = case
@@ -221,7 +221,7 @@ class TestExtremes:
         p = Polyhedron([[1.0, 1.0, -1.0]], [0])
         assert p.decision([[1.5e308, 1.5e308, 1.6e308]]).tolist() == [1.4e308]
 
-    @settings(max_examples=40)
+    @settings(max_examples=25)
     @given(polyhedra_and_rows(), st.integers(-900, 900))
     def test_scaling_by_a_power_of_two_changes_no_distance(self, case, exponent):
         polyhedron, X = case
@@ -230,7 +230,7 @@ class TestExtremes:
 
 
 class TestTransforms:
-    @settings(max_examples=40)
+    @settings(max_examples=25)
     @given(polyhedra_and_rows())
     def test_normalized_keeps_membership(self, case):
         polyhedron, X = case
@@ -241,7 +241,7 @@ class TestTransforms:
         np.testing.assert_allclose(unit.margins(X), polyhedron.distance(X), rtol=1e-9, atol=1e-9)
         assert unit.equals(polyhedron)
 
-    @settings(max_examples=40)
+    @settings(max_examples=25)
     @given(polyhedra_and_rows(), st.data())
     def test_pullback(self, case, data):
         polyhedron, X = case
@@ -254,7 +254,7 @@ class TestTransforms:
         size = (np.abs(scale * X) + np.abs(shift)) @ np.abs(polyhedron.W).T + np.abs(polyhedron.b)
         assert (np.abs(back.margins(X) - expected) <= 1e-12 * size).all()
 
-    @settings(max_examples=40)
+    @settings(max_examples=25)
     @given(polyhedra_and_rows(st.integers(-8, 8).map(float)), st.integers(-3, 3))
     def test_pullback_is_exact_where_arithmetic_is(self, case, exponent):
         polyhedron, X = case
@@ -301,7 +301,7 @@ class TestEquality:
         assert plus == minus
         assert hash(plus) == hash(minus)
 
-    @settings(max_examples=40)
+    @settings(max_examples=25)
     @given(polyhedra(), st.data())
     def test_equals_up_to_factors_and_order(self, polyhedron, data):
         K = polyhedron.n_faces
@@ -380,7 +380,7 @@ class TestText:
     def test_odd_names(self, name, printed):
         assert str(Polyhedron([[2]], [0], [name])) == f"2*{printed} >= 0"
 
-    @settings(max_examples=40)
+    @settings(max_examples=25)
     @given(polyhedra(), st.data())
     def test_text_can_be_read_back(self, polyhedron, data):
         d = polyhedron.n_features

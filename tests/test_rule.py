@@ -83,7 +83,7 @@ def looped(rule, x):
 
 
 class TestAnswers:
-    @settings(max_examples=60)
+    @settings(max_examples=40)
     @given(made_rules())
     def test_are_those_of_loops(self, rule):
         X = some_rows(rule)
@@ -144,14 +144,15 @@ class TestAnswers:
             np.testing.assert_array_equal(rule.scores(rows), scored)
         np.testing.assert_array_equal(rule.predict(X, n_jobs=2), rule.classes[expected.place])
 
-    def test_threads_of_many_rows(self):
+    @pytest.mark.parametrize("n_pieces", [1, 2])
+    def test_threads_of_many_rows(self, n_pieces, monkeypatch):
+        monkeypatch.setattr("polyceptron.data.blocks.ROWS_WORTH_THREADS", 1)
         rng = np.random.default_rng(0)
-        rule = Rule.inside(
-            ["a", "b"], 1, *(Polyhedron(rng.normal(size=(3, 4)), [1, 1, 0]) for _ in "12")
-        )
-        X = rng.normal(size=(200_000, 4))
+        parts = [Polyhedron(rng.normal(size=(3, 4)), [1, 1, 0]) for _ in range(n_pieces)]
+        rule, X = Rule.inside(["a", "b"], 1, *parts), rng.normal(size=(140_000, 4))
         for answer in (rule.predict, rule.decision_function):
             np.testing.assert_array_equal(answer(X, n_jobs=1), answer(X, n_jobs=2))
+        np.testing.assert_array_equal(rule.predict(X) == "b", rule.decision_function(X) >= 0)
 
     def test_numbers_that_overflow(self):
         rng = np.random.default_rng(0)
@@ -202,7 +203,7 @@ class TestTrees:
         rng = np.random.default_rng(1)
         for model in trees:
             tree = model.tree_
-            X = rng.integers(-4, 5, (5000, 3)).astype(float)
+            X = rng.integers(-4, 5, (1000, 3)).astype(float)
             # Half of them on a face, but for rounding.
             node = rng.choice(np.flatnonzero(~tree.is_leaf), len(X) // 2)
             near = X[: len(node)]
@@ -241,7 +242,7 @@ class TestTrees:
 
 
 class TestValue:
-    @settings(max_examples=30)
+    @settings(max_examples=20)
     @given(made_rules(), made_rules())
     def test_equal_hash_pickle(self, rule, other):
         same = Rule(rule.classes.tolist(), list(rule.pieces), rule.otherwise, list(rule.links))

@@ -68,12 +68,10 @@ class Calibration(NamedTuple):
         return np.where(h >= 0, self.inside.right(size), 1.0 - self.outside.right(size))
 
     def both(self, h: Floats) -> tuple[Floats, Floats]:
-        """P(outside | h) and P(inside | h)."""
         inside = self.probability(h)
         return 1.0 - inside, inside
 
     def logarithms(self, h: Floats) -> tuple[Floats, Floats]:
-        """The logarithms of both."""
         outside, inside = self.both(h)
         return np.log(outside), np.log(inside)
 

@@ -31,7 +31,6 @@ class Polyhedron:
     W, b : ndarray of float64
         Read-only copies of what was given.
     feature_names : tuple of str or None
-        The names, in column order.
 
     Examples
     --------
@@ -43,8 +42,13 @@ class Polyhedron:
     age >= 0
     dose >= 0
     -age - 2*dose >= -4
-    >>> triangle.contains([[1, 1], [3, 1], [4, 0]])
+    >>> rows = [[1, 1], [3, 1], [4, 0]]
+    >>> triangle.contains(rows)
     array([ True, False,  True])
+    >>> triangle.decision(rows), triangle.active_face(rows)
+    (array([ 1., -1.,  0.]), array([0, 2, 1]))
+    >>> triangle.distance([[0, 5]]).round(2)
+    array([[ 0.  ,  5.  , -2.68]])
     """
 
     W: Floats
@@ -84,60 +88,27 @@ class Polyhedron:
         Returns
         -------
         ndarray of shape (n_samples, n_faces)
-
-        Examples
-        --------
-        >>> Polyhedron([[1, 0], [0, 2]], [1, 0]).margins([[3, 4]])
-        array([[4., 8.]])
         """
         return scores(as_rows(X, self.n_features, self.feature_names), self.W, self.b)
 
     def decision(self, X: Any) -> Floats:
-        """Return h(x), the least margin of every row; inside means h(x) >= 0.
-
-        Examples
-        --------
-        >>> Polyhedron([[1, 0], [0, 2]], [1, 0]).decision([[3, 4], [3, -1]])
-        array([ 4., -2.])
-        """
+        """Return h(x), the least margin of every row; inside means h(x) >= 0."""
         least: Floats = self.margins(X).min(axis=1)
         return least
 
     def contains(self, X: Any) -> NDArray[np.bool_]:
-        """Return which rows are inside. A row on a face is inside.
-
-        Examples
-        --------
-        >>> Polyhedron([[1, 0], [0, 2]], [1, 0]).contains([[3, 4], [3, -1], [-1, 0]])
-        array([ True, False,  True])
-        """
+        """Return which rows are inside. A row on a face is inside."""
         return self.decision(X) >= 0
 
     def active_face(self, X: Any) -> NDArray[np.intp]:
-        """Return the face with the least margin for every row; ties go to the first face.
-
-        Examples
-        --------
-        >>> Polyhedron([[1, 0], [0, 2]], [0, 0]).active_face([[3, 1], [1, 3], [0, 0]])
-        array([1, 0, 0])
-        """
+        """Return the face with the least margin for every row; ties go to the first face."""
         faces: NDArray[np.intp] = self.margins(X).argmin(axis=1)
         return faces
 
     def distance(self, X: Any) -> Floats:
         """Return the signed Euclidean distance of every row to every face.
 
-        Positive on the inner side. The signs are those of `margins`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_faces)
-
-        Examples
-        --------
-        >>> Polyhedron([[3, 4]], [-5]).distance([[0, 0], [3, 4]])
-        array([[-1.],
-               [ 4.]])
+        It is positive on the inner side, with the signs of `margins`, and of the same shape.
         """
         W, b, norms = scaled_faces(self.W, self.b)
         rows = as_rows(X, self.n_features, self.feature_names)
@@ -145,13 +116,7 @@ class Polyhedron:
             return scores(rows, W, b) / norms
 
     def normalized(self) -> "Polyhedron":
-        """Return the same set with normals of length one, so that margins are distances.
-
-        Examples
-        --------
-        >>> Polyhedron([[3, 4]], [-5]).normalized().W
-        array([[0.6, 0.8]])
-        """
+        """Return the same set with normals of length one, so that margins are distances."""
         W, b = self._unit_faces()
         far = np.flatnonzero(~np.isfinite(b))
         if far.size:
@@ -173,11 +138,9 @@ class Polyhedron:
 
         Examples
         --------
-        Learned on ``z = (x - 10) / 2``, asked about x:
-
-        >>> learned = Polyhedron([[1.0]], [-3.0], ["age"])
-        >>> print(learned.pullback(1 / 2, -10 / 2))
-        0.5*age >= 8
+        >>> learned = Polyhedron([[1.0]], [-3.0], ["z"])  # of z = (x - 10) / 2
+        >>> learned.pullback(1 / 2, -10 / 2).contains([[15], [17]])
+        array([False,  True])
         """
         factors = as_columns(scale, "scale", self.n_features)
         addends = as_columns(shift, "shift", self.n_features)
@@ -205,9 +168,7 @@ class Polyhedron:
         Parameters
         ----------
         other : Polyhedron
-            What to compare with.
         rtol, atol : float
-            The relative and the absolute tolerance.
         any_order : bool
             Whether the faces may come in another order.
 
@@ -238,9 +199,6 @@ class Polyhedron:
         >>> p = Polyhedron([[0.8341, -1.2049], [0, 1]], [-12.41, 0], ["age", "body mass"])
         >>> print(p.to_text())
         0.834*age - 1.2*"body mass" >= 12.4
-        "body mass" >= 0
-        >>> print(p.to_text(digits=2))
-        0.83*age - 1.2*"body mass" >= 12
         "body mass" >= 0
         """
         digits = as_count(digits, "digits")

@@ -31,16 +31,18 @@ class Piece(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """The answers to some rows, and what they rest on: an array each."""
+    """The answers to some rows, and what they rest on: an array each.
+
+    ``place`` is that of the class among the classes of the rule. ``piece`` decides: it is the best
+    one where none contains the row, or where all are of one class. ``score`` is that of
+    `Rule.decision_function`, of several columns that of the answer; in a leaf, its share. ``face``
+    is that of least margin, and ``slack`` its margin, if they were asked for.
+    """
 
     place: Places
-    """Of the class that is answered, among the classes of the rule."""
     piece: Places
-    """That decides; the best one where none contains the row, or where all are of one class."""
     score: Floats
-    """`Rule.decision_function`, of several columns that of the answer; in a leaf, its share."""
     face: Places | None = None
-    """Of that piece, the one of least margin; only if asked for, as its slack."""
     slack: Floats | None = None
 
 
@@ -70,10 +72,10 @@ class Rule:
     Examples
     --------
     >>> from polyceptron import Polyhedron
-    >>> from polyceptron.rule import Piece, Rule
+    >>> from polyceptron.rule import Rule
     >>> low = Polyhedron([[-1.0]], [1.0], ["dose"])
     >>> high = Polyhedron([[1.0]], [-5.0], ["dose"])
-    >>> rule = Rule(["fine", "harm"], [Piece(low, 1), Piece(high, 1)], otherwise=0)
+    >>> rule = Rule.inside(["fine", "harm"], 1, low, high)
     >>> print(rule)
     harm if one of 2 holds:
       1. -dose >= -1
@@ -118,20 +120,9 @@ class Rule:
         """The rule of two classes, that at `place` being the union of polyhedra.
 
         The link says how scores become probabilities of the class inside.
-
-        Examples
-        --------
-        >>> from polyceptron import Polyhedron
-        >>> print(Rule.inside(["out", "in"], 1, Polyhedron([[1, 0], [0, 1]], [0, 0])))
-        in if all 2 hold:
-          x0 >= 0
-          x1 >= 0
-        otherwise out
         """
         links = () if link is None else (link, None) if place == 0 else (None, link)
         return cls(np.asarray(classes), tuple(Piece(p, place) for p in polyhedra), 1 - place, links)
-
-    # --- what it is made of -----------------------------------------------------------
 
     @property
     def n_features(self) -> int:
@@ -189,8 +180,6 @@ class Rule:
         pairs = zip(self.pieces, parts, strict=True)
         return replace(self, pieces=tuple(one._replace(polyhedron=part) for one, part in pairs))
 
-    # --- answers ----------------------------------------------------------------------
-
     def scores(self, X: Any, n_jobs: int | None = 1) -> Floats:
         """h(x) of every row by every piece, which contains the row where it is at least 0.
 
@@ -205,21 +194,22 @@ class Rule:
 
     def decide(self, X: Any, *, faces: bool = False, n_jobs: int | None = 1) -> Decision:
         """The answer to every row, and what it rests on; its face of least margin if asked for."""
-        rows = self._rows(X)
+        rows, places = self._rows(X), np.array([one.place for one in self.pieces], np.intp)
         if self.is_most_probable:
-            odds = self._log_odds(rows, n_jobs)
+            h = self.scores(rows, n_jobs)
+            odds = self._log_odds(h)
             place = odds.argmax(axis=1)
-            piece = self._best_of(rows, place, n_jobs)
-            decision = Decision(place, piece, odds[np.arange(len(place)), place])
+            piece = np.where(places == place[:, None], h, -np.inf).argmax(axis=1)
+            score = odds.max(axis=1)
         else:
-            piece, h = self._deciding(rows, n_jobs)
-            place = np.array([one.place for one in self.pieces], np.intp)[piece]
-            if self.otherwise is None:
-                answer = np.array([one.shares[one.place] for one in self.pieces if one.shares])
-                score = answer[piece] if answer.size else h
-            else:
-                place, score = np.where(h >= 0, place, self.otherwise), self._signed(h)
-            decision = Decision(place, piece, score)
+            piece, score = self._deciding(rows, n_jobs)
+            place = places[piece]
+            if self.otherwise is not None:
+                place = np.where(score >= 0, place, self.otherwise)
+                score = self._signed(score)
+            elif self.pieces[0].shares:
+                score = np.array([one.shares[one.place] for one in self.pieces])[piece]
+        decision = Decision(place, piece, score)
         return self._with_faces(rows, decision) if faces else decision
 
     def decision_function(self, X: Any, n_jobs: int | None = 1) -> Floats:
@@ -230,17 +220,20 @@ class Rule:
         """
         rows = self._rows(X)
         if self.inside_place is not None and len(self.classes) == 2:
-            return self._signed(self._best(rows, n_jobs)[1])
-        return self._log_odds(rows, n_jobs) if self.links else self._by_class(rows, n_jobs)
+            return self._signed(self._deciding(rows, n_jobs)[1])
+        h = self.scores(rows, n_jobs)
+        return self._log_odds(h) if self.links else self._by_class(h)
 
     def predict(self, X: Any, n_jobs: int | None = 1) -> NDArray[Any]:
         """The label of every row."""
-        inside = self.inside_place
-        if inside is None:
+        inside, outside = self.inside_place, self.otherwise
+        if inside is None or outside is None or len(self.pieces) > 1:
             return np.asarray(self.classes[self.decide(X, n_jobs=n_jobs).place])
-        # Without the arrays of places, which would take a tenth of the time.
-        h = self._best(self._rows(X), n_jobs)[1]
-        return np.where(h >= 0, self.classes[inside], self.classes[self.otherwise])
+        rows, one = self._rows(X), self.pieces[0].polyhedron
+        # Block by block, without an array of scores: that would take a quarter of the time.
+        labels = self.classes[[outside, inside]]
+        found, finite = least_margins(rows, one.W, one.b, n_jobs, labels)
+        return found if finite else labels[one.contains(rows).astype(np.intp)]
 
     def predict_proba(self, X: Any, n_jobs: int | None = 1) -> Floats:
         """The probability of each class: an array of shape (n_samples, n_classes)."""
@@ -251,20 +244,16 @@ class Rule:
             shares = np.array([piece.shares for piece in self.pieces])
             return np.asarray(shares[self._deciding(rows, n_jobs)[0]])
         if self.inside_place is None:
-            each = self._each(rows, n_jobs)
+            each = self._each(self.scores(rows, n_jobs))
             return np.asarray(each / each.sum(axis=1, keepdims=True))
-        link = self.links[self.inside_place]
-        assert link is not None
-        return self._in_order(link.both(self._best(rows, n_jobs)[1]))
+        return self._by_link("both", rows, n_jobs)
 
     def predict_log_proba(self, X: Any, n_jobs: int | None = 1) -> Floats:
         """The logarithm of `predict_proba`, exact where the link allows it."""
-        if not self.links or self.inside_place is None:
-            with np.errstate(divide="ignore"):
-                return np.log(self.predict_proba(X, n_jobs))
-        h, link = self._best(self._rows(X), n_jobs)[1], self.links[self.inside_place]
-        assert link is not None
-        return self._in_order(link.logarithms(h))
+        if self.links and self.inside_place is not None:
+            return self._by_link("logarithms", self._rows(X), n_jobs)
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X, n_jobs))
 
     def _rows(self, X: Any) -> Any:
         """The rows as the kernels take them: validated arrays as they are."""
@@ -272,26 +261,17 @@ class Rule:
             return X
         return as_rows(X, self.n_features, self.feature_names)
 
-    def _best(self, rows: Any, n_jobs: int | None) -> tuple[Places, Floats]:
-        """The piece of the greatest score, the first of equals, and that score."""
-        best = _least(rows, self.pieces[0].polyhedron, n_jobs)
-        piece = np.zeros(len(best), np.intp)
-        for number, other in enumerate(self.pieces[1:], 1):
-            h = _least(rows, other.polyhedron, n_jobs)
-            better = h > best
-            np.putmask(piece, better, number)
-            np.putmask(best, better, h)
-        return piece, best
-
     def _deciding(self, rows: Any, n_jobs: int | None) -> tuple[Places, Floats]:
         """The piece that the answer rests on, and its score; without scores in a tree."""
-        if self.inside_place is not None:
-            return self._best(rows, n_jobs)
+        if len(self.pieces) == 1:
+            h = _least(rows, self.pieces[0].polyhedron, n_jobs)
+            return np.zeros(len(h), np.intp), h
         if self.splits and self.pieces[0].shares:
             piece = self._routed(rows)
             return piece, np.zeros(len(piece))
         h = self.scores(rows, n_jobs)
-        piece = np.where(h >= 0, np.inf, h).argmax(axis=1)
+        first = h if self.inside_place is not None else np.where(h >= 0, np.inf, h)
+        piece = first.argmax(axis=1)
         return piece, h[np.arange(len(h)), piece]
 
     @cached_property
@@ -305,8 +285,7 @@ class Rule:
         pieces = []
         for piece in self.pieces:
             faces = np.column_stack([piece.polyhedron.W, piece.polyhedron.b])
-            data, size = faces.tobytes(), faces[0].nbytes
-            keys = [data[start : start + size] for start in range(0, len(data), size)]
+            keys = [face.tobytes() for face in faces]
             for key, face in zip(keys, faces, strict=True):
                 if key not in numbers:
                     distinct.append(face)
@@ -352,36 +331,28 @@ class Rule:
             waiting.append((middle, stop, depth + 1, here[~passed]))
         return piece
 
-    def _by_class(self, rows: Any, n_jobs: int | None) -> Floats:
+    def _by_class(self, h: Floats) -> Floats:
         """The score of the best piece of each class; minus infinity for a class without any."""
-        found = np.full((rows.shape[0], len(self.classes)), -np.inf)
-        for piece in self.pieces:
-            h = _least(rows, piece.polyhedron, n_jobs)
-            np.maximum(found[:, piece.place], h, out=found[:, piece.place])
+        found = np.full((len(h), len(self.classes)), -np.inf)
+        for column, piece in zip(h.T, self.pieces, strict=True):
+            np.maximum(found[:, piece.place], column, out=found[:, piece.place])
         return found
 
-    def _best_of(self, rows: Any, place: Places, n_jobs: int | None) -> Places:
-        """The best piece of the class at this place, for each row."""
-        own = np.array([piece.place for piece in self.pieces])
-        if np.array_equal(own, np.arange(len(self.classes))):
-            return place
-        h = self.scores(rows, n_jobs)
-        return np.asarray(np.where(own[None, :] == place[:, None], h, -np.inf).argmax(axis=1))
-
-    def _in_order(self, both: tuple[Floats, Floats]) -> Floats:
-        """Columns of outside and inside in the order of two classes."""
-        return np.column_stack(both if self.inside_place == 1 else both[::-1])
-
-    def _each(self, rows: Any, n_jobs: int | None) -> Floats:
+    def _each(self, h: Floats) -> Floats:
         """The probability of every class by its own pieces."""
-        h = self._by_class(rows, n_jobs)
-        columns = [link.both(h[:, j])[1] for j, link in enumerate(self.links) if link is not None]
-        return np.column_stack(columns)
+        pairs = zip(self._by_class(h).T, self.links, strict=True)
+        return np.column_stack([link.both(best)[1] for best, link in pairs if link is not None])
 
-    def _log_odds(self, rows: Any, n_jobs: int | None) -> Floats:
-        each = self._each(rows, n_jobs)
+    def _log_odds(self, h: Floats) -> Floats:
+        each = self._each(h)
         odds: Floats = np.log(each) - np.log1p(-each)
         return odds
+
+    def _by_link(self, what: str, rows: Any, n_jobs: int | None) -> Floats:
+        """What the link says of both classes, in their order."""
+        link, h = self.links[self.inside_place or 0], self._deciding(rows, n_jobs)[1]
+        both = getattr(link, what)(h)
+        return np.column_stack(both if self.inside_place == 1 else both[::-1])
 
     def _signed(self, h: Floats) -> Floats:
         """H with the sign that the second of two classes is positive."""
@@ -396,8 +367,6 @@ class Rule:
             margins = scores(rows[here], part.W, part.b)
             face[here], slack[here] = margins.argmin(axis=1), margins.min(axis=1)
         return decision._replace(face=face, slack=slack)
-
-    # --- as a value -------------------------------------------------------------------
 
     def to_text(self, digits: int = 3) -> str:
         """The rule in words, numbers to `digits` significant digits."""
@@ -440,14 +409,6 @@ def as_rule(model: Any, name: str = "model", error: type[Exception] = ValueError
     """The rule of a fitted learner, a Rule or a Polyhedron: "inside" of that, and "outside".
 
     Where there is none, raises an error of this type that calls the argument by this name.
-
-    Examples
-    --------
-    >>> from polyceptron import Polyhedron
-    >>> print(as_rule(Polyhedron([[1.0]], [-2.0], ["age"])))
-    inside if this holds:
-      age >= 2
-    otherwise outside
     """
     if isinstance(model, Rule):
         return model

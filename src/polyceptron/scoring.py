@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from polyceptron.utils.checks import as_floats
 from polyceptron.utils.types import Floats
@@ -116,38 +117,40 @@ def scores(rows: Any, W: Floats, b: Floats) -> Floats:
 
 def _mend_overflow(out: Floats, rows: Any, W: Floats, b: Floats) -> None:
     """Sum again, at a smaller scale, where finite terms overflowed; the sign comes out right."""
-    for i in np.flatnonzero(~np.isfinite(out).all(axis=1)):
+    for i, k in np.argwhere(~np.isfinite(out)):
         x = rows[i] if isinstance(rows, np.ndarray) else rows[[i]].toarray()[0]
-        for k in np.flatnonzero(~np.isfinite(out[i])):
-            out[i, k] = _score_at_scale(x, W[k], float(b[k]))
+        _, (ex, ew, eb) = np.frexp([np.abs(x).max(), np.abs(W[k]).max(), b[k]])
+        # Every term and the offset below 1 / (d + 1): no partial sum can overflow.
+        shift = max(ex + ew, eb) + len(x).bit_length() + 1
+        with np.errstate(over="ignore", under="ignore"):
+            terms = np.ldexp(np.ldexp(x, -ex) * np.ldexp(W[k], -ew), ex + ew - shift)
+            total = float(np.ldexp(b[k], -shift))
+            for term in terms.tolist():
+                total += term
+            out[i, k] = np.ldexp(total, shift)
 
 
-def _score_at_scale(x: Floats, w: Floats, b: float) -> float:
-    _, (ex, ew) = np.frexp([np.abs(x).max(), np.abs(w).max()])
-    _, eb = np.frexp(b)
-    # Every term and the offset below 1 / (d + 1): no partial sum can overflow.
-    shift = max(int(ex) + int(ew), int(eb)) + len(w).bit_length() + 1
-    with np.errstate(over="ignore", under="ignore"):
-        terms = np.ldexp(np.ldexp(x, -int(ex)) * np.ldexp(w, -int(ew)), int(ex) + int(ew) - shift)
-        total = float(np.ldexp(b, -shift))
-        for term in terms:
-            total += float(term)
-        return float(np.ldexp(total, shift))
+def least_margins(
+    X: Any, W: Floats, b: Floats, n_jobs: int | None = None, labels: Any = None
+) -> tuple[NDArray[Any], bool]:
+    """h(x) of every row of a C-ordered array or CSR matrix, and whether no score overflowed.
 
-
-def least_margins(X: Any, W: Floats, b: Floats, n_jobs: int | None = None) -> tuple[Floats, bool]:
-    """h(x) of every row of a C-ordered array or CSR matrix, and whether no score overflowed."""
+    With two labels, those of h(x) < 0 and h(x) >= 0, that of every row instead of h(x).
+    """
     from polyceptron import kernels  # here, since it loads Numba
     from polyceptron.data.blocks import count_threads, kernel_rows, map_in_order, part
 
     panel, bias = kernels.to_panels(W, b)
-    rows = kernel_rows(X)
-    h = np.empty(X.shape[0])
+    rows, n = kernel_rows(X), X.shape[0]
+    found = np.empty(n, float if labels is None else labels.dtype)
 
     def fill(start: int) -> bool:
-        stop = min(start + _ROWS_AT_ONCE, len(h))
-        return bool(kernels.decide(part(rows, start, stop), panel, bias, h[start:stop]))
+        stop = min(start + _ROWS_AT_ONCE, n)
+        h = found[start:stop] if labels is None else np.empty(stop - start)
+        finite = kernels.decide(part(rows, start, stop), panel, bias, h)
+        if labels is not None:  # by `take`, in a quarter of the time of `where`
+            np.take(labels, (h >= 0).view(np.int8), out=found[start:stop], mode="clip")
+        return bool(finite)
 
-    starts = range(0, len(h), _ROWS_AT_ONCE)
-    finite = map_in_order(fill, starts, count_threads(n_jobs, len(h)))
-    return h, all(finite)
+    starts = range(0, n, _ROWS_AT_ONCE)
+    return found, all(map_in_order(fill, starts, count_threads(n_jobs, n)))

@@ -21,9 +21,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyceptron import open_blocks
-from polyceptron.data.arrays import ArraySource
 from polyceptron.data.files import FileSource
-from polyceptron.data.source import SourceError
+from polyceptron.data.source import ArraySource, SourceError
 from tables_of_tests import everything, frame, opened, refused
 
 # One frame in every format: a function that writes it, and returns the target.
@@ -448,12 +447,12 @@ class TestArguments:
 class TestGaps:
     @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
     def test_in_a_late_row(self, tmp_path, value):
-        df = frame(150_000, dtype=np.float32)
-        df.loc[140_003, "c"] = value
-        df.to_parquet(tmp_path / "t", row_group_size=60_000)
+        df = frame(15_000, dtype=np.float32)
+        df.loc[14_003, "c"] = value
+        df.to_parquet(tmp_path / "t", row_group_size=6000)
         text = refused(tmp_path / "t", "y")
         what = "a missing value" if np.isnan(value) else f"{value} is not a finite number"
-        assert f"{tmp_path / 't'}, row 140003, column 'c': {what}" in text
+        assert f"{tmp_path / 't'}, row 14003, column 'c': {what}" in text
 
     @pytest.mark.parametrize("column", ["n", "k", "y"])
     def test_of_every_kind(self, tmp_path, column):
@@ -512,7 +511,7 @@ class TestDamage:
         assert list(tmp_path.iterdir()) == [path]
 
     @pytest.mark.parametrize("name", ["feather", "stream", "parquet"])
-    @settings(max_examples=30)
+    @settings(max_examples=15)
     @given(seed=st.integers(0, 2**32 - 1))
     def test_bytes_changed(self, name, seed):
         rng = np.random.default_rng(seed)
@@ -545,7 +544,7 @@ for path in sys.argv[1:]:
 
 
 def test_memory_is_bounded(tmp_path):
-    n = 1_500_000  # of 72 bytes
+    n = 1_000_000  # of 72 bytes
     X = np.random.default_rng(0).integers(100, size=(n, 8)).astype(np.float64)
     df = pd.DataFrame(X, columns=[f"x{j}" for j in range(8)]).assign(y=np.arange(n) % 2)
     paths = {"small": [], "big": []}
@@ -561,7 +560,7 @@ def test_memory_is_bounded(tmp_path):
                 write_stream(rows, path)
     text = df[:1000].to_csv(index=False).encode()
     (tmp_path / "small.csv").write_bytes(text)
-    (tmp_path / "big.csv").write_bytes(text + text[text.index(b"\n") + 1 :] * 1499)
+    (tmp_path / "big.csv").write_bytes(text + text[text.index(b"\n") + 1 :] * 999)
     command = [sys.executable, "-c", MEMORY, tmp_path / "small.csv", *paths["small"]]
     command += [tmp_path / "big.csv", *paths["big"]]
     run = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -7,8 +7,8 @@ import pytest
 import scipy.sparse as sp
 
 from polyceptron.data import scaling
-from polyceptron.data.blocks import kernel_rows
-from polyceptron.data.scaling import Coordinates, as_blocks, block_ends, identity
+from polyceptron.data.blocks import ArrayBlocks, kernel_rows
+from polyceptron.data.scaling import Coordinates, block_ends, identity
 from polyceptron.data.scaling import standardized_array as standardized
 
 NONE = np.empty(0)
@@ -23,7 +23,8 @@ def transformed(coordinates, X):
 
 
 def within_range(X):
-    return scaling.within_range(as_blocks(X, NONE).reduce(partial(block_ends, X.shape[1])))
+    data = ArrayBlocks(kernel_rows(X), np.ones(X.shape[0], np.int8), NONE, X.shape[1])
+    return scaling.within_range(data.reduce(partial(block_ends, X.shape[1])))
 
 
 def moments(X):

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from polyceptron.data.arrays import ArraySource
 from polyceptron.data.scaling import identity, standardized
-from polyceptron.data.source import SourceError
+from polyceptron.data.source import ArraySource, SourceError
 from polyceptron.data.training import TrainingData
 
 RNG = np.random.default_rng(0)

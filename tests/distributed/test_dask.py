@@ -21,9 +21,8 @@ from sklearn.base import clone
 
 from distributed import Client, LocalCluster
 from polyceptron import SPLA1, SPLA2, BatchPolyceptron, Checkpoint, OnlinePolyceptron, Polyceptron
-from polyceptron.data.arrays import ArraySource
 from polyceptron.data.scaling import Coordinates, identity
-from polyceptron.data.source import SourceError, View
+from polyceptron.data.source import ArraySource, SourceError, View
 from polyceptron.datasets import make_polyhedron
 from polyceptron.distributed import ClusterError, _partitions, lazy, source_of
 from polyceptron.optim import criterion, solver

@@ -8,7 +8,7 @@ import pytest
 
 from common import X_SQUARE, Y_SQUARE, assert_equal_models, every_learner, fit, quick
 from polyceptron import BatchPolyceptron
-from polyceptron.data.arrays import ArraySource
+from polyceptron.data.source import ArraySource
 
 
 class Collection(np.ndarray):

@@ -22,11 +22,10 @@ from polyceptron import (
     Polyhedron,
     open_blocks,
 )
-from polyceptron.data.arrays import ArraySource
 from polyceptron.data.blocks import OrderedSum, rows_of_blocks
 from polyceptron.data.files import ArrayFile, FileSource, StreamBlocks
 from polyceptron.data.scaling import Coordinates, block_ends, identity
-from polyceptron.data.source import SourceError, View
+from polyceptron.data.source import ArraySource, SourceError, View
 from polyceptron.data.visits import visits
 from polyceptron.learners.polyceptron import sample
 from polyceptron.optim.criterion import gradient
@@ -313,7 +312,7 @@ class TestFiles:
     def test_memory_is_that_of_a_few_blocks(self, tmp_path):
         _, _, found = self.make(tmp_path, 1000, 64)
         data = StreamBlocks(found, View(identity(4), 1), 2)
-        assert sum(buffer.X.nbytes for buffer in data._buffers) == 4 * 64 * 4 * 8
+        assert sum(X.nbytes for X, *_ in data._buffers) == 4 * 64 * 4 * 8
 
     def test_who_leaves_early_leaves_no_thread(self, tmp_path):
         _, _, found = self.make(tmp_path)

@@ -1,8 +1,7 @@
 """Rows as an ordered sequence of blocks, and the ordered reduce over them.
 
-Block boundaries belong to the data, and sums over blocks run in block order.
-So a reduce gives the same bits whatever the number of threads, and wherever the
-blocks live.
+Block boundaries belong to the data, and sums run in block order: a reduce gives the same bits
+whatever the number of threads, and wherever the blocks live.
 """
 
 from __future__ import annotations
@@ -78,8 +77,11 @@ class Blocks(Protocol):
     def resident(self) -> bool: ...
     def __len__(self) -> int: ...
     def __iter__(self) -> Iterator[Block]: ...
-    def in_order(self, numbers: Iterable[int]) -> Iterator[Block]: ...
-    def reduce(self, statistic: Callable[[Block], S]) -> S: ...
+    def in_order(self, numbers: Iterable[int]) -> Iterator[Block]:
+        """The blocks of these numbers."""
+
+    def reduce(self, statistic: Callable[[Block], S]) -> S:
+        """Sum of the statistic over the blocks, added in block order."""
 
 
 class OrderedSum(Generic[S]):
@@ -111,15 +113,18 @@ class OrderedSum(Generic[S]):
         return self._whole
 
 
-def rows_of_blocks(n_features: int, *, is_sparse: bool = False) -> int:
-    """How many rows make a block: a power of two, the same wherever the rows are.
+def ordered_sum(parts: Iterable[S]) -> S:
+    """The sum of the parts of all blocks."""
+    total: OrderedSum[S] = OrderedSum()
+    for number, one in enumerate(parts):
+        total.add(number, one)
+    return total.result()
 
-    Dense rows make fewer if they are wide.
-    """
+
+def rows_of_blocks(n_features: int, *, is_sparse: bool = False) -> int:
+    """How many rows make a block: a power of two, fewer where dense rows are wide."""
     rows = BLOCK_ROWS
-    if is_sparse:
-        return rows
-    while rows > 1 and rows * n_features > _BLOCK_VALUES:
+    while not is_sparse and rows > 1 and rows * n_features > _BLOCK_VALUES:
         rows //= 2
     return rows
 
@@ -163,10 +168,8 @@ def count_threads(n_jobs: int | None, n_samples: int) -> int:
     """
     if n_samples < ROWS_WORTH_THREADS:
         return 1
-    if hasattr(os, "sched_getaffinity"):
-        available = len(os.sched_getaffinity(0))
-    else:
-        available = os.cpu_count() or 1
+    affinity = getattr(os, "sched_getaffinity", None)
+    available = len(affinity(0)) if affinity else os.cpu_count() or 1
     if n_jobs is None:
         limit = os.environ.get("NUMBA_NUM_THREADS", "")
         return min(available, int(limit)) if limit.isdigit() and int(limit) else available
@@ -209,20 +212,15 @@ class ArrayBlocks:
         block_rows: int | None = None,
     ) -> None:
         self.X, self.y, self.weight = X, frozen(y), frozen(weight)
-        self.n_features = n_features
-        self.n_threads = n_threads
+        self.n_features, self.n_threads = n_features, n_threads
         if block_rows is None:
             block_rows = rows_of_blocks(n_features, is_sparse=isinstance(X, tuple))
-        n = self.n_samples
+        self.n_samples = n = len(y)
         places = [slice(at, min(at + block_rows, n)) for at in range(0, n, block_rows)]
         self._blocks = [
             Block(number, part(X, here.start, here.stop), self.y[here], self.weight[here])
             for number, here in enumerate(places)
         ]
-
-    @property
-    def n_samples(self) -> int:
-        return int(self.y.shape[0])
 
     @property
     def matrix(self) -> Any:
@@ -237,7 +235,6 @@ class ArrayBlocks:
         return self.weight if self.weight.size else np.ones(self.n_samples)
 
     def take(self, rows: Any) -> ArrayBlocks:
-        """Blocks of some of the rows."""
         weight = self.weight[rows] if self.weight.size else self.weight
         return self.like(self.matrix[rows], self.y[rows], weight)
 
@@ -258,15 +255,9 @@ class ArrayBlocks:
         return iter(self._blocks)
 
     def in_order(self, numbers: Iterable[int]) -> Iterator[Block]:
-        """The blocks of these numbers."""
         return (self._blocks[number] for number in numbers)
 
     def reduce(self, statistic: Callable[[Block], S]) -> S:
-        """Sum of the statistic over the blocks, added in block order."""
         if len(self._blocks) == 1:
             return statistic(self._blocks[0])
-        parts = map_in_order(statistic, self._blocks, self.n_threads)
-        total: OrderedSum[S] = OrderedSum()
-        for number, part_of_block in enumerate(parts):
-            total.add(number, part_of_block)
-        return total.result()
+        return ordered_sum(map_in_order(statistic, self._blocks, self.n_threads))

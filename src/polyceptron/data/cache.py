@@ -1,9 +1,8 @@
 """Converted rows on disk: found again while the files that they came from are the same.
 
-The cache is a folder of the user's own. An entry in it is a folder with `entry.json` and, beside
-it, a folder of arrays that it names. Arrays are written first, and `entry.json` is replaced in one
-step when they are on the disk: what is torn is never named, and whoever reads the arrays of an
-older entry does not get those of a newer one.
+An entry is a folder with `entry.json` and, beside it, a folder of arrays that it names. Arrays are
+written first, and `entry.json` is replaced in one step when they are on the disk: what is torn is
+never named, and whoever reads the arrays of an older entry does not get those of a newer one.
 
 Nothing that is read back is believed. A description is typed, and carries a digest of itself and of
 every array; names are 16 hexadecimal digits, and lead nowhere but into the entry; links are not
@@ -21,7 +20,7 @@ import shutil
 import stat
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -39,9 +38,7 @@ _JSON = "entry.json"
 _DIGITS = "^[0-9a-f]{16}$"
 _MB = 1 << 20
 _DAY = 86_400.0
-"""What conversions that were killed have left is thrown away so many seconds later."""
-_MONTH = 30 * _DAY
-"""And so is an entry that nobody asked for in this time."""
+"""What killed conversions have left is removed after so many seconds, unused entries after 30."""
 
 
 def cache_root(cache_dir: str | os.PathLike[str] | None = None) -> Path:
@@ -56,20 +53,14 @@ def cache_root(cache_dir: str | os.PathLike[str] | None = None) -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "polyceptron"
 
 
-def digest(*parts: bytes) -> str:
+def digest(data: bytes | msgspec.Raw) -> str:
     """Of some bytes, as 128 hexadecimal digits."""
-    total = hashlib.blake2b()
-    for part in parts:
-        total.update(part)
-    return total.hexdigest()
+    return hashlib.blake2b(data).hexdigest()
 
 
 def entry_key(request: Any) -> str:
     """The name of an entry: 16 digits that stand for what was asked for."""
     return digest(msgspec.json.encode([VERSION, request]))[:16]
-
-
-# --- what tells whether a file is still the one that was read ---------------------------------
 
 
 class Stamp(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -82,7 +73,6 @@ class Stamp(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @classmethod
     def of(cls, path: Path) -> Stamp:
-        """The stamp of a file as it is now."""
         size, mtime_ns = size_and_time(path)
         return cls(size, mtime_ns, _digest_of_all(path), _digest_of_ends(path))
 
@@ -92,12 +82,11 @@ class Stamp(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Of a file of the same size and time only the ends are looked at; of another time, all.
         """
         size, mtime_ns = size_and_time(path)
-        if size != self.size:
-            return None
         with naming(path):
-            if mtime_ns == self.mtime_ns:
-                return self if _digest_of_ends(path) == self.ends else None
-            same = _digest_of_all(path) == self.whole
+            if (size, mtime_ns) == (self.size, self.mtime_ns):
+                same = _digest_of_ends(path) == self.ends
+            else:
+                same = size == self.size and _digest_of_all(path) == self.whole
         return Stamp(size, mtime_ns, self.whole, self.ends) if same else None
 
 
@@ -117,22 +106,19 @@ def _digest_of_ends(path: Path) -> str:
     with path.open("rb", buffering=0) as file:
         first = file.read(_MB)
         file.seek(max(0, file.seek(0, 2) - _MB))
-        return digest(first, file.read(_MB))
+        return digest(first + file.read(_MB))
 
 
 def stamps_of(paths: Sequence[Path], before: Sequence[tuple[int, int]]) -> list[Stamp]:
     """The stamps of files that were read; an error if size and time are not those of before."""
-    for path in paths:
+    found = []
+    for path, known in zip(paths, before, strict=True):
         if not path.exists():
             raise SourceError(f"{path}: it disappeared while it was read")
-    found = [Stamp.of(path) for path in paths]
-    for path, known in zip(paths, before, strict=True):
+        found.append(Stamp.of(path))
         if size_and_time(path) != known:
             raise SourceError(f"{path}: it changed while it was read; try again")
     return found
-
-
-# --- entries ----------------------------------------------------------------------------------
 
 
 class Description(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -173,9 +159,7 @@ class Entry:
     def find(self) -> Description | None:
         """Return what was converted before, if it is whole and the files are the same."""
         known = self._read()
-        if known is None or known.request != self.request:
-            return None
-        if len(known.files) != len(self.paths) or not self._is_whole(known):
+        if known is None or not self._is_whole(known):
             return None
         found = [stamp.fits(path) for stamp, path in zip(known.files, self.paths, strict=True)]
         if None in found:
@@ -204,9 +188,12 @@ class Entry:
 
     def _is_whole(self, known: Description) -> bool:
         folder = self.folder / known.folder
-        return _is_folder(folder) and all(
-            _is_file(folder / name) and stamp.fits(folder / name)
-            for name, stamp in known.arrays.items()
+        arrays = [(folder / name, stamp) for name, stamp in known.arrays.items()]
+        asked = known.request == self.request and len(known.files) == len(self.paths)
+        return (
+            asked
+            and _is_folder(folder)
+            and all(_is_file(at) and stamp.fits(at) for at, stamp in arrays)
         )
 
     @contextmanager
@@ -235,7 +222,7 @@ class Entry:
         with self._alone():
             before = self.find()
             kept, other = (before, description) if before else (description, self._read())
-            if kept is description:
+            if before is None:
                 self._write(description)
             if other is not None:
                 self._remove(other.folder)
@@ -270,7 +257,7 @@ class Entry:
         for folder in self.root.iterdir():
             if folder == self.folder or not _is_ours(folder):
                 continue
-            if _age(folder) > (_MONTH if _is_file(folder / _JSON) else _DAY):
+            if _age(folder) > (_DAY * (30 if _is_file(folder / _JSON) else 1)):
                 shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -278,17 +265,15 @@ def _is_ours(folder: Path) -> bool:
     return re.fullmatch(_DIGITS, folder.name) is not None and _is_folder(folder)
 
 
-def _is_folder(path: Path) -> bool:
-    """Whether this is a folder itself, and no link to one."""
+def _is_folder(path: Path, kind: Callable[[int], bool] = stat.S_ISDIR) -> bool:
+    """Whether this is a folder itself, and no link to one; or a file."""
     with contextlib.suppress(OSError):
-        return stat.S_ISDIR(path.lstat().st_mode)
+        return kind(path.lstat().st_mode)
     return False
 
 
 def _is_file(path: Path) -> bool:
-    with contextlib.suppress(OSError):
-        return stat.S_ISREG(path.lstat().st_mode)
-    return False
+    return _is_folder(path, stat.S_ISREG)
 
 
 def _age(folder: Path) -> float:

@@ -12,20 +12,21 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from polyceptron.data.array_tables import npy_header, read_into
-from polyceptron.data.blocks import Adds, Block, OrderedSum, rows_of_blocks
+from polyceptron.data.blocks import Adds, Block, ordered_sum, rows_of_blocks
 from polyceptron.data.encoding import Encoding
-from polyceptron.data.source import Codes, LabelledRows, Source, SourceError, View
+from polyceptron.data.source import LabelledRows, Source, SourceError, View
 from polyceptron.data.tables import in_order, naming
-from polyceptron.utils.types import Floats
 
 S = TypeVar("S", bound=Adds)
+Buffer = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
+"""Room for the rows of a block, their codes and weights."""
 
 
 class ArrayFile:
@@ -61,7 +62,6 @@ class ArrayFile:
         return into
 
     def read(self, start: int, into: NDArray[Any]) -> None:
-        """Fill an array with rows from `start` on."""
         with naming(self.path, f"row {start}: "), self.path.open("rb", buffering=0) as file:
             file.seek(self.offset + start * self._row_bytes)
             left = read_into(file, into)
@@ -88,13 +88,10 @@ class ArrayWriter:
 
     def _write_header(self, file: Any) -> None:
         # The same length for any number of rows: numpy leaves room for that.
-        shape = (self.n_rows, *self._width)
-        descr = npy.dtype_to_descr(self._dtype)
-        header = {"descr": descr, "fortran_order": False, "shape": shape}
-        npy.write_array_header_1_0(file, header)
+        header = {"descr": npy.dtype_to_descr(self._dtype), "fortran_order": False}
+        npy.write_array_header_1_0(file, header | {"shape": (self.n_rows, *self._width)})
 
     def append(self, rows: NDArray[Any]) -> None:
-        """Write rows of this shape."""
         if len(rows):
             with self.path.open("ab") as file:
                 file.write(np.ascontiguousarray(rows, self._dtype).data)
@@ -143,39 +140,33 @@ class FileSource(Source):
         self._origins = list(origins) or [(str(X.path), 0)]
         self._block_rows = block_rows or rows_of_blocks(self.n_features)
         self.starts = np.arange(0, self.n_samples, self._block_rows)
-        self.n_blocks = -(-self.n_samples // self._block_rows)
 
     def blocks(self, view: View, n_threads: int = 1) -> StreamBlocks:
         return StreamBlocks(self, view, n_threads)
 
     def buffer(self) -> Buffer:
-        """Room for a block."""
         rows = min(self._block_rows, self.n_samples)
         weight = np.empty(rows if self.weight is not None else 0)
         X = np.empty((rows, self.n_features), self.X.dtype)
-        return Buffer(X, np.empty(rows, self.codes.dtype), weight)
+        return X, np.empty(rows, self.codes.dtype), weight
 
     def read(self, number: int, into: Buffer) -> Buffer:
-        """Read a block into this room."""
         start = number * self._block_rows
         n = min(self._block_rows, self.n_samples - start)
-        filled = Buffer(into.X[:n], into.codes[:n], into.weight[:n])
-        self.X.read(start, filled.X)
-        self.codes.read(start, filled.codes)
+        X, codes, weight = (array[:n] for array in into)
+        self.X.read(start, X)
+        self.codes.read(start, codes)
         if self.weight is not None:
-            self.weight.read(start, filled.weight)
-        return filled
+            self.weight.read(start, weight)
+        return X, codes, weight
 
     def take(self, rows: NDArray[np.int64]) -> LabelledRows:
-        parts = []
-        into = self.buffer()
+        parts, into = [], self.buffer()
         for number in np.unique(rows // self._block_rows).tolist():
             here = rows[rows // self._block_rows == number] - number * self._block_rows
-            filled = self.read(number, into)
-            weight = filled.weight[here] if filled.weight.size else filled.weight
-            parts.append((filled.X[here], filled.codes[here], weight.copy()))
-        X, codes, weight = zip(*parts, strict=True)
-        return LabelledRows(np.concatenate(X), np.concatenate(codes), np.concatenate(weight))
+            X, codes, weight = self.read(number, into)
+            parts.append((X[here], codes[here], weight[here] if weight.size else weight.copy()))
+        return LabelledRows(*map(np.concatenate, zip(*parts, strict=True)))
 
     def where(self, number: int, row: int) -> str:
         row += number * self._block_rows
@@ -183,19 +174,10 @@ class FileSource(Source):
         return f"{name}, row {row - first}"
 
 
-class Buffer(NamedTuple):
-    """Room for the rows of one block."""
-
-    X: NDArray[Any]
-    codes: Codes
-    weight: Floats
-
-
 class StreamBlocks:
     """Blocks of files: one thread reads ahead, the others work.
 
-    Memory is that of a few blocks, whatever the number of rows. Threads change the speed, never the
-    result.
+    Memory is that of a few blocks, whatever the number of rows.
     """
 
     resident = False
@@ -207,30 +189,25 @@ class StreamBlocks:
         self._buffers = [source.buffer() for _ in range(self._n_threads + 2)]
 
     def __len__(self) -> int:
-        return self._source.n_blocks
+        return len(self._source.starts)
 
     def __iter__(self) -> Iterator[Block]:
         return self.in_order(range(len(self)))
 
     def in_order(self, numbers: Iterable[int]) -> Iterator[Block]:
-        """The blocks of these numbers; each is good until the next is asked for."""
+        """Each block is good until the next is asked for."""
         with closing(self._read(numbers)) as rows:
             for number, filled in rows:
                 yield self._view.block(number, *filled, own=True)
 
     def reduce(self, statistic: Callable[[Block], S]) -> S:
-        """Sum of the statistic over the blocks, added in block order."""
-
         def part(number: int, filled: Buffer) -> S:
             return statistic(self._view.block(number, *filled, own=True))
 
-        total: OrderedSum[S] = OrderedSum()
         with closing(self._read(range(len(self)))) as rows:
             tasks = (partial(part, *read) for read in rows)
             with closing(in_order(tasks, self._n_threads, ahead=1)) as parts:
-                for number, one in enumerate(parts):
-                    total.add(number, one)
-        return total.result()
+                return ordered_sum(parts)
 
     def _read(self, numbers: Iterable[int]) -> Generator[tuple[int, Buffer]]:
         """Read blocks in a thread, into one buffer after the other."""

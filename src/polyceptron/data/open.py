@@ -11,24 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from polyceptron.data import cache
 from polyceptron.data.array_tables import StoredArray
-from polyceptron.data.arrays import ArraySource
-from polyceptron.data.cache import (
-    VERSION,
-    Description,
-    Entry,
-    Stamp,
-    cache_root,
-    digest,
-    entry_key,
-    size_and_time,
-    stamps_of,
-)
 from polyceptron.data.columns import Request, Tables, as_classes
 from polyceptron.data.convert import Conversion, Converted, HeldRows, Progress
 from polyceptron.data.encoding import Encoding, is_missing
 from polyceptron.data.files import ArrayFile, ArrayWriter, FileSource
-from polyceptron.data.source import Source, SourceError
+from polyceptron.data.source import ArraySource, Source, SourceError
 from polyceptron.data.tables import TARGET, is_frame, naming, open_frame, open_table
 
 PathLike = str | os.PathLike[str]
@@ -87,15 +76,10 @@ def open_blocks(
     progress : callable, optional
         Called with bytes that are done and all bytes while files are converted.
 
-    Returns
-    -------
-    Source
-
     Raises
     ------
     SourceError
-        It is of the kind ValueError, and names the file, the row (counted from 0; in text the
-        line) and the column.
+        A ValueError that names the file, the row (counted from 0; in text the line) and the column.
 
     Examples
     --------
@@ -111,11 +95,8 @@ def open_blocks(
     >>> source.n_samples, source.feature_names, source.classes.tolist()
     (3, ('age', 'colour=grey', 'colour=red'), ['cat', 'dog'])
     """
-    if (
-        isinstance(path, tuple)
-        and len(path) == 2
-        and not all(isinstance(one, str | os.PathLike) for one in path)
-    ):
+    is_pair = isinstance(path, tuple) and len(path) == 2
+    if is_pair and not all(isinstance(one, str | os.PathLike) for one in path):
         given = {"target": target, "features": features, "drop": drop, "categories": categories}
         given |= {"missing": missing, "dtype": dtype, "cache_dir": cache_dir, "header": header}
         for name, value in given.items():
@@ -148,10 +129,7 @@ def open_blocks(
 
 
 def read_files(path: Any, target: Any, request: Request, name: str | None = None) -> Converted:
-    """Read the rows of files, which errors call `name`, into memory; they may be sparse.
-
-    As `open_blocks` otherwise; the target of the request is of no account.
-    """
+    """Read the rows of files, which errors call `name`, into memory; they may be sparse."""
     tables, request, _ = _tables(files_of(path), target, request, name)
     return Conversion(tables, request, HeldRows).run()
 
@@ -171,11 +149,11 @@ def open_files(
         asked["labels"] = _shown(label_path)
     elif tables.labels is not None:
         array = np.ascontiguousarray(tables.labels)
-        asked["labels"] = [array.dtype.str, list(array.shape), digest(array.tobytes())]
+        asked["labels"] = [array.dtype.str, list(array.shape), cache.digest(array.tobytes())]
     files = [*paths, *([] if label_path is None else [label_path])]
     # The files of a directory may become others: that is no other entry.
-    digits = entry_key([asked, _shown(files)])
-    entry = Entry(cache_root(cache_dir), entry_key(asked), digits, files)
+    digits = cache.entry_key([asked, _shown(files)])
+    entry = cache.Entry(cache.cache_root(cache_dir), cache.entry_key(asked), digits, files)
     found = entry.find() or _convert(entry, paths, tables, request, progress)
     return _source(entry.folder / found.folder, found, paths)
 
@@ -204,14 +182,14 @@ def _tables(
 
 
 def _convert(
-    entry: Entry,
+    entry: cache.Entry,
     paths: Sequence[Path],
     tables: Tables,
     request: Request,
     progress: Progress | None,
-) -> Description:
+) -> cache.Description:
     in_place = tables.labels is not None and len(paths) == 1 and _is_ready(paths[0], request)
-    before = [size_and_time(path) for path in entry.paths]
+    before = [cache.size_and_time(path) for path in entry.paths]
     with entry.new() as folder:
 
         def new(name: str, dtype: Any, width: tuple[int, ...] = ()) -> ArrayWriter:
@@ -223,12 +201,12 @@ def _convert(
         written: list[Any] = [a for a in (found.X, found.codes, found.weight) if a is not None]
         for rows in written:
             rows.finish()
-        description = Description(
-            version=VERSION,
+        description = cache.Description(
+            version=cache.VERSION,
             request=entry.request,
-            files=stamps_of(entry.paths, before),
+            files=cache.stamps_of(entry.paths, before),
             folder=folder.name,
-            arrays={rows.path.name: Stamp.of(rows.path) for rows in written},
+            arrays={rows.path.name: cache.Stamp.of(rows.path) for rows in written},
             target=found.target,
             kind=found.kind,
             labels=found.labels,
@@ -241,7 +219,7 @@ def _convert(
         return entry.keep(description)
 
 
-def _source(folder: Path, found: Description, paths: Sequence[Path]) -> FileSource:
+def _source(folder: Path, found: cache.Description, paths: Sequence[Path]) -> FileSource:
     written = found.arrays
     source = FileSource(
         ArrayFile.of_npy(folder / "X.npy" if "X.npy" in written else paths[0]),
@@ -268,43 +246,33 @@ def _is_ready(path: Path, request: Request) -> bool:
     return ready and len(X.shape) == 2 and request.dtype in (None, X.dtype.name)
 
 
-# --- which files, which labels ----------------------------------------------------------------
-
-
 def files_of(path: PathLike | Sequence[PathLike]) -> list[Path]:
     """The files of a path, a directory, a glob or a list, in an order that is always the same.
 
-    In a directory, names that begin with a point or an underscore are passed over, as are
-    directories.
+    In a directory, names that begin with a point or an underscore are passed over.
     """
     if not isinstance(path, str | os.PathLike | list | tuple) or path == "":
-        raise SourceError(
-            f"path must be a file, a folder, a pattern, a list or a table; got {path!r:.60}"
-        )
+        kinds = "a file, a folder, a pattern, a list or a table"
+        raise SourceError(f"path must be {kinds}; got {path!r:.60}")
+    none = "path is an empty list; name at least one file"
     if not isinstance(path, str | os.PathLike):
         found = [Path(one) for one in path]
-        if not found:
-            raise SourceError("path is an empty list; name at least one file")
     elif Path(path).is_dir():
         found = sorted(f for f in Path(path).iterdir() if f.is_file() and f.name[0] not in "._")
-        if not found:
-            inner = Path(path) / "**" / "*.parquet"
-            raise SourceError(
-                f"{path}: a directory without files; a glob such as '{inner}' looks into its "
-                "folders"
-            )
+        inner = Path(path) / "**" / "*.parquet"
+        none = f"{path}: a directory without files; a glob such as '{inner}' looks into its folders"
     elif not Path(path).exists() and glob.has_magic(str(path)):
         found = sorted(map(Path, glob.glob(str(path), recursive=True)))  # noqa: PTH207
         found = [file for file in found if file.is_file()]
-        if not found:
-            raise SourceError(f"{path}: no file fits this pattern")
+        none = f"{path}: no file fits this pattern"
     else:
         found = [Path(path)]
+    if not found:
+        raise SourceError(none)
     for one in found:
         if not one.is_file():
-            raise SourceError(
-                f"{one}: {'not a file' if one.exists() else 'No such file or directory'}"
-            )
+            what = "not a file" if one.exists() else "No such file or directory"
+            raise SourceError(f"{one}: {what}")
     return found
 
 
@@ -342,9 +310,6 @@ def _shown(path: Any) -> Any:
     return str(Path(path).absolute())
 
 
-# --- arguments --------------------------------------------------------------------------------
-
-
 def _as_names(names: Names) -> tuple[str, ...]:
     return (str(names),) if isinstance(names, str | int) else tuple(map(str, names))
 
@@ -358,7 +323,9 @@ def _as_name(name: Any, what: str) -> str | None:
 
 
 def _as_dtype(dtype: Any) -> str | None:
+    if dtype is None:
+        return None
     with suppress(TypeError):
-        if dtype is None or np.dtype(dtype).name in ("float32", "float64"):
-            return None if dtype is None else str(np.dtype(dtype).name)
+        if np.dtype(dtype) in (np.float32, np.float64):
+            return str(np.dtype(dtype).name)
     raise SourceError(f"dtype must be None, 'float32' or 'float64'; got {dtype!r}")

@@ -1,8 +1,4 @@
-"""Coordinates to learn in: standardised columns, or the user's own kept within range.
-
-Hyperplanes learned on ``x' = x * scale + shift`` are folded back into user units by
-:meth:`Polyhedron.pullback`, so nobody downstream knows of the scaling.
-"""
+"""Coordinates to learn in: standardised columns, or the user's own kept within range."""
 
 from __future__ import annotations
 
@@ -56,10 +52,8 @@ class Coordinates:
             kernels.map_columns(frozen(X), self.scale, self.shift, out)
             return out
         if self.shift.any():
-            raise ValueError(
-                "X is sparse, but the columns were centred on dense rows before: "
-                "give dense rows, or learn with standardize=False"
-            )
+            remedy = "give dense rows, or learn with standardize=False"
+            raise ValueError(f"X is sparse, but the columns were centred on dense rows: {remedy}")
         data, indices, indptr = X
         with np.errstate(over="ignore", invalid="ignore"):
             scaled = (data * self.scale[indices]).astype(data.dtype)
@@ -84,10 +78,7 @@ class Coordinates:
         return W * self.scale, b + W @ self.shift, excess - 2 * self._unit_exponent
 
     def from_user(self, W: Floats, b: Floats, exponent: int = 0) -> tuple[Floats, Floats]:
-        """Hyperplanes to learn on from those of user units, times 2**exponent.
-
-        Infinite where they leave the range of numbers.
-        """
+        """Hyperplanes to learn on from those of user units, times 2**exponent; maybe infinite."""
         exponent += 2 * self._unit_exponent
         (w, in_w), (s, in_s) = np.frexp(W), np.frexp(self.scale)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -215,14 +206,10 @@ def standardized(data: Blocks, ends: Ends, *, centred: bool = True) -> Coordinat
 
 def standardized_array(X: Any, weight: Floats) -> Coordinates:
     """`standardized` of an array, or of a sparse matrix, whose columns are only scaled."""
-    data = as_blocks(X, weight)
-    ends = data.reduce(partial(block_ends, X.shape[1]))
+    n, d = X.shape
+    data = ArrayBlocks(kernel_rows(X), np.ones(n, np.int8), weight, d)
+    ends = data.reduce(partial(block_ends, d))
     return standardized(data, ends, centred=not sparse.issparse(X))
-
-
-def as_blocks(X: Any, weight: Floats) -> ArrayBlocks:
-    """Rows without labels as blocks."""
-    return ArrayBlocks(kernel_rows(X), np.ones(X.shape[0], np.int8), weight, X.shape[1])
 
 
 def column_range(X: Any) -> tuple[Floats, Floats]:

@@ -1,4 +1,4 @@
-"""What a learner needs of rows that may be anywhere."""
+"""What a learner needs of rows that may be anywhere, and arrays in memory as such."""
 
 from __future__ import annotations
 
@@ -7,10 +7,21 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from polyceptron.data.blocks import Block, Blocks, KernelRows, frozen
+from polyceptron.data.blocks import (
+    ArrayBlocks,
+    Block,
+    Blocks,
+    KernelRows,
+    canonical,
+    frozen,
+    kernel_rows,
+    rows_of_blocks,
+)
 from polyceptron.data.encoding import Encoding
 from polyceptron.data.scaling import Coordinates
+from polyceptron.utils.checks import as_floats
 from polyceptron.utils.types import Floats
 
 Codes = NDArray[np.integer[Any]]
@@ -56,24 +67,21 @@ class LabelledRows(NamedTuple):
 class Source(ABC):
     """Labelled rows in blocks of a fixed order, wherever they are.
 
+    ``starts`` are the first rows of blocks, ``classes`` the labels, sorted, which are called
+    ``target``. ``encoding`` says how the columns of a table became features, where some were text;
+    ``n_left_out`` counts rows without some value. Blocks have CSR rows where ``is_sparse``.
     A source is a context: what it holds while it is learned from is let go at the end.
     """
 
     n_samples: int
     n_features: int
     starts: NDArray[np.int64]
-    """The first row of each block."""
     classes: NDArray[Any]
-    """The labels, sorted."""
     is_sparse: bool = False
-    """Whether blocks have CSR rows."""
     feature_names: tuple[str, ...] | None = None
     encoding: Encoding | None = None
-    """How the columns of a table became features, where some were text."""
     target: str | None = None
-    """What the labels are called."""
     n_left_out: int = 0
-    """Rows that were left out for missing values."""
 
     def __repr__(self) -> str:
         labels = ", ".join(map(repr, self.classes.tolist()[:5]))
@@ -105,3 +113,65 @@ class Source(ABC):
     def where(self, number: int, row: int) -> str:
         """Name a row of a block for people: the file, if there is one, and the row in it."""
         return f"block {number}, row {row}"
+
+
+class ArraySource(Source):
+    """Rows in memory, or in a memory map: an array, which may be one of float32, or a CSR matrix.
+
+    Weights are above zero. ``classes`` are all labels, sorted, where these rows need not have all.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        y: Any,
+        weight: Any = None,
+        *,
+        classes: Any = None,
+        feature_names: Any = None,
+        block_rows: int | None = None,
+    ) -> None:
+        self.is_sparse = bool(sparse.issparse(X))
+        self._X: Any = canonical(X.tocsr()) if self.is_sparse else _dense(X)
+        if self._X.ndim != 2:
+            raise ValueError(f"X must be 2-D, one row a sample; got shape {self._X.shape}")
+        if classes is None:
+            self.classes, self.codes = np.unique(np.asarray(y), return_inverse=True)
+        else:
+            self.classes, self.codes = np.asarray(classes), np.searchsorted(classes, y)
+        self._weight: Floats = np.empty(0) if weight is None else as_floats(weight, "weight")
+        self.n_samples, self.n_features = self._X.shape
+        for name, array in [("y", self.codes), ("weight", self._weight)]:
+            if array.size and array.shape != (self.n_samples,):
+                raise ValueError(f"{name} must have {self.n_samples} items; got {array.shape}")
+        wrong = ~((self._weight > 0) & (self._weight < np.inf))
+        if wrong.any():
+            found = f"row {wrong.argmax()} is {self._weight[wrong.argmax()]}"
+            raise ValueError(f"weight must be above 0, and finite; {found}")
+        names = feature_names if feature_names is not None else getattr(X, "columns", None)
+        self.feature_names = None if names is None else tuple(map(str, names))
+        self._block_rows = block_rows or rows_of_blocks(self.n_features, is_sparse=self.is_sparse)
+        self.starts = np.arange(0, self.n_samples, self._block_rows)
+
+    @property
+    def n_values(self) -> int:
+        return int(self._X.nnz if self.is_sparse else self._X.size)
+
+    def blocks(self, view: View, n_threads: int = 1) -> ArrayBlocks:
+        all_rows = view.block(0, kernel_rows(self._X), self.codes, self._weight)
+        X, y, weight = all_rows.X, all_rows.y, all_rows.weight
+        d, size = self.n_features, self._block_rows
+        return ArrayBlocks(X, y, weight, d, n_threads=n_threads, block_rows=size)
+
+    def take(self, rows: NDArray[np.int64]) -> LabelledRows:
+        weight = self._weight[rows] if self._weight.size else self._weight
+        X = self._X[rows]
+        return LabelledRows(kernel_rows(X) if self.is_sparse else X, self.codes[rows], weight)
+
+    def where(self, number: int, row: int) -> str:
+        return f"row {number * self._block_rows + row}"
+
+
+def _dense(X: Any) -> NDArray[Any]:
+    kept = isinstance(X, np.ndarray) and X.dtype in (np.float32, np.float64)
+    return np.ascontiguousarray(X if kept else as_floats(X, "X"))

@@ -67,10 +67,8 @@ class TrainingData:
         check_total(float(totals.sum()))
         if not totals.all():
             label = source.classes.tolist()[int(totals.argmin())]
-            raise ValueError(
-                f"sample_weight and class_weight leave class {label!r} without weight: "
-                "every row of it weighs zero"
-            )
+            without = f"leave class {label!r} without weight: every row of it weighs zero"
+            raise ValueError(f"sample_weight and class_weight {without}")
         view = view._replace(coordinates=scaling(data, ends, not source.is_sparse))
         if not view.coordinates.is_identity:
             data = source.blocks(view, n_threads)
@@ -143,17 +141,14 @@ class TrainingData:
 
 def _class_totals(source: Source, inside: int, ends: Ends, n_threads: int) -> Floats:
     """The weight of each class; one pass has found that of the class inside."""
-    totals = np.empty(len(source.classes))
-    totals[inside] = ends.weights[1]
-    others = [place for place in range(len(totals)) if place != inside]
-    if len(others) == 1:
-        totals[others] = ends.weights[0]
+    totals = np.full(len(source.classes), ends.weights[1])
+    if len(totals) == 2:
+        totals[1 - inside] = ends.weights[0]
         return totals
-    for place in others:
-        view = View(identity(source.n_features), place)
-        totals[place] = (
-            source.blocks(view, n_threads).reduce(partial(block_ends, source.n_features)).weights[1]
-        )
+    for place in range(len(totals)):
+        if place != inside:
+            data = source.blocks(View(identity(source.n_features), place), n_threads)
+            totals[place] = data.reduce(partial(block_ends, source.n_features)).weights[1]
     return totals
 
 
@@ -162,18 +157,14 @@ def class_weights(class_weight: Any, totals: Floats, classes: NDArray[Any]) -> F
     if isinstance(class_weight, str) and class_weight == "balanced":
         return np.asarray(totals.sum() / (len(classes) * np.maximum(totals, 1e-300)))
     if not isinstance(class_weight, dict):
-        raise ValueError(
-            "class_weight must be None, 'balanced' or a dict of label to weight, "
-            f"got {class_weight!r}"
-        )
-    unknown = [label for label in class_weight if label not in classes.tolist()]
-    if unknown:
-        raise ValueError(
-            f"class_weight names the label {unknown[0]!r}, which is not in y; "
-            f"the labels are {classes.tolist()!r}"
-        )
-    values = [class_weight.get(label, 1.0) for label in classes.tolist()]
-    return np.array([as_real(value, "class_weight") for value in values])
+        kinds = "None, 'balanced' or a dict of label to weight"
+        raise ValueError(f"class_weight must be {kinds}, got {class_weight!r}")
+    labels = classes.tolist()
+    for label in class_weight:
+        if label not in labels:
+            unknown = f"the label {label!r}, which is not in y; the labels are {labels!r}"
+            raise ValueError(f"class_weight names {unknown}")
+    return np.array([as_real(class_weight.get(label, 1.0), "class_weight") for label in labels])
 
 
 def check_total(total: float) -> None:

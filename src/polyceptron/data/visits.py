@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,13 +23,8 @@ _IN_ORDER = np.empty(0, np.int64)
 _GOLDEN = 0x9E3779B97F4A7C15
 
 
-class Visit(NamedTuple):
-    """Rows, and the order to visit them in; empty for their own."""
-
-    X: KernelRows
-    y: NDArray[np.int8]
-    weight: Floats
-    order: NDArray[np.int64]
+Visit = tuple[KernelRows, NDArray[np.int8], Floats, NDArray[np.int64]]
+"""Rows, labels, weights, and the order to visit them in; empty for their own."""
 
 
 def visits(data: Blocks, seed: int | None) -> Iterator[Visit]:
@@ -37,13 +32,13 @@ def visits(data: Blocks, seed: int | None) -> Iterator[Visit]:
     groups = _groups(len(data), seed)
     if isinstance(data, ArrayBlocks):  # nothing need be moved
         order = _IN_ORDER if seed is None else _order(data, groups, seed)
-        yield Visit(data.X, data.y, data.weight, order)
+        yield data.X, data.y, data.weight, order
         return
     blocks = data.in_order(number for group in groups for number in group)
     for place, group in enumerate(groups):
-        X, y, weight = _joined(islice(blocks, len(group)))
-        order = _IN_ORDER if seed is None else _shuffled(len(y), seed, place)
-        yield Visit(X, y, weight, order)
+        parts = [_copied(block) for block in islice(blocks, len(group))]
+        X, y, weight = (frozen(np.concatenate(part)) for part in zip(*parts, strict=True))
+        yield X, y, weight, _IN_ORDER if seed is None else _shuffled(len(y), seed, place)
 
 
 def _groups(n_blocks: int, seed: int | None) -> list[list[int]]:
@@ -70,7 +65,5 @@ def _order(data: ArrayBlocks, groups: list[list[int]], seed: int) -> NDArray[np.
     return np.concatenate(rows)
 
 
-def _joined(blocks: Iterator[Block]) -> tuple[Any, NDArray[np.int8], Floats]:
-    parts = [(np.array(block.X), np.array(block.y), np.array(block.weight)) for block in blocks]
-    X, y, weight = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return frozen(X), frozen(y), frozen(weight)
+def _copied(block: Block) -> tuple[NDArray[Any], ...]:
+    return np.array(block.X), np.array(block.y), np.array(block.weight)

@@ -18,7 +18,7 @@ from scipy import sparse
 from distributed import get_worker
 from polyceptron.data.blocks import RUN, Adds, Block, map_in_order, rows_of_blocks
 from polyceptron.data.source import LabelledRows, SourceError, View
-from polyceptron.optim.checkpoint import DigestOf
+from polyceptron.optim.checkpoint import digest_of_block
 from polyceptron.utils.checks import as_floats
 from polyceptron.utils.types import Floats
 
@@ -126,7 +126,7 @@ def prepare(number: int, X: Any, y: Any, weight: Any = None) -> Partition:
     if not is_whole:
         rows, codes, given = rows[given > 0], codes[given > 0], given[given > 0]
     given = np.empty(0) if weight is None else given
-    digest = int(DigestOf()(Block(0, rows, codes, given)))
+    digest = int(digest_of_block(Block(0, rows, codes, given))[0])
     facts = PartitionFacts(number, len(rows), rows.shape[1], found, is_whole, digest)
     return Partition(rows, codes, given, facts)
 

@@ -20,7 +20,7 @@ def batch_block(
     A row counts where ``y h <= margin``; it is charged to its least hyperplane.
     ``totals`` gains the criterion, the weights of the mistakes and of the rows that
     count, and the number of rows looked at. With ``keys`` (see
-    :class:`polyceptron.optim.pruning.Pruning`)
+    :class:`polyceptron.optim.criterion.Pruning`)
     only rows with ``keys[i] <= threshold`` are looked at, and theirs are raised if
     the new bound is better; an infinite threshold renews every key.
     """

@@ -16,10 +16,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from polyceptron.calibration import Link
-from polyceptron.data.arrays import ArraySource
 from polyceptron.data.blocks import Blocks
 from polyceptron.data.scaling import Coordinates, Ends, standardized, within_range
-from polyceptron.data.source import Source
+from polyceptron.data.source import ArraySource, Source
 from polyceptron.data.training import TrainingData
 from polyceptron.learners._parameters import (
     check_class_labels,

@@ -16,8 +16,8 @@ from polyceptron.learners._iterated import IteratedClassifier
 from polyceptron.learners._parameters import check_flag
 from polyceptron.optim import criterion, solver
 from polyceptron.optim.checkpoint import StateArrays
+from polyceptron.optim.criterion import Pruning
 from polyceptron.optim.planes import Gradient, Planes
-from polyceptron.optim.pruning import Pruning
 from polyceptron.utils.checks import as_count, as_real
 
 _TOO_SOON = 50

@@ -28,7 +28,6 @@ from polyceptron.utils.atomic import write_bytes
 from polyceptron.utils.checks import as_count
 
 StateArrays: TypeAlias = dict[str, NDArray[Any]]
-"""Arrays by name."""
 Arrays: TypeAlias = tuple[NDArray[Any], ...]
 
 _FORMAT = 1
@@ -40,16 +39,10 @@ class CheckpointError(ValueError):
 
     Examples
     --------
-    >>> import pathlib, tempfile
     >>> from polyceptron import BatchPolyceptron
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder) / "fit.checkpoint"
-    ...     _ = path.write_bytes(b"no checkpoint")
-    ...     try:
-    ...         BatchPolyceptron(1, checkpoint=path).fit([[0.0], [1.0]], [0, 1])
-    ...     except CheckpointError as error:
-    ...         print("begin anew" in str(error))
-    True
+    >>> BatchPolyceptron(1, checkpoint="no folder/c").fit([[0.0], [1.0]], [0, 1])
+    Traceback (most recent call last):
+    polyceptron.optim.checkpoint.CheckpointError: checkpoint: there is no folder 'no folder'
     """
 
 
@@ -73,15 +66,12 @@ class Checkpoint:
 
     Examples
     --------
-    >>> import pathlib, tempfile
+    >>> import tempfile
     >>> from polyceptron import BatchPolyceptron, Checkpoint
-    >>> from polyceptron.datasets import make_dataset1
-    >>> X, y = make_dataset1(random_state=0, return_X_y=True)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     often = Checkpoint(pathlib.Path(folder) / "fit.checkpoint", iterations=10)
-    ...     model = BatchPolyceptron(random_state=0, checkpoint=often).fit(X, y)
-    >>> model.score(X, y) > 0.97
-    True
+    ...     often = Checkpoint(f"{folder}/fit.checkpoint", iterations=10)
+    ...     BatchPolyceptron(1, checkpoint=often).fit([[0.0], [1.0]], [0, 1]).predict([[2.0]])
+    array([1])
     """
 
     path: str | os.PathLike[str]
@@ -124,6 +114,7 @@ class FitJournal:
         self._records: dict[str, StateArrays] = {}
         self._begun = self._written = time.monotonic()
         self._steps = 0
+        self.is_kept = checkpoint is not None
         if checkpoint is not None:
             self._path = Path(checkpoint.path)
             if not self._path.parent.is_dir():
@@ -133,18 +124,13 @@ class FitJournal:
             if self._path.exists():
                 self._records = self._read()
 
-    @property
-    def is_kept(self) -> bool:
-        """Whether there is a file at all."""
-        return self._checkpoint is not None
-
     def get(self, name: str) -> StateArrays | None:
         """A record of before, if there is one."""
         return self._records.get(self._prefix + name)
 
     def put(self, name: str, record: Mapping[str, Any]) -> None:
         """Keep a record; it is written when it is time to."""
-        if self._checkpoint is not None:
+        if self.is_kept:
             arrays = {key: np.asarray(value) for key, value in record.items()}
             self._records[self._prefix + name] = arrays
             if self._is_time():
@@ -168,11 +154,8 @@ class FitJournal:
 
     def write(self) -> None:
         """Write all records in one step."""
-        arrays = {
-            f"{name}/{key}": value
-            for name, record in self._records.items()
-            for key, value in record.items()
-        }
+        parts = (with_name(name, record, "/") for name, record in self._records.items())
+        arrays = {name: array for part in parts for name, array in part.items()}
         head = json.dumps({"format": _FORMAT, "identity": self._identity})
         file = io.BytesIO()
         np.savez(file, **{_HEAD: np.frombuffer(head.encode(), np.uint8)}, **arrays)  # type: ignore[arg-type]
@@ -209,7 +192,7 @@ class FitJournal:
         try:
             yield
         except BaseException:
-            last = record() if self._checkpoint is not None else None
+            last = record() if self.is_kept else None
             if last is not None:
                 with suppress(OSError):  # the error itself says more
                     self.put(name, last)
@@ -230,8 +213,6 @@ class FitJournal:
         again.set_state(("MT19937", record["keys"], int(place), int(has_gauss), gauss))
         return again
 
-    # --- the file -----------------------------------------------------------------------
-
     def _read(self) -> dict[str, StateArrays]:
         try:
             with np.load(io.BytesIO(self._path.read_bytes()), allow_pickle=False) as file:
@@ -241,23 +222,21 @@ class FitJournal:
         except OSError as error:
             raise CheckpointError(f"{self._path}: {error.strerror or error}") from error
         except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile):
-            problem = "not a whole checkpoint; remove it to begin anew"
-            raise CheckpointError(f"{self._path}: {problem}") from None
+            raise self._error("not a whole checkpoint") from None
         if known != _FORMAT:
-            problem = f"a checkpoint of format {known!r}; this version writes {_FORMAT}"
-            raise CheckpointError(f"{self._path}: {problem}")
+            raise self._error(f"a checkpoint of format {known!r}; this version writes {_FORMAT}")
         for name in dict.fromkeys([*self._identity, *found]):
             now, then = self._identity.get(name), found.get(name)
             if now != then:
-                raise CheckpointError(
-                    f"{self._path}: a checkpoint of another fit: {name} was {then}, is {now}; "
-                    "remove it to begin anew"
-                )
+                raise self._error(f"a checkpoint of another fit: {name} was {then}, is {now}")
         records: dict[str, StateArrays] = {}
         for name, array in arrays.items():
             record, _, key = name.rpartition("/")
             records.setdefault(record, {})[key] = array
         return records
+
+    def _error(self, problem: str) -> CheckpointError:
+        return CheckpointError(f"{self._path}: {problem}; remove it to begin anew")
 
 
 NO_JOURNAL = FitJournal(None, {})
@@ -281,34 +260,25 @@ def digest_of(*arrays: NDArray[Any]) -> str:
     return digest.hexdigest()
 
 
-class Digest(int):
-    """A number that tells blocks apart; digests add up in any order."""
-
-    def __add__(self, other: int) -> Digest:
-        return Digest((int(self) + int(other)) % 2**64)
-
-
-@dataclass(frozen=True, slots=True)
-class DigestOf:
-    """The digest of a block: its rows, labels, weights, and its number."""
-
-    def __call__(self, block: Block) -> Digest:
-        parts: Arrays = (block.X,) if isinstance(block.X, np.ndarray) else block.X
-        if len(parts) == 3:
-            data, indices, indptr = parts
-            rows = slice(int(indptr[0]), int(indptr[-1]))
-            parts = data[rows], indices[rows], indptr - indptr[0]
-        return Digest(digest_of(np.array(block.number), *parts, block.y, block.weight), 16)
+def digest_of_block(block: Block) -> NDArray[np.uint64]:
+    """A number that tells blocks apart: their rows, labels, weights and numbers."""
+    parts: Arrays = (block.X,) if isinstance(block.X, np.ndarray) else block.X
+    if len(parts) == 3:
+        data, indices, indptr = parts
+        rows = slice(int(indptr[0]), int(indptr[-1]))
+        parts = data[rows], indices[rows], indptr - indptr[0]
+    digest = digest_of(np.array(block.number), *parts, block.y, block.weight)
+    return np.array([int(digest, 16)], np.uint64)  # arrays wrap around where they are added
 
 
 def fingerprint(data: Blocks) -> str:
     """A number in hex that tells rows apart, the same wherever they are."""
-    return f"{int(data.reduce(DigestOf())):016x}"
+    return f"{int(data.reduce(digest_of_block)[0]):016x}"
 
 
-def with_name(name: str, record: StateArrays) -> StateArrays:
+def with_name(name: str, record: StateArrays, mark: str = ".") -> StateArrays:
     """A record as a part of another, its keys with a name before them."""
-    return {f"{name}.{key}": value for key, value in record.items()}
+    return {f"{name}{mark}{key}": value for key, value in record.items()}
 
 
 def named_part(name: str, record: StateArrays) -> StateArrays:

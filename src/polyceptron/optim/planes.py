@@ -36,9 +36,8 @@ class Planes(NamedTuple):
 
     def descend(self, by: Gradient, step_size: float, bias_unit: float = 1.0) -> Planes:
         """One gradient step of every hyperplane; new hyperplanes."""
-        panel, bias = kernels.descend(
-            self.panel, self.bias, by.G, by.g, step_size, step_size * bias_unit * bias_unit
-        )
+        steps = step_size, step_size * bias_unit * bias_unit
+        panel, bias = kernels.descend(self.panel, self.bias, by.G, by.g, *steps)
         return Planes(panel, bias, self.K)
 
 

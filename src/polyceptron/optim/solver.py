@@ -1,13 +1,10 @@
 """The only iteration loop: restarts, stopping, the best so far, history, callbacks.
 
-A learner says where to start and what one step is; it never loops itself. A step
-makes a new state and leaves the old one, but for caches that change no result. Whoever wants
-to see the steps, to show progress or to draw them, gives a `Callback`.
+A step makes a new state and leaves the old one, but for caches that change no result.
 """
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -42,18 +39,17 @@ def rank_planes(data: Blocks, planes: Planes, margin: float) -> Rank:
 
 
 class Step(NamedTuple, Generic[State]):
-    """What one step found out, and where it went."""
+    """What one step found out, and where it went.
+
+    ``rank`` and ``measures``, a row of the history, are those of ``state``; the next step starts at
+    ``following``. Without a rank no best state is kept. If finished, ``state`` is the answer.
+    """
 
     state: State
-    """The state that ``rank`` and ``measures`` speak of."""
     following: State
-    """Where the next step starts."""
     rank: Rank | None
-    """None where it is not known, and no best state is kept."""
     measures: dict[str, float]
-    """One row of the history."""
     finished: bool
-    """Nothing is left to do: ``state`` is the answer."""
 
 
 class IterativeLearner(Protocol[State]):
@@ -99,7 +95,7 @@ class PrintedProgress(Callback):
 
     def _say(self, what: str, measures: dict[str, float]) -> None:
         numbers = ", ".join(f"{name} {value:.6g}" for name, value in measures.items())
-        print(f"{self._name}: {what}: {numbers}", file=sys.stdout, flush=True)
+        print(f"{self._name}: {what}: {numbers}", flush=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,8 +219,7 @@ def run_once(
 ) -> Run[State]:
     """Step until finished, settled or out of iterations.
 
-    A finished run gives its last state, any other what the learner concludes from the best
-    state and the last. ``number`` is what callbacks know the run by, ``name`` the journal.
+    ``number`` is what callbacks know the run by, ``name`` the journal.
     """
     saved = journal.get(name)
     at = RunState(state, []) if saved is None else RunState.unpack(learner, data, saved)

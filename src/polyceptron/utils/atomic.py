@@ -27,14 +27,8 @@ def replacing(path: Path, mode: int | None = None) -> Iterator[IO[bytes]]:
     """Give a file to write to, which takes the place of `path` when all is written.
 
     Where `path` is a link, that is the file it leads to. A pipe or a device is written into, as
-    nothing may take its place. Errors name `path`.
-
-    Parameters
-    ----------
-    path : Path
-    mode : int, optional
-        Permissions. By default those of the file that is replaced; a new one has the usual ones
-        of this process.
+    nothing may take its place. Permissions are by default those of the file that is replaced;
+    a new one has the usual ones of this process. Errors name `path`.
     """
     beside = None
     try:

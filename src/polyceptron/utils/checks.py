@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from polyceptron.utils.types import Floats
 
+_TEXT = {"U": "text", "S": "text"}
 _TIMES = {"M": "dates", "m": "spans of time"}
 
 
@@ -44,20 +45,17 @@ def refuse_text(value: Any, name: str) -> None:
     if kind is None and not isinstance(value, list | tuple):
         return
     raw = value if kind is not None else np.asarray(value)
-    if raw.dtype.kind in "US":
-        raise ValueError(f"{name} must hold real numbers; got text ({raw.dtype})")
-    if raw.dtype.kind in "mM":
-        raise ValueError(
-            f"{name} must hold real numbers; got {_TIMES[raw.dtype.kind]} ({raw.dtype}): "
-            "say which numbers, for example days since a day of your choice"
-        )
+    if raw.dtype.kind in _TEXT | _TIMES:
+        what = f"{(_TEXT | _TIMES)[raw.dtype.kind]} ({raw.dtype})"
+        if raw.dtype.kind in _TIMES:
+            what += ": say which numbers, for example days since a day of your choice"
+        raise ValueError(f"{name} must hold real numbers; got {what}")
     if raw.dtype.kind == "O":
         refused = str | bytes | date | time | timedelta | np.datetime64 | np.timedelta64
         found = next((item for item in raw.flat if isinstance(item, refused)), None)
-        if isinstance(found, str | bytes):
-            raise ValueError(f"{name} must hold real numbers; got the text {found!r}")
         if found is not None:
-            raise ValueError(f"{name} must hold real numbers; got the date or time {found!r}")
+            what = "text" if isinstance(found, str | bytes) else "date or time"
+            raise ValueError(f"{name} must hold real numbers; got the {what} {found!r}")
 
 
 def as_floats(value: Any, name: str, *, copy: bool = False) -> Floats:
@@ -83,22 +81,16 @@ def check_faces(W: Floats, b: Floats) -> None:
             "W must be 2-D, one row a face, with at least one face and one feature; "
             f"got shape {W.shape}"
         )
-    if b.shape != (W.shape[0],):
-        raise ValueError(
-            f"b must hold one offset a face, shape ({W.shape[0]},); got shape {b.shape}"
-        )
-    if not np.isfinite(W).all():
-        k, j = np.argwhere(~np.isfinite(W))[0]
+    K = len(W)
+    if b.shape != (K,):
+        raise ValueError(f"b must hold one offset a face, shape ({K},); got shape {b.shape}")
+    for k, j in np.argwhere(~np.isfinite(W)):
         raise ValueError(f"W must be finite; row {k}, column {j} is {W[k, j]}")
-    if not np.isfinite(b).all():
-        k = np.flatnonzero(~np.isfinite(b))[0]
+    for k in np.flatnonzero(~np.isfinite(b)):
         raise ValueError(f"b must be finite; row {k} is {b[k]}")
-    flat = np.flatnonzero(~W.any(axis=1))
-    if flat.size:
-        raise ValueError(
-            f"W must have a nonzero normal for every face; row {flat[0]} is all zero "
-            f"(b[{flat[0]}] is {b[flat[0]]})"
-        )
+    for k in np.flatnonzero(~W.any(axis=1)):
+        zero = f"row {k} is all zero (b[{k}] is {b[k]})"
+        raise ValueError(f"W must have a nonzero normal for every face; {zero}")
 
 
 def as_names(names: Iterable[str] | None, n_features: int) -> tuple[str, ...] | None:
@@ -108,19 +100,16 @@ def as_names(names: Iterable[str] | None, n_features: int) -> tuple[str, ...] | 
     if isinstance(names, str):
         raise ValueError(f"feature_names must be a sequence of strings; got the string {names!r}")
     listed = tuple(names)
-    if len(listed) != n_features:
-        raise ValueError(
-            f"feature_names must have one name a column, {n_features}; got {len(listed)}"
-        )
+    n = len(listed)
+    if n != n_features:
+        raise ValueError(f"feature_names must have one name a column, {n_features}; got {n}")
     seen: dict[str, int] = {}
     for j, name in enumerate(listed):
         if not isinstance(name, str):
             raise ValueError(f"feature_names must be strings; item {j} is {name!r}")
-        if name in seen:
-            raise ValueError(
-                f"feature_names must be different; items {seen[name]} and {j} are both {name!r}"
-            )
-        seen[name] = j
+        if seen.setdefault(name, j) != j:
+            same = f"items {seen[name]} and {j} are both {name!r}"
+            raise ValueError(f"feature_names must be different; {same}")
     return tuple(map(str, listed))
 
 
@@ -128,12 +117,9 @@ def as_columns(value: ArrayLike, name: str, n_features: int, *, finite: bool = T
     """Return one number for each column."""
     array = as_floats(value, name)
     if array.shape not in ((), (n_features,)):
-        raise ValueError(
-            f"{name} must be a number or have one number a column, shape ({n_features},); "
-            f"got shape {array.shape}"
-        )
+        shapes = f"shape ({n_features},); got shape {array.shape}"
+        raise ValueError(f"{name} must be a number or have one number a column, {shapes}")
     columns = np.broadcast_to(array, (n_features,))
-    bad = np.flatnonzero(~np.isfinite(columns))
-    if finite and bad.size:
-        raise ValueError(f"{name} must be finite; {name}[{bad[0]}] is {columns[bad[0]]}")
+    for j in np.flatnonzero(~np.isfinite(columns)) if finite else ():
+        raise ValueError(f"{name} must be finite; {name}[{j}] is {columns[j]}")
     return columns

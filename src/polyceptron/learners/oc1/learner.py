@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from polyceptron.data.arrays import ArraySource
 from polyceptron.data.scaling import identity
-from polyceptron.data.source import Source
+from polyceptron.data.source import ArraySource, Source
 from polyceptron.data.training import TrainingData
 from polyceptron.learners._base import ProbabilisticClassifier
 from polyceptron.learners._parameters import (
