@@ -21,30 +21,17 @@ from polyceptron.data.blocks import Blocks
 from polyceptron.data.scaling import Coordinates, Ends, standardized, within_range
 from polyceptron.data.source import Source
 from polyceptron.data.training import TrainingData
-from polyceptron.learners._parameters import (
-    check_class_labels,
-    check_inside,
-    check_known_labels,
-    check_sample_weight,
-    check_two_classes,
-)
+from polyceptron.learners import _parameters
 from polyceptron.learners.documents import Document, Documented, Exponent, ModelFileError
-from polyceptron.optim.checkpoint import (
-    NO_JOURNAL,
-    FitJournal,
-    as_checkpoint,
-    described,
-    digest_of,
-    fingerprint,
-)
+from polyceptron.optim import checkpoint as checkpoints
 from polyceptron.optim.planes import Planes
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.rule import Rule
 from polyceptron.utils.checks import refuse_text
 from polyceptron.utils.types import Floats
 
-_CHANGE_NOTHING = {"checkpoint", "n_jobs", "prune", "random_state", "verbose"}
-"""Parameters that change no result, or of which the journal itself keeps account."""
+_CHANGE_NOTHING = {"checkpoint", "n_jobs", "prune", "verbose"}
+"""Parameters that change no result."""
 
 
 class RuleClassifier(Documented, ClassifierMixin, BaseEstimator):
@@ -129,12 +116,12 @@ class RuleClassifier(Documented, ClassifierMixin, BaseEstimator):
             return source_of(X, y, sample_weight)
         X, y = self._validated(X, y, reset=reset)
         if y.dtype.kind == "O":  # which need not even have an order
-            check_class_labels(y)
-        weight = check_sample_weight(sample_weight, X, some=classes is None)
+            _parameters.check_class_labels(y)
+        weight = _parameters.check_sample_weight(sample_weight, X, some=classes is None)
         if classes is None:
             classes = np.unique(y)
         else:
-            check_known_labels(y, classes)
+            _parameters.check_known_labels(y, classes)
         if weight is not None and not weight.all():  # a row of zero weight is no row
             rows = np.flatnonzero(weight)
             X, y, weight = X[rows], y[rows], weight[rows]
@@ -210,7 +197,7 @@ class PolyhedralClassifier(RuleClassifier):
     def _training(self, source: Source) -> TrainingData:
         """The rows of a source in the coordinates of learning."""
         self._take_columns(source)
-        check_class_labels(source.classes)
+        _parameters.check_class_labels(source.classes)
         self._check_classes(source.classes)
         if source.n_samples < self._rows_needed():
             raise ValueError(
@@ -226,11 +213,11 @@ class PolyhedralClassifier(RuleClassifier):
         )
 
     def _check_classes(self, classes: NDArray[Any]) -> None:
-        check_two_classes(classes)
+        _parameters.check_two_classes(classes)
 
     def _choose_inside(self, classes: NDArray[Any]) -> int:
         """The place of the class inside among the two classes."""
-        return check_inside(self.inside, classes)
+        return _parameters.check_inside(self.inside, classes)
 
     def _rows_needed(self) -> int:
         return self.n_hyperplanes
@@ -241,26 +228,26 @@ class PolyhedralClassifier(RuleClassifier):
 
     # --- what a killed fit goes on from ---------------------------------------------------
 
-    def _journal(self, training: TrainingData) -> FitJournal:
+    def _journal(self, training: TrainingData) -> checkpoints.FitJournal:
         """The journal of a fit to these rows, with what it has of before."""
-        checkpoint = as_checkpoint(self.checkpoint)
-        if checkpoint is None:
-            return NO_JOURNAL
-        identity = {"learner": type(self).__name__}
-        for name, value in self.get_params(deep=False).items():
-            if name not in _CHANGE_NOTHING:
-                identity[name] = described(value)
-        if isinstance(self.random_state, Integral):
-            identity["random_state"] = described(self.random_state)
+        file = checkpoints.as_checkpoint(self.checkpoint)
+        if file is None:
+            return checkpoints.NO_JOURNAL
+        facts = self.get_params(deep=False)
+        if not isinstance(self.random_state, Integral):
+            del facts["random_state"]
+        facts = {name: value for name, value in facts.items() if name not in _CHANGE_NOTHING}
         if getattr(self, "warm_start", False) and hasattr(self, "coef_"):
-            identity["the start"] = described(np.column_stack([self.coef_, self.intercept_]))
-        identity["classes"] = described(training.classes)
+            facts["the start"] = np.column_stack([self.coef_, self.intercept_])
+        facts["classes"] = training.classes
+        identity = {"learner": type(self).__name__}
+        identity |= {name: checkpoints.described(value) for name, value in facts.items()}
         places = [training.inside] if len(training.classes) == 2 else range(len(training.classes))
         coordinates = training.coordinates  # rows in other units may be the same in those
         numbers = [*coordinates.scale, *coordinates.shift, coordinates.bias_unit]
-        digests = [fingerprint(training.with_inside(place).data) for place in places]
-        identity["data"] = "-".join([*digests, digest_of(np.array(numbers))])
-        return FitJournal(checkpoint, identity)
+        digests = [checkpoints.fingerprint(training.with_inside(place).data) for place in places]
+        identity["data"] = "-".join([*digests, checkpoints.digest_of(np.array(numbers))])
+        return checkpoints.FitJournal(file, identity)
 
     # --- how answers go out ---------------------------------------------------------------
 
@@ -373,17 +360,7 @@ class ProbabilisticClassifier(RuleClassifier):
         return self._answered("predict_proba", X)  # type: ignore[no-any-return]
 
     def predict_log_proba(self, X: Any) -> Floats:
-        """Logarithm of `predict_proba`, exact where that has become 0.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, Dask collection} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Columns in the order of ``classes_``.
-        """
+        """Logarithm of `predict_proba`, exact where that has become 0; it takes the same rows."""
         return self._answered("predict_log_proba", X)  # type: ignore[no-any-return]
 
 

@@ -43,12 +43,9 @@ class ModelFileError(ValueError):
 
     Attributes
     ----------
-    problem : str
-        What is wrong.
-    field : str
-        Where in the document, such as ``rule.W[3][0]``; empty for the document as a whole.
-    file : str
-        The name of the file; empty for a document that is in no file.
+    problem, field, file : str
+        What is wrong; where in the document, such as ``rule.W[3][0]``, empty for all of it; and the
+        name of the file, empty for a document that is in none.
 
     Examples
     --------

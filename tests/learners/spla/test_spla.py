@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 import naive
 from polyceptron.data.blocks import ArrayBlocks, frozen, kernel_rows
 from polyceptron.datasets import load_breast_cancer, make_dataset1, make_dataset2
-from polyceptron.learners.spla import likelihood, spla1, spla2
+from polyceptron.learners.spla import spla1, spla2
 from polyceptron.learners.spla.spla1 import SPLA1
 from polyceptron.learners.spla.spla2 import SPLA2
 from polyceptron.optim import solver
@@ -87,18 +88,11 @@ def test_statistics_add_up_in_block_order():
     totals = []
     for n_threads in (1, 2):
         data = ArrayBlocks(X, y, weight, 4, n_threads=n_threads, block_rows=37)
-        found, sets = likelihood.share_out(data, planes)
-        value, here = likelihood.likelihood_in_sets(data, planes, sets)
-        totals.append(
-            [
-                found,
-                value,
-                here.G,
-                here.g,
-                np.concatenate([sets.of(block) for block in data]),
-            ]
-        )
-        assert value == pytest.approx(found[:, 0].sum(), rel=1e-13)
+        found, sets = spla1.share_out(data, planes)
+        here = data.reduce(partial(spla1.in_sets, planes, 4, sets))
+        assigned = np.concatenate([sets.of(block) for block in data])
+        totals.append([found, here.totals, here.G, here.g, assigned])
+        assert here.totals[0] == pytest.approx(found[:, 0].sum(), rel=1e-13)
     for one, other in zip(*totals, strict=True):
         np.testing.assert_array_equal(one, other)
     assigned, by_set = naive.likelihood_block(X, y, weight, W, b)
