@@ -54,7 +54,7 @@ class RuleClassifier(Documented, ClassifierMixin, BaseEstimator):
     """What rows may be, as scikit-learn's validation asks."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from rows and their labels.
+        """Learn from rows and their labels. If anything goes wrong the estimator is left as it was.
 
         Parameters
         ----------
@@ -64,11 +64,6 @@ class RuleClassifier(Documented, ClassifierMixin, BaseEstimator):
             Two labels; any number of them with `Polyceptron` and `OC1`.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows, not negative. A row of weight 0 is no row.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator. If anything goes wrong it is left as it was.
         """
         self._check_parameters()
         with self._all_or_nothing(), self._source(X, y, sample_weight) as source:
@@ -154,10 +149,6 @@ class RuleClassifier(Documented, ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : {array-like, sparse matrix, Dask collection} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
         """
         return self._answered("predict", X)  # type: ignore[no-any-return]
 
@@ -306,15 +297,11 @@ class PolyhedralClassifier(RuleClassifier):
         It is h(x) = min_k (w_k . x + b_k) where ``classes_[1]`` is inside, which is the
         default, and -h(x) where ``classes_[0]`` is: scikit-learn's scorers count on the
         sign. ``polyhedron_.decision(X)`` is always h(x). Of more than two classes it is the
-        log-odds of each by its own polyhedron.
+        log-odds of each by its own polyhedron, of shape (n_samples, n_classes).
 
         Parameters
         ----------
         X : {array-like, sparse matrix, Dask collection} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_classes)
         """
         return self._answered("decision_function", X)  # type: ignore[no-any-return]
 
@@ -346,16 +333,12 @@ class ProbabilisticClassifier(RuleClassifier):
     """Base of the learners whose rule has probabilities."""
 
     def predict_proba(self, X: Any) -> Floats:
-        """Probability of each class for every row; lazy for a Dask collection.
+        """Probability of each class, a column each as in ``classes_``, for every row.
 
         Parameters
         ----------
         X : {array-like, sparse matrix, Dask collection} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Columns in the order of ``classes_``.
+            The answer is lazy for a Dask collection.
         """
         return self._answered("predict_proba", X)  # type: ignore[no-any-return]
 

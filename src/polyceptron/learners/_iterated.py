@@ -132,7 +132,6 @@ class IteratedClassifier(PolyhedralClassifier):
             journal,
         )
         self._publish(training, self._answer(run.state))
-        self._keep(run.state)
         yield from self._report(run)
         journal.finish()
 
@@ -175,9 +174,6 @@ class IteratedClassifier(PolyhedralClassifier):
     def _rank(self, data: Blocks, state: Any) -> solver.Rank: ...
     @abstractmethod
     def _answer(self, state: Any) -> Planes: ...
-
-    def _keep(self, state: Any) -> None:
-        """Keep what a later call goes on from; nothing by default."""
 
     # --- where a run starts, and how it ended ------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any, NamedTuple, Self
 
@@ -320,7 +321,6 @@ class OnlinePolyceptron(IteratedClassifier, FitsBlocks):
     # --- model files ------------------------------------------------------------------
 
     _Fitted = StreamFitted
-
     _apart = ("exponent", "stream")
 
     def _fitted(self) -> dict[str, Any]:
@@ -352,14 +352,13 @@ class OnlinePolyceptron(IteratedClassifier, FitsBlocks):
         counts = of.seed, of.n_passes, of.n_seen
         self._state = OnlineState(planes, planes, of.bias_unit, *counts, U, u).answered()
 
-    # --- steps --------------------------------------------------------------------------
-
     def _answer(self, state: OnlineState) -> Planes:
         return state.answer
 
-    def _keep(self, state: OnlineState) -> None:
+    def _report(self, run: solver.Run[OnlineState]) -> Iterator[str]:
         # `partial_fit` goes on at the answer, with a new mean.
-        self._state = self._with_new_mean(state._replace(planes=state.answer))
+        self._state = self._with_new_mean(run.state._replace(planes=run.state.answer))
+        return super()._report(run)
 
     def _rank(self, data: Blocks, state: OnlineState) -> solver.Rank:
         margin = float(self.margin) * state.unit * state.unit

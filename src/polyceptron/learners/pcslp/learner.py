@@ -273,11 +273,8 @@ class PCSLP(IteratedClassifier):
     def _answer(self, state: PCSLPState) -> Planes:
         return state.planes
 
-    def _keep(self, state: PCSLPState) -> None:
-        self.objective_ = state.objective
-
     def _report(self, run: solver.Run[PCSLPState]) -> Iterator[str]:
-        self.n_lps_ = int(run.totals["lps"])
+        self.objective_, self.n_lps_ = run.state.objective, int(run.totals["lps"])
         return super()._report(run)
 
     def _pack_end(self, state: PCSLPState) -> StateArrays:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
@@ -133,9 +134,9 @@ class LogisticClassifier(ProbabilisticClassifier, IteratedClassifier):
         W[flat, 0] = np.finfo(float).tiny  # a face needs a normal; the probability stays
         return Planes.of(W, b)
 
-    def _keep(self, state: LogisticState) -> None:
-        self.objective_ = state.value
-        self.log_likelihood_ = state.log_likelihood
+    def _report(self, run: solver.Run[LogisticState]) -> Iterator[str]:
+        self.objective_, self.log_likelihood_ = run.state.value, run.state.log_likelihood
+        return super()._report(run)
 
 
 # --- the log-likelihood, which adds up over blocks of rows ----------------------------------

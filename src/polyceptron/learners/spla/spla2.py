@@ -129,7 +129,6 @@ class SPLA2(LogisticClassifier):
         search = self._search(training, random, journal)
         run = self._run(training, search.theta, len(search.theta), random, "all rows", journal)
         self._publish(training, self._answer(run.state))
-        self._keep(run.state)
         self.n_hyperplanes_ = len(search.theta)
         self.validation_scores_ = np.array(search.scores)
         yield from self._report(run)
