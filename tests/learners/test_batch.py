@@ -1,16 +1,14 @@
 """BatchPolyceptron against a loop-only run of Algorithm 1, and what the paper says of it."""
 
-import warnings
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from sklearn.exceptions import ConvergenceWarning
 
 import naive
+from common import assert_equal_models, fit
 from polyceptron import BatchPolyceptron, kernels
 from polyceptron.data.blocks import ArrayBlocks, kernel_rows
 from polyceptron.optim.criterion import Sets, gradient_in_sets
@@ -29,13 +27,6 @@ def whole_rows(n=60, d=3, seed=0):
 
 def whole_start(K, d=3, seed=0):
     return np.random.default_rng(seed + 100).integers(-8, 9, (K, d + 1)).astype(float)
-
-
-def fit(model, X, y, **arguments):
-    """Fit, whether or not it converges."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return model.fit(X, y, **arguments)
 
 
 def assert_run(model, W, b, history):
@@ -76,8 +67,7 @@ class TestAlgorithm1:
         model = fit(paper(K, init=init, max_iter=200, step_size=0.125, tol=history[-1, 2]), X, y)
         assert model.n_iter_ == 200
 
-    @pytest.mark.parametrize("inner_steps", [1, 2, 5])
-    @pytest.mark.parametrize("K", [1, 2, 3, 5])
+    @pytest.mark.parametrize(("K", "inner_steps"), [(1, 2), (2, 1), (3, 5), (5, 2)])
     def test_sixty_iterations_and_the_best_of_them(self, K, inner_steps):
         X, y = whole_rows(seed=K)
         init = whole_start(K, seed=K)
@@ -200,7 +190,7 @@ class TestMeaning:
         for name, values in weighted.history_.items():
             np.testing.assert_allclose(values, repeated.history_[name], rtol=1e-14)
 
-    @pytest.mark.parametrize("n_iter_no_change", [1, 4, 15])
+    @pytest.mark.parametrize("n_iter_no_change", [1, 15])
     def test_without_tol_stops_when_the_count_does_not_fall(self, n_iter_no_change):
         X, y = whole_rows()
         init = whole_start(3)
@@ -222,9 +212,9 @@ class TestMeaning:
         assert model.converged_
         assert_run(model, W, b, history[:n_iter])
 
-    @pytest.mark.parametrize("n_iter_no_change", [4, 15])
-    def test_the_mean_since_the_best_if_it_makes_no_more_mistakes(self, n_iter_no_change):
+    def test_the_mean_since_the_best_if_it_makes_no_more_mistakes(self):
         X, y = whole_rows()
+        n_iter_no_change = 4
         took_mean = []
         for seed in range(8):
             init = whole_start(3) + seed
@@ -233,10 +223,9 @@ class TestMeaning:
             n_iter = settled(counts(history), n_iter_no_change, at_least=50)
             assert n_iter < 300
             fewest = int(counts(history)[:n_iter].argmin())
-            seen = [
-                naive.algorithm_1(X, y, init[:, :-1], init[:, -1], max_iter=n + 1, **run)[:2]
-                for n in range(n_iter)
-            ]
+            seen = [(init[:, :-1], init[:, -1])]
+            while len(seen) < n_iter:
+                seen.append(naive.algorithm_1(X, y, *seen[-1], max_iter=2, **run)[:2])
             W, b = (np.mean([pair[i] for pair in seen[fewest:]], axis=0) for i in (0, 1))
             best = best_of(history[:n_iter])
             mistakes = np.sum(((X @ W.T + b).min(axis=1) >= 0) != (y > 0))
@@ -259,10 +248,7 @@ class TestMeaning:
             fit(paper(3, prune=prune, **options), kind(X), y) for prune in (False, True, "auto")
         )
         for other in others:
-            np.testing.assert_array_equal(plain.coef_, other.coef_)
-            np.testing.assert_array_equal(plain.intercept_, other.intercept_)
-            for name, values in plain.history_.items():
-                np.testing.assert_array_equal(values, other.history_[name])
+            assert_equal_models(plain, other)
 
 
 def settled(mistakes, patience, at_least):
@@ -312,7 +298,7 @@ class TestPaperClaim:
     """
 
     @given(problems(), st.integers(1, 4))
-    @settings(max_examples=200)
+    @settings(max_examples=80)
     def test_inner_steps_go_downhill(self, problem, n_steps):
         X, y, W, b, margin = problem
         n, ones = len(y), np.ones(len(y))
@@ -335,7 +321,7 @@ class TestPaperClaim:
             before = after
 
     @given(problems(max_K=1))
-    @settings(max_examples=100)
+    @settings(max_examples=50)
     def test_fit_goes_downhill_with_one_hyperplane(self, problem):
         """S_1 is always all rows, so the learner itself must keep the claim."""
         X, y, W, b, margin = problem
@@ -366,7 +352,7 @@ class TestThreads:
         st.booleans(),
         st.sampled_from([False, True]),
     )
-    @settings(max_examples=60)
+    @settings(max_examples=30)
     def test_same_bits_on_one_or_two(self, problem, block_rows, step, standardize, prune):
         """Row order and block size being equal; sums of thirds, whose order would show."""
         X, y, W, b, margin = problem
@@ -382,7 +368,4 @@ class TestThreads:
                 fit(paper(len(W), n_jobs=n_jobs, tol=0, max_iter=8, **options), X / 3, y)
                 for n_jobs in (1, 2)
             )
-        np.testing.assert_array_equal(one.coef_, two.coef_)
-        np.testing.assert_array_equal(one.intercept_, two.intercept_)
-        for name, values in one.history_.items():
-            np.testing.assert_array_equal(values, two.history_[name])
+        assert_equal_models(one, two)

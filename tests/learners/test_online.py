@@ -1,7 +1,6 @@
 """OnlinePolyceptron against the perceptron, a loop-only run of Algorithm 2, and as a stream."""
 
 import pickle
-import warnings
 
 import numpy as np
 import pytest
@@ -10,15 +9,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Perceptron
 
 import naive
+from common import fit, snapshot
 from polyceptron import OnlinePolyceptron, kernels
 from polyceptron.datasets import load_breast_cancer, make_dataset1
-
-
-def fit(model, X, y, **arguments):
-    """Fit, whether or not it converges."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return model.fit(X, y, **arguments)
 
 
 def paper(K=3, **others):
@@ -69,14 +62,11 @@ def perceptron_sets():
 PERCEPTRON_SETS = [pytest.param(X, y, id=name) for name, X, y in perceptron_sets()]
 
 
-@pytest.mark.parametrize("max_iter", [20])
 @pytest.mark.parametrize(("X", "y"), PERCEPTRON_SETS)
-def test_one_hyperplane_is_the_perceptron(X, y, max_iter):
+def test_one_hyperplane_is_the_perceptron(X, y):
     """With everything else at its default, equal to the last bit."""
-    model = fit(OnlinePolyceptron(n_hyperplanes=1, shuffle=False, max_iter=max_iter), X, y)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        peer = Perceptron(shuffle=False, tol=None, max_iter=max_iter).fit(X, y)
+    model = fit(OnlinePolyceptron(n_hyperplanes=1, shuffle=False, max_iter=20), X, y)
+    peer = fit(Perceptron(shuffle=False, tol=None, max_iter=20), X, y)
     np.testing.assert_array_equal(model.coef_, peer.coef_)
     np.testing.assert_array_equal(model.intercept_, peer.intercept_)
     np.testing.assert_array_equal(model.classes_, peer.classes_)
@@ -99,8 +89,7 @@ def test_weights_are_the_perceptrons():
 
 
 class TestAlgorithm2:
-    @pytest.mark.parametrize("margin", [0, 2])
-    @pytest.mark.parametrize("K", [1, 2, 3, 5])
+    @pytest.mark.parametrize(("K", "margin"), [(1, 2), (2, 0), (3, 2), (5, 0)])
     def test_equals_the_naive_run(self, K, margin):
         X, y = whole_rows(seed=K)
         init = whole_start(K, seed=K)
@@ -239,10 +228,6 @@ class TestAverage:
 
 
 # --- streams --------------------------------------------------------------------------
-
-
-def snapshot(model):
-    return {name: pickle.dumps(value) for name, value in vars(model).items()}
 
 
 class TestPartialFit:

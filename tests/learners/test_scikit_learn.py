@@ -22,11 +22,11 @@ EXPECTED_FAILURES = {
     OC1: {"check_class_weight_classifiers": LEAVES},
 }
 LEARNERS = [
-    BatchPolyceptron(),
-    OnlinePolyceptron(),
+    BatchPolyceptron(n_init=1),
+    OnlinePolyceptron(n_init=1),
     SPLA1(n_init=2),
-    SPLA2(n_init=1),
-    PCSLP(n_init=2),
+    SPLA2(3, n_init=1),
+    PCSLP(n_init=1),
     OC1(n_restarts=5),
     Polyceptron(2, margin=20, penalty=None, n_init=2, max_iter=20),
 ]

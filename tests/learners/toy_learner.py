@@ -1,6 +1,6 @@
 """A learner in one file, as CONTRIBUTING.md describes it: gradient descent with a fixed step."""
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from polyceptron.learners.base import (
@@ -16,22 +16,12 @@ from polyceptron.learners.base import (
 
 
 @register("toy")
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, kw_only=True)
 class ToyPolyceptron(IteratedClassifier):
     """Learn a polyhedron by plain gradient descent on the Polyceptron criterion."""
 
-    n_hyperplanes: int = 2
-    _: KW_ONLY
-    max_iter: int = 100
-    init: Any = "random"
     n_init: int = 2
-    standardize: bool = True
-    inside: Any = None
-    class_weight: Any = None
-    warm_start: bool = False
-    random_state: Any = None
-    n_jobs: int | None = None
-    verbose: int = 0
+    step_size: float = 0.05
 
     def _stopping(self) -> Stopping:
         return Stopping(self.max_iter, patience=20)
@@ -43,7 +33,7 @@ class ToyPolyceptron(IteratedClassifier):
         here = gradient(data, state, 1.0)
         value, mistakes = here.totals[:2].tolist()
         measures = {"criterion": value, "mistakes": mistakes}
-        following = state.descend(here, 0.05, 1.0)
+        following = state.descend(here, self.step_size, 1.0)
         return Step(state, following, Rank(mistakes, value), measures, value == 0)
 
     def _rank(self, data: Any, state: Planes) -> Rank:

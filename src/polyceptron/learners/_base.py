@@ -20,30 +20,17 @@ from polyceptron.data.blocks import Blocks
 from polyceptron.data.scaling import Coordinates, Ends, standardized, within_range
 from polyceptron.data.source import ArraySource, Source
 from polyceptron.data.training import TrainingData
-from polyceptron.learners._parameters import (
-    check_class_labels,
-    check_inside,
-    check_known_labels,
-    check_sample_weight,
-    check_two_classes,
-)
+from polyceptron.learners import _parameters
 from polyceptron.learners.documents import Document, Documented, Exponent, ModelFileError
-from polyceptron.optim.checkpoint import (
-    NO_JOURNAL,
-    FitJournal,
-    as_checkpoint,
-    described,
-    digest_of,
-    fingerprint,
-)
+from polyceptron.optim import checkpoint as checkpoints
 from polyceptron.optim.planes import Planes
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.rule import Rule
 from polyceptron.utils.checks import refuse_text
 from polyceptron.utils.types import Floats
 
-_CHANGE_NOTHING = {"checkpoint", "n_jobs", "prune", "random_state", "verbose"}
-"""Parameters that change no result, or of which the journal itself keeps account."""
+_CHANGE_NOTHING = {"checkpoint", "n_jobs", "prune", "verbose"}
+"""Parameters that change no result."""
 
 
 class RuleClassifier(Documented, ClassifierMixin, BaseEstimator):
@@ -66,7 +53,7 @@ class RuleClassifier(Documented, ClassifierMixin, BaseEstimator):
     """What rows may be, as scikit-learn's validation asks."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from rows and their labels.
+        """Learn from rows and their labels. If anything goes wrong the estimator is left as it was.
 
         Parameters
         ----------
@@ -76,11 +63,6 @@ class RuleClassifier(Documented, ClassifierMixin, BaseEstimator):
             Two labels; any number of them with `Polyceptron` and `OC1`.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows, not negative. A row of weight 0 is no row.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator. If anything goes wrong it is left as it was.
         """
         self._check_parameters()
         with self._all_or_nothing(), self._source(X, y, sample_weight) as source:
@@ -128,12 +110,12 @@ class RuleClassifier(Documented, ClassifierMixin, BaseEstimator):
             return source_of(X, y, sample_weight)
         X, y = self._validated(X, y, reset=reset)
         if y.dtype.kind == "O":  # which need not even have an order
-            check_class_labels(y)
-        weight = check_sample_weight(sample_weight, X, some=classes is None)
+            _parameters.check_class_labels(y)
+        weight = _parameters.check_sample_weight(sample_weight, X, some=classes is None)
         if classes is None:
             classes = np.unique(y)
         else:
-            check_known_labels(y, classes)
+            _parameters.check_known_labels(y, classes)
         if weight is not None and not weight.all():  # a row of zero weight is no row
             rows = np.flatnonzero(weight)
             X, y, weight = X[rows], y[rows], weight[rows]
@@ -166,10 +148,6 @@ class RuleClassifier(Documented, ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : {array-like, sparse matrix, Dask collection} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
         """
         return self._answered("predict", X)  # type: ignore[no-any-return]
 
@@ -209,7 +187,7 @@ class PolyhedralClassifier(RuleClassifier):
     def _training(self, source: Source) -> TrainingData:
         """The rows of a source in the coordinates of learning."""
         self._take_columns(source)
-        check_class_labels(source.classes)
+        _parameters.check_class_labels(source.classes)
         self._check_classes(source.classes)
         if source.n_samples < self._rows_needed():
             raise ValueError(
@@ -225,11 +203,11 @@ class PolyhedralClassifier(RuleClassifier):
         )
 
     def _check_classes(self, classes: NDArray[Any]) -> None:
-        check_two_classes(classes)
+        _parameters.check_two_classes(classes)
 
     def _choose_inside(self, classes: NDArray[Any]) -> int:
         """The place of the class inside among the two classes."""
-        return check_inside(self.inside, classes)
+        return _parameters.check_inside(self.inside, classes)
 
     def _rows_needed(self) -> int:
         return self.n_hyperplanes
@@ -240,26 +218,26 @@ class PolyhedralClassifier(RuleClassifier):
 
     # --- what a killed fit goes on from ---------------------------------------------------
 
-    def _journal(self, training: TrainingData) -> FitJournal:
+    def _journal(self, training: TrainingData) -> checkpoints.FitJournal:
         """The journal of a fit to these rows, with what it has of before."""
-        checkpoint = as_checkpoint(self.checkpoint)
-        if checkpoint is None:
-            return NO_JOURNAL
-        identity = {"learner": type(self).__name__}
-        for name, value in self.get_params(deep=False).items():
-            if name not in _CHANGE_NOTHING:
-                identity[name] = described(value)
-        if isinstance(self.random_state, Integral):
-            identity["random_state"] = described(self.random_state)
+        file = checkpoints.as_checkpoint(self.checkpoint)
+        if file is None:
+            return checkpoints.NO_JOURNAL
+        facts = self.get_params(deep=False)
+        if not isinstance(self.random_state, Integral):
+            del facts["random_state"]
+        facts = {name: value for name, value in facts.items() if name not in _CHANGE_NOTHING}
         if getattr(self, "warm_start", False) and hasattr(self, "coef_"):
-            identity["the start"] = described(np.column_stack([self.coef_, self.intercept_]))
-        identity["classes"] = described(training.classes)
+            facts["the start"] = np.column_stack([self.coef_, self.intercept_])
+        facts["classes"] = training.classes
+        identity = {"learner": type(self).__name__}
+        identity |= {name: checkpoints.described(value) for name, value in facts.items()}
         places = [training.inside] if len(training.classes) == 2 else range(len(training.classes))
         coordinates = training.coordinates  # rows in other units may be the same in those
         numbers = [*coordinates.scale, *coordinates.shift, coordinates.bias_unit]
-        digests = [fingerprint(training.with_inside(place).data) for place in places]
-        identity["data"] = "-".join([*digests, digest_of(np.array(numbers))])
-        return FitJournal(checkpoint, identity)
+        digests = [checkpoints.fingerprint(training.with_inside(place).data) for place in places]
+        identity["data"] = "-".join([*digests, checkpoints.digest_of(np.array(numbers))])
+        return checkpoints.FitJournal(file, identity)
 
     # --- how answers go out ---------------------------------------------------------------
 
@@ -318,15 +296,11 @@ class PolyhedralClassifier(RuleClassifier):
         It is h(x) = min_k (w_k . x + b_k) where ``classes_[1]`` is inside, which is the
         default, and -h(x) where ``classes_[0]`` is: scikit-learn's scorers count on the
         sign. ``polyhedron_.decision(X)`` is always h(x). Of more than two classes it is the
-        log-odds of each by its own polyhedron.
+        log-odds of each by its own polyhedron, of shape (n_samples, n_classes).
 
         Parameters
         ----------
         X : {array-like, sparse matrix, Dask collection} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_classes)
         """
         return self._answered("decision_function", X)  # type: ignore[no-any-return]
 
@@ -358,31 +332,17 @@ class ProbabilisticClassifier(RuleClassifier):
     """Base of the learners whose rule has probabilities."""
 
     def predict_proba(self, X: Any) -> Floats:
-        """Probability of each class for every row; lazy for a Dask collection.
+        """Probability of each class, a column each as in ``classes_``, for every row.
 
         Parameters
         ----------
         X : {array-like, sparse matrix, Dask collection} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Columns in the order of ``classes_``.
+            The answer is lazy for a Dask collection.
         """
         return self._answered("predict_proba", X)  # type: ignore[no-any-return]
 
     def predict_log_proba(self, X: Any) -> Floats:
-        """Logarithm of `predict_proba`, exact where that has become 0.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, Dask collection} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Columns in the order of ``classes_``.
-        """
+        """Logarithm of `predict_proba`, exact where that has become 0; it takes the same rows."""
         return self._answered("predict_log_proba", X)  # type: ignore[no-any-return]
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
 from collections.abc import Iterator
+from dataclasses import dataclass, field
+from inspect import cleandoc, signature
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,19 +14,63 @@ import numpy as np
 from polyceptron.data.blocks import Blocks
 from polyceptron.data.source import Source
 from polyceptron.data.training import TrainingData
+from polyceptron.learners import _parameters
 from polyceptron.learners._base import PolyhedralClassifier, PolyhedronFitted
-from polyceptron.learners._parameters import (
-    check_flag,
-    check_init,
-    check_n_jobs,
-    check_seed,
-    check_verbose,
-)
 from polyceptron.learners.documents import Count, History
+from polyceptron.learners.registry import Learner
 from polyceptron.optim import solver
 from polyceptron.optim.checkpoint import StateArrays, as_checkpoint
 from polyceptron.optim.planes import Planes
 from polyceptron.utils.checks import as_count
+
+_DOCS = {
+    "parameters": """
+        n_hyperplanes : int, default=3
+            K, the number of inequalities.
+        init : "random" or array-like of shape (n_hyperplanes, n_features + 1), default="random"
+            Where to start: Gaussian weights with zero biases (all zero for one hyperplane),
+            or rows [w_k, b_k] in the units of X.
+        n_init : int, default=3
+            Random starts. The one with the fewest mistakes on the training rows is kept.
+        standardize : bool, default=True
+            Learn on columns of zero mean and unit spread (sparse columns are only scaled).
+        inside : label, default=None
+            The class inside the polyhedron; the greater label if None.
+        class_weight : dict, "balanced" or None, default=None
+            Weights of the classes, as in scikit-learn.
+        warm_start : bool, default=False
+            Start `fit` from the previous fit's hyperplanes.
+        random_state : int, RandomState or None, default=None
+        n_jobs : int or None, default=None
+            Threads for large data; None is all cores. The result does not depend on it.
+        verbose : int, default=0
+            Print progress.
+        checkpoint : path, Checkpoint or None, default=None
+            A file that a fit which was killed goes on from: see `Checkpoint`.""",
+    "attributes": """
+        polyhedron_ : Polyhedron
+            The learned set, in the units and with the column names of X.
+        coef_, intercept_ : ndarrays of shape (n_hyperplanes, n_features) and (n_hyperplanes,)
+        classes_, inside_ : ndarray of shape (2,), and the label inside
+        n_iter_ : int
+            Iterations of the run that was kept.
+        converged_ : bool
+            Whether that run ended by its stopping rule, not by `max_iter`.
+        n_features_in_, feature_names_in_ : int, ndarray of shape (n_features_in_,)""",
+}
+
+
+def share_docs(learner: Learner) -> Learner:
+    """Put into a docstring, for {parameters} and {attributes}, what it does not say itself."""
+    doc, there = cleandoc(learner.__doc__ or ""), signature(learner).parameters
+    for section, shared in _DOCS.items():
+        entries = re.split(r"\n(?=\S)", cleandoc(shared))
+        if section == "parameters":
+            entries = [entry for entry in entries if entry.partition(" :")[0] in there]
+        missing = [entry for entry in entries if f"\n{entry.partition(' :')[0]} :" not in doc]
+        doc = doc.replace(f"{{{section}}}", "\n".join(missing))
+    learner.__doc__ = doc
+    return learner
 
 
 class RunFitted(PolyhedronFitted):
@@ -34,19 +81,26 @@ class RunFitted(PolyhedronFitted):
     history: History
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class IteratedClassifier(PolyhedralClassifier):
-    """Base of the learners that `polyceptron.optim.solver` runs.
+    """Base of the learners that `polyceptron.optim.solver` runs, with the parameters of all.
 
     A learner says where a run starts (``_start``), what a step is (``_step``), how good a
     state is (``_rank``), when to stop (``_stopping``) and which hyperplanes a state stands
     for (``_answer``).
     """
 
-    # Parameters that every such learner has besides; the learners' __init__ set them.
-    init: Any
-    n_init: int
-    warm_start: bool
-    max_iter: int
+    n_hyperplanes: int = field(default=3, kw_only=False)
+    max_iter: int = 100
+    init: Any = "random"
+    n_init: int = 3
+    standardize: bool = True
+    inside: Any = None
+    class_weight: Any = None
+    warm_start: bool = False
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int = 0
 
     _Fitted: ClassVar[Any] = RunFitted
 
@@ -68,7 +122,7 @@ class IteratedClassifier(PolyhedralClassifier):
     def _learn(self, source: Source) -> Iterator[str]:
         training = self._training(source)
         journal = self._journal(training)
-        seeds = self._seeds(journal.random(check_seed(self.random_state)))
+        seeds = self._seeds(journal.random(_parameters.check_seed(self.random_state)))
         run = solver.run(
             self,
             training.data,
@@ -78,7 +132,6 @@ class IteratedClassifier(PolyhedralClassifier):
             journal,
         )
         self._publish(training, self._answer(run.state))
-        self._keep(run.state)
         yield from self._report(run)
         journal.finish()
 
@@ -105,10 +158,10 @@ class IteratedClassifier(PolyhedralClassifier):
         as_count(self.n_hyperplanes, "n_hyperplanes")
         as_count(self.max_iter, "max_iter")
         as_count(self.n_init, "n_init")
-        check_n_jobs(self.n_jobs)
-        check_verbose(self.verbose)
-        check_flag("standardize", self.standardize)
-        check_flag("warm_start", self.warm_start)
+        _parameters.check_n_jobs(self.n_jobs)
+        _parameters.check_verbose(self.verbose)
+        _parameters.check_flag("standardize", self.standardize)
+        _parameters.check_flag("warm_start", self.warm_start)
         as_checkpoint(self.checkpoint)
 
     @abstractmethod
@@ -122,9 +175,6 @@ class IteratedClassifier(PolyhedralClassifier):
     @abstractmethod
     def _answer(self, state: Any) -> Planes: ...
 
-    def _keep(self, state: Any) -> None:
-        """Keep what a later call goes on from; nothing by default."""
-
     # --- where a run starts, and how it ended ------------------------------------------
 
     def _starts(self, training: TrainingData, seeds: list[int]) -> Iterator[Any]:
@@ -134,7 +184,7 @@ class IteratedClassifier(PolyhedralClassifier):
     def _first_planes(self, training: TrainingData, seed: int) -> Planes:
         """Where a run starts, in the coordinates of learning."""
         K, d, coordinates = self.n_hyperplanes, training.data.n_features, training.coordinates
-        given = check_init(self.init, (K, d + 1))
+        given = _parameters.check_init(self.init, (K, d + 1))
         if self._is_warm:
             self._check_warm_start(training)
             start = coordinates.from_user(self.coef_, self.intercept_, self._exponent)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +12,7 @@ from polyceptron import kernels
 from polyceptron.data.blocks import Blocks
 from polyceptron.data.training import TrainingData
 from polyceptron.learners._base import FitsBlocks
-from polyceptron.learners._iterated import IteratedClassifier
+from polyceptron.learners._iterated import IteratedClassifier, share_docs
 from polyceptron.learners._parameters import check_flag
 from polyceptron.optim import criterion, solver
 from polyceptron.optim.checkpoint import StateArrays
@@ -39,7 +39,8 @@ class BatchState(NamedTuple):
     tail: tuple[Planes, ...]
 
 
-@dataclass(eq=False, repr=False)
+@share_docs
+@dataclass(eq=False, repr=False, kw_only=True)
 class BatchPolyceptron(IteratedClassifier, FitsBlocks):
     """Learn a polyhedron by gradient descent on the Polyceptron criterion.
 
@@ -55,8 +56,6 @@ class BatchPolyceptron(IteratedClassifier, FitsBlocks):
 
     Parameters
     ----------
-    n_hyperplanes : int, default=3
-        K, the number of inequalities.
     step_size : float, default=0.5
         The paper's eta. Beside the start, only its ratio to `margin` matters.
     tol : float or None, default=None
@@ -78,45 +77,18 @@ class BatchPolyceptron(IteratedClassifier, FitsBlocks):
     average : bool, default=True
         Of a run that ends without `tol`, take the mean of the hyperplanes since those with
         the least such count, if it makes no more mistakes than the best.
-    init : "random" or array-like of shape (n_hyperplanes, n_features + 1), default="random"
-        Where to start: Gaussian weights with zero biases (all zero for one hyperplane),
-        or rows [w_k, b_k] in the units of X.
-    n_init : int, default=3
-        Random starts. The one with the fewest mistakes on the training rows is kept.
-    standardize : bool, default=True
-        Learn on columns of zero mean and unit spread (sparse columns are only scaled).
-    inside : label, default=None
-        The class inside the polyhedron; the greater label if None.
-    class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, as in scikit-learn.
-    warm_start : bool, default=False
-        Start from the previous fit's hyperplanes.
-    random_state : int, RandomState or None, default=None
-    n_jobs : int or None, default=None
-        Threads for large data; None is all cores. The result does not depend on it.
     prune : bool or "auto", default="auto"
         Pass over rows that provably cannot have become mistakes. It changes the speed,
         never the result; "auto" does it where it pays.
-    verbose : int, default=0
-        Print progress.
-    checkpoint : path, Checkpoint or None, default=None
-        A file that a fit which was killed goes on from: see `Checkpoint`.
+    {parameters}
 
     Attributes
     ----------
-    polyhedron_ : Polyhedron
-        The learned set, in the units and with the column names of X.
-    coef_, intercept_ : ndarrays of shape (n_hyperplanes, n_features) and (n_hyperplanes,)
-    classes_, inside_ : ndarray of shape (2,), and the label inside
-    n_iter_ : int
-        Iterations of the run that was kept.
-    converged_ : bool
-        Whether that run ended by its stopping rule, not by `max_iter`.
     history_ : dict of str to ndarray of shape (n_iter_,)
         "criterion", "mistakes" and "short" (the weights of the rows on the wrong side, and
         of those not on their side by the margin) and "gradient_norm" before each
         iteration of that run.
-    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features_in_,)
+    {attributes}
 
     See Also
     --------
@@ -132,8 +104,6 @@ class BatchPolyceptron(IteratedClassifier, FitsBlocks):
     True
     """
 
-    n_hyperplanes: int = 3
-    _: KW_ONLY
     step_size: float = 0.5
     tol: float | None = None
     max_iter: int = 1000
@@ -141,16 +111,7 @@ class BatchPolyceptron(IteratedClassifier, FitsBlocks):
     inner_steps: int = 1
     margin: float = 20.0
     average: bool = True
-    init: Any = "random"
-    n_init: int = 3
-    standardize: bool = True
-    inside: Any = None
-    class_weight: Any = None
-    warm_start: bool = False
-    random_state: Any = None
-    n_jobs: int | None = None
     prune: bool | str = "auto"
-    verbose: int = 0
     checkpoint: Any = None
 
     @property

@@ -43,12 +43,9 @@ class ModelFileError(ValueError):
 
     Attributes
     ----------
-    problem : str
-        What is wrong.
-    field : str
-        Where in the document, such as ``rule.W[3][0]``; empty for the document as a whole.
-    file : str
-        The name of the file; empty for a document that is in no file.
+    problem, field, file : str
+        What is wrong; where in the document, such as ``rule.W[3][0]``, empty for all of it; and the
+        name of the file, empty for a document that is in none.
 
     Examples
     --------
@@ -127,17 +124,18 @@ def name_measure(value: float) -> float | str:
 
 def vector(values: list[float], length: int, field: str) -> Floats:
     """So many numbers as an array."""
-    if len(values) != length:
-        raise ModelFileError(f"must be an array of {length:,} numbers; got {len(values):,}", field)
+    _check_length(values, length, "numbers", field)
     return np.array(values, dtype=np.float64)
 
 
 def matrix(rows: list[list[float]], shape: tuple[int, int], field: str) -> Floats:
     """Rows of numbers as an array of this shape."""
-    if len(rows) != shape[0]:
-        raise ModelFileError(f"must be an array of {shape[0]:,} rows; got {len(rows):,}", field)
+    _check_length(rows, shape[0], "rows", field)
     for number, row in enumerate(rows):
-        if len(row) != shape[1]:
-            problem = f"must be an array of {shape[1]:,} numbers; got {len(row):,}"
-            raise ModelFileError(problem, f"{field}[{number}]")
+        _check_length(row, shape[1], "numbers", f"{field}[{number}]")
     return np.array(rows, dtype=np.float64).reshape(shape)
+
+
+def _check_length(values: list[Any], length: int, what: str, field: str) -> None:
+    if len(values) != length:
+        raise ModelFileError(f"must be an array of {length:,} {what}; got {len(values):,}", field)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, asdict, dataclass
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
@@ -14,23 +15,10 @@ from polyceptron.data.blocks import Blocks
 from polyceptron.data.scaling import Coordinates
 from polyceptron.data.training import TrainingData
 from polyceptron.data.visits import visits
+from polyceptron.learners import _parameters, documents
 from polyceptron.learners._base import FitsBlocks
-from polyceptron.learners._iterated import IteratedClassifier, RunFitted
-from polyceptron.learners._parameters import (
-    check_class_labels,
-    check_flag,
-    check_seed,
-    check_two_classes,
-)
-from polyceptron.learners.documents import (
-    FITTED,
-    Document,
-    Finite,
-    ModelFileError,
-    Positive,
-    matrix,
-    vector,
-)
+from polyceptron.learners._iterated import IteratedClassifier, RunFitted, share_docs
+from polyceptron.learners.documents import Document, Finite, ModelFileError, Positive
 from polyceptron.optim import solver
 from polyceptron.optim.checkpoint import StateArrays
 from polyceptron.optim.planes import Planes
@@ -54,12 +42,13 @@ class OnlineState(NamedTuple):
     U: Floats
     u: Floats
 
-    def average(self) -> Planes:
-        """The mean of the hyperplanes after each row seen."""
-        if self.n_seen == 0:
-            return self.planes
+    def answered(self) -> OnlineState:
+        """The answer is the mean of the hyperplanes after each row seen, or the present ones."""
+        if len(self.U) == 0 or self.n_seen == 0:
+            return self._replace(answer=self.planes)
         W, b = self.planes.arrays()
-        return Planes.of(W - self.U / self.n_seen, b - self.u / self.n_seen)
+        mean = Planes.of(W - self.U / self.n_seen, b - self.u / self.n_seen)
+        return self._replace(answer=mean)
 
 
 class Stream(Document):
@@ -83,7 +72,8 @@ class StreamFitted(RunFitted):
     stream: Stream
 
 
-@dataclass(eq=False, repr=False)
+@share_docs
+@dataclass(eq=False, repr=False, kw_only=True)
 class OnlinePolyceptron(IteratedClassifier, FitsBlocks):
     """Learn a polyhedron row by row, as the perceptron does.
 
@@ -98,8 +88,6 @@ class OnlinePolyceptron(IteratedClassifier, FitsBlocks):
 
     Parameters
     ----------
-    n_hyperplanes : int, default=3
-        K, the number of inequalities.
     step_size : float, default=1.0
         Length of a step. It matters only relative to the start and to `margin`.
     max_iter : int, default=300
@@ -119,45 +107,26 @@ class OnlinePolyceptron(IteratedClassifier, FitsBlocks):
         After each pass count the mistakes on all training rows, and answer with the best
         hyperplanes (Gallant's pocket algorithm). False answers with the last, as the
         paper does. "auto" is the same as `shuffle`.
-    init : "random" or array-like of shape (n_hyperplanes, n_features + 1), default="random"
-        Where to start: Gaussian weights with zero biases (all zero for one hyperplane),
-        or rows [w_k, b_k] in the units of X.
-    n_init : int, default=3
-        Random starts. The one with the fewest mistakes on the training rows is kept.
     standardize : bool, default=False
         Learn on columns of zero mean and unit spread (sparse columns are only scaled).
         The answer is in the units of X all the same. `partial_fit` takes mean and spread
         from the rows of its first call.
-    inside : label, default=None
-        The class inside the polyhedron; the greater label if None.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, as in scikit-learn: a row moves its hyperplane by
         `step_size` times its weight.
-    warm_start : bool, default=False
-        Start `fit` from the previous fit's hyperplanes.
-    random_state : int, RandomState or None, default=None
     n_jobs : int or None, default=None
         Threads for counting mistakes and predicting on large data; None is all cores.
         Passes are sequential, and the result does not depend on it.
-    verbose : int, default=0
-        Print progress.
-    checkpoint : path, Checkpoint or None, default=None
-        A file that a fit which was killed goes on from: see `Checkpoint`.
+    {parameters}
 
     Attributes
     ----------
-    polyhedron_ : Polyhedron
-        The learned set, in the units and with the column names of X.
-    coef_, intercept_ : ndarrays of shape (n_hyperplanes, n_features) and (n_hyperplanes,)
-    classes_, inside_ : ndarray of shape (2,), and the label inside
     n_iter_ : int
         Passes of the run that was kept, and calls of `partial_fit`.
-    converged_ : bool
-        Whether that run ended by its stopping rule, not by `max_iter`.
     history_ : dict of str to ndarray of shape (n_iter_,)
         "mistakes" (how many rows were on the wrong side when they were met) and "updates"
         of each pass of that run. After `partial_fit`, of its last call only.
-    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features_in_,)
+    {attributes}
 
     See Also
     --------
@@ -182,8 +151,6 @@ class OnlinePolyceptron(IteratedClassifier, FitsBlocks):
     10
     """
 
-    n_hyperplanes: int = 3
-    _: KW_ONLY
     step_size: float = 1.0
     max_iter: int = 300
     n_iter_no_change: int = 50
@@ -191,15 +158,7 @@ class OnlinePolyceptron(IteratedClassifier, FitsBlocks):
     shuffle: bool = True
     average: bool = False
     pocket: bool | str = "auto"
-    init: Any = "random"
-    n_init: int = 3
     standardize: bool = False
-    inside: Any = None
-    class_weight: Any = None
-    warm_start: bool = False
-    random_state: Any = None
-    n_jobs: int | None = None
-    verbose: int = 0
     checkpoint: Any = None
 
     @property
@@ -226,7 +185,7 @@ class OnlinePolyceptron(IteratedClassifier, FitsBlocks):
             first = not hasattr(self, "polyhedron_")
             training = self._continued(X, y, sample_weight, self._stream_classes(classes, first))
             if first:
-                (seed,) = self._seeds(check_seed(self.random_state))[:1]
+                (seed,) = self._seeds(_parameters.check_seed(self.random_state))[:1]
                 self._state, self.n_iter_ = self._start(training, seed), 0
             elif self.n_hyperplanes != self._state.planes.K:
                 raise ValueError(
@@ -273,9 +232,9 @@ class OnlinePolyceptron(IteratedClassifier, FitsBlocks):
             known: NDArray[Any] = self.classes_
             return known
         given = np.unique(classes)
-        check_two_classes(given)
+        _parameters.check_two_classes(given)
         if first:
-            check_class_labels(np.asarray(classes))
+            _parameters.check_class_labels(np.asarray(classes))
         elif not np.array_equal(given, self.classes_):
             raise ValueError(
                 f"classes={given.tolist()!r} is not the same as on the first call of "
@@ -288,9 +247,9 @@ class OnlinePolyceptron(IteratedClassifier, FitsBlocks):
         as_real(self.step_size, "step_size", positive=True)
         as_count(self.n_iter_no_change, "n_iter_no_change")
         as_real(self.margin, "margin")
-        check_flag("shuffle", self.shuffle)
-        check_flag("average", self.average)
-        check_flag("pocket", self.pocket, "auto")
+        _parameters.check_flag("shuffle", self.shuffle)
+        _parameters.check_flag("average", self.average)
+        _parameters.check_flag("pocket", self.pocket, "auto")
 
     def _stopping(self) -> solver.Stopping:
         return solver.Stopping(self.max_iter, self.n_iter_no_change)
@@ -344,8 +303,7 @@ class OnlinePolyceptron(IteratedClassifier, FitsBlocks):
             seen += y.shape[0]
         n_passes = state.n_passes + 1
         state = state._replace(planes=planes, n_passes=n_passes, n_seen=seen, U=U, u=u)
-        state = state._replace(answer=state.average() if len(U) else planes)
-        return state, {"mistakes": float(mistakes), "updates": float(updates)}
+        return state.answered(), {"mistakes": float(mistakes), "updates": float(updates)}
 
     def _pack(self, state: OnlineState) -> StateArrays:
         W, b = zip(state.planes.arrays(), state.answer.arrays(), strict=True)
@@ -363,7 +321,6 @@ class OnlinePolyceptron(IteratedClassifier, FitsBlocks):
     # --- model files ------------------------------------------------------------------
 
     _Fitted = StreamFitted
-
     _apart = ("exponent", "stream")
 
     def _fitted(self) -> dict[str, Any]:
@@ -376,29 +333,32 @@ class OnlinePolyceptron(IteratedClassifier, FitsBlocks):
 
     def _restore(self, rule: Rule, fitted: Any) -> None:
         super()._restore(rule, fitted)
-        (K, d), of, where = self.coef_.shape, fitted.stream, f"{FITTED}.stream"
+        (K, d), of, where = self.coef_.shape, fitted.stream, f"{documents.FITTED}.stream"
         if np.frexp(of.bias_unit)[0] != 0.5:
             raise ModelFileError("must be a power of two", f"{where}.bias_unit")
-        scale, shift = vector(of.scale, d, f"{where}.scale"), vector(of.shift, d, f"{where}.shift")
-        self._coordinates = Coordinates(scale, shift, of.bias_unit)
-        planes = Planes.of(matrix(of.W, (K, d), f"{where}.W"), vector(of.b, K, f"{where}.b"))
-        U, u = np.zeros((0, 0)), np.zeros(0)
-        if of.U is not None and of.u is not None:
-            U, u = matrix(of.U, (K, d), f"{where}.U"), vector(of.u, K, f"{where}.u")
-        elif of.U is not None or of.u is not None:
+        if (of.U is None) != (of.u is None):
             raise ModelFileError("must both be null, or neither", f"{where}.U and {where}.u")
-        counts = of.seed, of.n_passes, of.n_seen
-        state = OnlineState(planes, planes, of.bias_unit, *counts, U, u)
-        self._state = state._replace(answer=state.average() if len(u) else planes)
 
-    # --- steps --------------------------------------------------------------------------
+        def rows(W: str, b: str) -> tuple[Floats, Floats]:
+            values = documents.matrix(getattr(of, W), (K, d), f"{where}.{W}")
+            return values, documents.vector(getattr(of, b), K, f"{where}.{b}")
+
+        scale, shift = (
+            documents.vector(getattr(of, name), d, f"{where}.{name}") for name in ("scale", "shift")
+        )
+        self._coordinates = Coordinates(scale, shift, of.bias_unit)
+        planes = Planes.of(*rows("W", "b"))
+        U, u = (np.zeros((0, 0)), np.zeros(0)) if of.U is None else rows("U", "u")
+        counts = of.seed, of.n_passes, of.n_seen
+        self._state = OnlineState(planes, planes, of.bias_unit, *counts, U, u).answered()
 
     def _answer(self, state: OnlineState) -> Planes:
         return state.answer
 
-    def _keep(self, state: OnlineState) -> None:
+    def _report(self, run: solver.Run[OnlineState]) -> Iterator[str]:
         # `partial_fit` goes on at the answer, with a new mean.
-        self._state = self._with_new_mean(state._replace(planes=state.answer))
+        self._state = self._with_new_mean(run.state._replace(planes=run.state.answer))
+        return super()._report(run)
 
     def _rank(self, data: Blocks, state: OnlineState) -> solver.Rank:
         margin = float(self.margin) * state.unit * state.unit

@@ -13,8 +13,6 @@ from typing import Any, TypeVar
 
 Learner = TypeVar("Learner", bound=type)
 
-GROUP = "polyceptron.learners"
-"""Of entry points: name on the left, ``module:Class`` on the right."""
 BUILT_IN = {
     "polyceptron": "polyceptron.learners.polyceptron.learner:Polyceptron",
     "batch": "polyceptron.learners.batch:BatchPolyceptron",
@@ -31,20 +29,14 @@ _registered: dict[str, Any] = {}
 def register(name: str) -> Callable[[Learner], Learner]:
     """Make a learner known by a name: a decorator of its class.
 
-    `polyceptron fit --learner NAME` and `load_model` find it once its module is imported. So that
-    they import it themselves, an installed package names it in the entry-point group
-    ``polyceptron.learners``.
+    The class inherits from one of `polyceptron.learners.base`. `polyceptron fit --learner NAME` and
+    `load_model` find it once its module is imported. So that they import it themselves, an
+    installed package names it in the entry-point group ``polyceptron.learners``.
 
     Parameters
     ----------
     name : str
         Lower case; not that of another learner.
-
-    Returns
-    -------
-    callable
-        Takes the class, a scikit-learn classifier that inherits from one of
-        `polyceptron.learners.base`, and returns it as it is.
 
     Examples
     --------
@@ -91,13 +83,7 @@ def known_names() -> list[str]:
 
 
 def find_learner(name: str) -> Any:
-    """Return the class of this name; a `KeyError` if no learner is called so.
-
-    Examples
-    --------
-    >>> find_learner("oc1").__name__
-    'OC1'
-    """
+    """Return the class of this name; a `KeyError` if no learner is called so."""
     if name in BUILT_IN:
         module, _, title = BUILT_IN[name].partition(":")
         return getattr(import_module(module), title)
@@ -126,10 +112,11 @@ def _entry_points() -> dict[str, Any]:
     """Those of installed packages; none takes the name of a learner of ours."""
     from importlib.metadata import entry_points
 
-    return {point.name: point for point in entry_points(group=GROUP) if point.name not in BUILT_IN}
-
-
-# --- what a class says of itself ------------------------------------------------------------
+    return {
+        point.name: point
+        for point in entry_points(group="polyceptron.learners")
+        if point.name not in BUILT_IN
+    }
 
 
 def parameters_of(learner: type) -> list[str]:
@@ -140,22 +127,10 @@ def parameters_of(learner: type) -> list[str]:
 
 
 def number_parameter(learner: type) -> str | None:
-    """What a learner calls the number of its hyperplanes; None if it finds its own.
-
-    Examples
-    --------
-    >>> number_parameter(find_learner("spla2"))
-    'max_hyperplanes'
-    """
+    """What a learner calls the number of its hyperplanes; None if it finds its own."""
     return next((name for name in parameters_of(learner) if name.endswith("_hyperplanes")), None)
 
 
 def learns_many_classes(learner: type) -> bool:
-    """Whether a learner takes more than two classes, by its scikit-learn tags.
-
-    Examples
-    --------
-    >>> learns_many_classes(find_learner("batch"))
-    False
-    """
+    """Whether a learner takes more than two classes, by its scikit-learn tags."""
     return bool(learner().__sklearn_tags__().classifier_tags.multi_class)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,6 @@ from polyceptron.data.training import TrainingData
 from polyceptron.learners._iterated import IteratedClassifier
 from polyceptron.learners.online import OnlinePolyceptron
 from polyceptron.optim import solver
-from polyceptron.optim.planes import Planes
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.scoring import as_rows
 
@@ -59,12 +59,17 @@ def learning_frames(learner: Any, X: Any, y: Any, n_frames: int) -> tuple[list[F
     inside = training.classes[training.inside]
     if isinstance(one, OnlinePolyceptron):
         return _frames_of_rows(one, training, state, X, np.asarray(y), n_frames), inside
-    planes, rule = [one._answer(state)], one._stopping()
-    stopping = solver.Stopping(min(_MOST_STEPS, rule.max_iter), rule.patience, rule.at_least)
-    solver.run_once(one, training.data, state, stopping, [_Recorder(one, planes)])
+    planes, stopping = [one._answer(state)], one._stopping()
+
+    class Recorder(solver.Callback):
+        def on_step(self, run: int, iteration: int, state: Any, measures: Any) -> None:
+            del run, iteration, measures
+            planes.append(one._answer(state))
+
+    stopping = replace(stopping, max_iter=min(_MOST_STEPS, stopping.max_iter))
+    solver.run_once(one, training.data, state, stopping, [Recorder()])
     chosen = _closer_first(len(planes) - 1, n_frames)
-    polyhedra = [one._polyhedron(training, planes[n])[0] for n in chosen]
-    return [Frame(*pair) for pair in zip(polyhedra, map(_after, chosen), strict=True)], inside
+    return [Frame(one._polyhedron(training, planes[n])[0], _after(n)) for n in chosen], inside
 
 
 def first_start(learner: IteratedClassifier, X: Any, y: Any) -> tuple[Any, TrainingData, Any]:
@@ -74,15 +79,6 @@ def first_start(learner: IteratedClassifier, X: Any, y: Any) -> tuple[Any, Train
     training = one._training(one._source(X, y, None))
     seeds = one._seeds(check_random_state(one.random_state))
     return one, training, next(one._starts(training, seeds[:1]))
-
-
-class _Recorder(solver.Callback):
-    def __init__(self, learner: IteratedClassifier, planes: list[Planes]) -> None:
-        self._learner, self._planes = learner, planes
-
-    def on_step(self, run: int, iteration: int, state: Any, measures: dict[str, float]) -> None:
-        del run, iteration, measures
-        self._planes.append(self._learner._answer(state))
 
 
 def _frames_of_rows(
@@ -119,7 +115,6 @@ def _closer_first(last: int, most: int) -> list[int]:
     if last < most:
         return list(range(last + 1))
     later = np.unique(np.geomspace(1, last, most - 1).round().astype(int))
-    while len(later) < most - 1:  # the first ones were rounded to the same
-        missing = np.setdiff1d(np.arange(1, last), later)
-        later = np.sort(np.append(later, missing[: most - 1 - len(later)]))
-    return [0, *later.tolist()]
+    # Where the first ones were rounded to the same, there are others.
+    others = np.setdiff1d(np.arange(1, last), later)[: most - 1 - len(later)]
+    return [0, *sorted([*later.tolist(), *others.tolist()])]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,9 +15,9 @@ from scipy import sparse
 from polyceptron.data.blocks import ArrayBlocks, Blocks
 from polyceptron.data.scaling import Coordinates, Ends, standardized
 from polyceptron.data.training import TrainingData
-from polyceptron.learners._iterated import IteratedClassifier, RunFitted
+from polyceptron.learners._iterated import IteratedClassifier, RunFitted, share_docs
 from polyceptron.learners.documents import Count, Measure
-from polyceptron.learners.pcslp.programs import LPError, SeparationLP, load_highspy
+from polyceptron.learners.pcslp.programs import SeparationLP, load_highspy
 from polyceptron.optim import criterion, solver
 from polyceptron.optim.checkpoint import StateArrays
 from polyceptron.optim.planes import Planes
@@ -72,7 +72,8 @@ class LPFitted(RunFitted):
     n_lps: Count
 
 
-@dataclass(eq=False, repr=False)
+@share_docs
+@dataclass(eq=False, repr=False, kw_only=True)
 class PCSLP(IteratedClassifier):
     """Learn a polyhedron by successive linear programs (PC-SLP).
 
@@ -88,8 +89,6 @@ class PCSLP(IteratedClassifier):
 
     Parameters
     ----------
-    n_hyperplanes : int, default=3
-        K, the number of inequalities.
     max_iter : int, default=100
         Most rounds of one start. A run that gets there keeps its last hyperplanes, which
         are its best, and warns.
@@ -112,39 +111,27 @@ class PCSLP(IteratedClassifier):
     standardize : bool, default=True
         Share out the outside rows at the start on columns of zero mean and unit spread. The
         linear programs do not depend on the units of X.
-    inside : label, default=None
-        The class inside the polyhedron; the greater label if None.
     class_weight : dict, "balanced" or None, default=None
         Factors of the two means in the error function. As means they are balanced, so
         "balanced" is the same as None.
-    warm_start : bool, default=False
-        Start from the previous fit's hyperplanes.
-    random_state : int, RandomState or None, default=None
     n_jobs : int or None, default=None
         Threads for predicting on large data; None is all cores.
-    verbose : int, default=0
-        Print progress.
     checkpoint : path, Checkpoint or None, default=None
         A file that a fit which was killed goes on from, after its last whole start.
+    {parameters}
 
     Attributes
     ----------
-    polyhedron_ : Polyhedron
-        The learned set, in the units and with the column names of X.
-    coef_, intercept_ : ndarrays of shape (n_hyperplanes, n_features) and (n_hyperplanes,)
-    classes_, inside_ : ndarray of shape (2,), and the label inside
     objective_ : float
         The error function at the answer.
     n_lps_ : int
         Linear programs solved, in all starts.
     n_iter_ : int
         Rounds of the run that was kept.
-    converged_ : bool
-        Whether that run ended by its stopping rule, not by `max_iter`.
     history_ : dict of str to ndarray of shape (n_iter_,)
         "objective", which never rises, and "mistakes" after each round of that run, and the
         linear programs of the round, "lps".
-    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features_in_,)
+    {attributes}
 
     See Also
     --------
@@ -160,32 +147,14 @@ class PCSLP(IteratedClassifier):
     True
     """
 
-    n_hyperplanes: int = 3
-    _: KW_ONLY
-    max_iter: int = 100
     tol: float = 1e-6
     max_ties: int = 8
     time_limit: float | None = None
-    init: Any = "random"
-    n_init: int = 3
-    standardize: bool = True
-    inside: Any = None
-    class_weight: Any = None
-    warm_start: bool = False
-    random_state: Any = None
-    n_jobs: int | None = None
-    verbose: int = 0
     checkpoint: Any = None
 
     _Fitted = LPFitted
-
-    @property
-    def _kept(self) -> str:
-        return "the last hyperplanes, which are the best of that run"
-
-    @property
-    def _advice(self) -> str:
-        return "Raise max_iter or tol."
+    _kept = "the last hyperplanes, which are the best of that run"
+    _advice = "Raise max_iter or tol."
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -198,8 +167,6 @@ class PCSLP(IteratedClassifier):
     def _stopping(self) -> solver.Stopping:
         return solver.Stopping(self.max_iter)
 
-    # --- the rows ---------------------------------------------------------------------
-
     def _choose_coordinates(self, data: Blocks, ends: Ends, centred: bool) -> Coordinates:
         # The error function is the same in all coordinates, and HiGHS wants numbers near 1.
         coordinates = standardized(data, ends, centred=centred)
@@ -208,8 +175,6 @@ class PCSLP(IteratedClassifier):
         # Powers of two and no shift: dense and sparse rows stay equal to the last bit.
         exponents = np.frexp(coordinates.scale)[1]
         return Coordinates(np.ldexp(1.0, exponents), np.zeros(data.n_features))
-
-    # --- the loop ---------------------------------------------------------------------
 
     def _starts(self, training: TrainingData, seeds: list[int]) -> Iterator[PCSLPState]:
         rows = self._classes(training)
@@ -251,7 +216,8 @@ class PCSLP(IteratedClassifier):
                 if state.held is not None and np.array_equal(responsible, state.held):
                     continue  # these hyperplanes are its optimum
                 n_lps += 1
-                planes = self._solved(lp, responsible, state, number)
+                round_ = f"start {state.start}, iteration {state.n_iter + 1}"
+                planes = Planes.of(*lp.solve(responsible, f"{round_}, tie choice {number + 1}"))
                 candidate = _evaluated(planes, responsible, rows, state.start, state.n_iter + 1)
                 if candidate.objective < state.objective - self.tol:
                     found = candidate._replace(lp=lp)
@@ -282,16 +248,6 @@ class PCSLP(IteratedClassifier):
                 fewest = mistakes
         return best
 
-    def _solved(
-        self, lp: SeparationLP, responsible: Indices, state: PCSLPState, number: int
-    ) -> Planes:
-        which = f"start {state.start}, iteration {state.n_iter + 1}, tie choice {number + 1}"
-        try:
-            return Planes.of(*lp.solve(responsible, which))
-        except LPError as error:
-            limit = "" if self.time_limit is None else f" (time_limit={self.time_limit!r})"
-            raise LPError(f"{type(self).__name__}: {error}{limit}") from None
-
     def _choices(self, state: PCSLPState) -> Iterator[Indices]:
         """Who may be responsible: the least number for each row, then the other choices."""
         least = state.scores.min(axis=1, keepdims=True)
@@ -317,11 +273,8 @@ class PCSLP(IteratedClassifier):
     def _answer(self, state: PCSLPState) -> Planes:
         return state.planes
 
-    def _keep(self, state: PCSLPState) -> None:
-        self.objective_ = state.objective
-
     def _report(self, run: solver.Run[PCSLPState]) -> Iterator[str]:
-        self.n_lps_ = int(run.totals["lps"])
+        self.objective_, self.n_lps_ = run.state.objective, int(run.totals["lps"])
         return super()._report(run)
 
     def _pack_end(self, state: PCSLPState) -> StateArrays:

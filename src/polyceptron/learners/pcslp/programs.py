@@ -112,13 +112,9 @@ class SeparationLP:
     def _model(self, inside: Any, outside: Any) -> Any:
         """HiGHS with a column for each row and hyperplane: p by hyperplane, then q."""
         highs = self._highs = self._highspy.Highs()
-        columns = (
-            _with_constant(_less(inside, self._offset)),
-            -_with_constant(_less(outside, self._offset)),
-        )
-        A = sparse.vstack(
-            [_in_block(rows, k, self._K) for rows in columns for k in range(self._K)], format="csr"
-        )
+        columns = (self._with_constant(inside), -self._with_constant(outside))
+        blocks = [sparse.block_diag([rows] * self._K, format="csr") for rows in columns]
+        A = sparse.vstack(blocks, format="csr")
         options = {"output_flag": False, "small_matrix_value": 1e-12}
         options["simplex_iteration_limit"] = _PIVOTS * sum(A.shape)
         self._set(options | _QUICK)
@@ -136,6 +132,12 @@ class SeparationLP:
             "addCols",
         )  # fmt: skip
         return highs
+
+    def _with_constant(self, rows: Any) -> Any:
+        """These rows minus the offset, which has zeros for columns with any zero, and a 1."""
+        data = rows.data - self._offset[rows.indices]
+        moved = sparse.csr_matrix((data, rows.indices, rows.indptr), rows.shape)
+        return sparse.hstack([moved, np.ones((rows.shape[0], 1))], format="csr")
 
     def _hold(self, responsible: NDArray[np.integer[Any]]) -> None:
         """Open the columns of the hyperplanes now responsible, close those of before."""
@@ -186,8 +188,11 @@ class SeparationLP:
             self._set(_QUICK)
             status = self._highs.getModelStatus()
         if status != statuses.kOptimal:
-            says = self._highs.modelStatusToString(status)
-            raise LPError(f"the linear program of {which} was not solved: HiGHS says {says!r}")
+            says = repr(self._highs.modelStatusToString(status))
+            limit = "" if self._time_limit is None else f" (time_limit={self._time_limit!r})"
+            raise LPError(
+                f"PCSLP: the linear program of {which} was not solved: HiGHS says {says}{limit}"
+            )
 
     def _set(self, options: dict[str, Any]) -> None:
         for name, value in options.items():
@@ -195,7 +200,7 @@ class SeparationLP:
 
     def _done(self, status: Any, what: str) -> None:
         if status == self._highspy.HighsStatus.kError:
-            raise LPError(f"HiGHS refused {what}")
+            raise LPError(f"PCSLP: HiGHS refused {what}")
 
 
 def load_highspy() -> Any:
@@ -217,24 +222,3 @@ def _far_from_zero(inside: Any, outside: Any) -> Floats:
     low, high = (part.toarray().ravel() for part in (columns.min(axis=0), columns.max(axis=0)))
     far = np.minimum(np.abs(low), np.abs(high)) > _FAR * (high - low)
     return np.where(far, low, 0.0)
-
-
-def _less(rows: Any, offset: Floats) -> Any:
-    """These rows minus the offset, which has zeros for columns with any zero."""
-    if not offset.any():
-        return rows
-    return sparse.csr_matrix(
-        (rows.data - offset[rows.indices], rows.indices, rows.indptr), rows.shape
-    )
-
-
-def _with_constant(rows: Any) -> Any:
-    return sparse.hstack([rows, np.ones((rows.shape[0], 1))], format="csr")
-
-
-def _in_block(rows: Any, k: int, K: int) -> Any:
-    """These rows in the k-th of K blocks of columns."""
-    width = rows.shape[1]
-    return sparse.csr_matrix(
-        (rows.data, rows.indices + k * width, rows.indptr), (rows.shape[0], K * width)
-    )

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
 
+from polyceptron import kernels
 from polyceptron.calibration import Logistic
-from polyceptron.data.blocks import Blocks
+from polyceptron.data.blocks import Block, Blocks
 from polyceptron.data.scaling import Coordinates, Ends
 from polyceptron.data.training import TrainingData
 from polyceptron.learners._base import FitsBlocks, ProbabilisticClassifier
-from polyceptron.learners._iterated import IteratedClassifier, RunFitted
+from polyceptron.learners._iterated import IteratedClassifier, RunFitted, share_docs
 from polyceptron.learners.documents import Measure
-from polyceptron.learners.spla import likelihood
 from polyceptron.optim import solver
 from polyceptron.optim.checkpoint import StateArrays
 from polyceptron.optim.criterion import Sets
-from polyceptron.optim.planes import Planes
+from polyceptron.optim.planes import Gradient, Planes
 from polyceptron.utils.blas import ONE_BLAS_THREAD
 from polyceptron.utils.checks import as_count, as_real
 from polyceptron.utils.types import Floats
@@ -54,19 +56,20 @@ class LogisticFitted(RunFitted):
     log_likelihood: Measure
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class LogisticClassifier(ProbabilisticClassifier, IteratedClassifier):
     """What SPLA1 and SPLA2 share: P(y | x) = 1 / (1 + exp(-y h(x)))."""
 
-    C: float
-    inner_steps: int
-    tol: float
+    C: float = 5.0
+    inner_steps: int = 5
+    tol: float = 1e-3
+    max_iter: int = 200
+    n_init: int = 5
+    checkpoint: Any = None
 
     _link = Logistic()
     _Fitted: ClassVar[Any] = LogisticFitted
-
-    @property
-    def _advice(self) -> str:
-        return "Raise max_iter or tol, or lower C."
+    _advice = "Raise max_iter or tol, or lower C."
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -131,13 +134,40 @@ class LogisticClassifier(ProbabilisticClassifier, IteratedClassifier):
         W[flat, 0] = np.finfo(float).tiny  # a face needs a normal; the probability stays
         return Planes.of(W, b)
 
-    def _keep(self, state: LogisticState) -> None:
-        self.objective_ = state.value
-        self.log_likelihood_ = state.log_likelihood
+    def _report(self, run: solver.Run[LogisticState]) -> Iterator[str]:
+        self.objective_, self.log_likelihood_ = run.state.value, run.state.log_likelihood
+        return super()._report(run)
+
+
+# --- the log-likelihood, which adds up over blocks of rows ----------------------------------
+
+
+def _by_set(sets: Sets, block: Block) -> Floats:
+    """Log-likelihood and mistakes of a block, a row for each S_k, which are found by the way."""
+    assigned, found = np.empty(block.n_samples, np.int32), np.zeros((sets.planes.K, 2))
+    kernels.likelihood_block(block.X, block.y, block.weight, *sets.planes, assigned, found)
+    sets.keep(block, assigned)
+    return found
+
+
+def share_out(data: Blocks, planes: Planes) -> tuple[Floats, Sets]:
+    """Log-likelihood and mistakes of the rows of each S_k, and these sets."""
+    sets = Sets(planes, data)
+    return data.reduce(partial(_by_set, sets)), sets
+
+
+def in_sets(planes: Planes, n_features: int, sets: Sets, block: Block) -> Gradient:
+    """Log-likelihood of a block and its gradient, with the sets S_k held fixed."""
+    panel, bias, K = planes
+    part = Gradient.zero(K, n_features, 1)
+    part.totals[0] = kernels.logistic_block(
+        block.X, block.y, block.weight, panel, bias, sets.of(block), part.G, part.g
+    )
+    return part
 
 
 def _evaluated(data: Blocks, theta: Floats, penalty: float) -> LogisticState:
-    totals, sets = likelihood.share_out(data, Planes.of_rows(theta))
+    totals, sets = share_out(data, Planes.of_rows(theta))
     W = theta[:, :-1]
     plain, mistakes = (float(column.sum()) for column in totals.T)
     value = plain - 0.5 * penalty * float((W * W).sum())
@@ -154,9 +184,10 @@ def _maximised(data: Blocks, state: LogisticState, n_steps: int) -> Floats:
 
     def loss(flat: Floats) -> tuple[float, Floats]:
         theta = flat.reshape(shape)
-        plain, here = likelihood.likelihood_in_sets(data, Planes.of_rows(theta), state.sets)
+        planes = Planes.of_rows(theta)
+        here = data.reduce(partial(in_sets, planes, data.n_features, state.sets))
         W = theta[:, :-1]
-        value = plain - 0.5 * penalty * (W * W).sum()
+        value = float(here.totals[0]) - 0.5 * penalty * (W * W).sum()
         slope = np.empty(shape)
         slope[:, :-1] = here.G - penalty * W
         slope[:, -1] = here.g
@@ -168,7 +199,8 @@ def _maximised(data: Blocks, state: LogisticState, n_steps: int) -> Floats:
     return np.asarray(found.x.reshape(shape))
 
 
-@dataclass(eq=False, repr=False)
+@share_docs
+@dataclass(eq=False, repr=False, kw_only=True)
 class SPLA1(LogisticClassifier, FitsBlocks):
     """Learn a polyhedron by the likelihood of a logistic model of h(x).
 
@@ -185,8 +217,6 @@ class SPLA1(LogisticClassifier, FitsBlocks):
 
     Parameters
     ----------
-    n_hyperplanes : int, default=3
-        K, the number of inequalities.
     C : float, default=5.0
         Inverse strength of the penalty, as in scikit-learn: the likelihood is maximised
         less ``sum_k |w_k|^2 / (2 C)``. With `standardize` the weights of standardised
@@ -198,47 +228,22 @@ class SPLA1(LogisticClassifier, FitsBlocks):
         of it.
     max_iter : int, default=200
         Most times that the rows of one start are shared out. A run that gets there warns.
-    init : "random" or array-like of shape (n_hyperplanes, n_features + 1), default="random"
-        Where to start: Gaussian weights with zero biases (all zero for one hyperplane),
-        or rows [w_k, b_k] in the units of X.
     n_init : int, default=5
         Random starts. The one with the fewest mistakes on the training rows is kept, of
         equals the one with the greatest objective.
-    standardize : bool, default=True
-        Learn on columns of zero mean and unit spread (sparse columns are only scaled).
-    inside : label, default=None
-        The class inside the polyhedron; the greater label if None.
-    class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, as in scikit-learn.
-    warm_start : bool, default=False
-        Start from the previous fit's hyperplanes.
-    random_state : int, RandomState or None, default=None
-    n_jobs : int or None, default=None
-        Threads for large data; None is all cores. The result does not depend on it.
-    verbose : int, default=0
-        Print progress.
-    checkpoint : path, Checkpoint or None, default=None
-        A file that a fit which was killed goes on from: see `Checkpoint`.
+    {parameters}
 
     Attributes
     ----------
-    polyhedron_ : Polyhedron
-        The learned set, in the units and with the column names of X.
-    coef_, intercept_ : ndarrays of shape (n_hyperplanes, n_features) and (n_hyperplanes,)
-    classes_, inside_ : ndarray of shape (2,), and the label inside
     objective_ : float
         What was maximised: ``log_likelihood_`` less the penalty.
     log_likelihood_ : float
         The weighted log-likelihood of the training rows, without the penalty:
         ``-log_loss(..., normalize=False)``.
-    n_iter_ : int
-        Iterations of the run that was kept.
-    converged_ : bool
-        Whether that run ended by its stopping rule, not by `max_iter`.
     history_ : dict of str to ndarray of shape (n_iter_,)
         "objective", which never falls, "log_likelihood", which may, where the penalty falls
         by more, and "mistakes" after each iteration of that run.
-    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features_in_,)
+    {attributes}
 
     See Also
     --------
@@ -257,20 +262,3 @@ class SPLA1(LogisticClassifier, FitsBlocks):
     array([[0.03, 0.97],
            [0.02, 0.98]])
     """
-
-    n_hyperplanes: int = 3
-    _: KW_ONLY
-    C: float = 5.0
-    inner_steps: int = 5
-    tol: float = 1e-3
-    max_iter: int = 200
-    init: Any = "random"
-    n_init: int = 5
-    standardize: bool = True
-    inside: Any = None
-    class_weight: Any = None
-    warm_start: bool = False
-    random_state: Any = None
-    n_jobs: int | None = None
-    verbose: int = 0
-    checkpoint: Any = None

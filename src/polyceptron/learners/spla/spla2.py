@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,16 +14,12 @@ from polyceptron import kernels
 from polyceptron.data.blocks import ArrayBlocks
 from polyceptron.data.source import Source
 from polyceptron.data.training import TrainingData
+from polyceptron.learners._iterated import share_docs
 from polyceptron.learners._parameters import check_seed
 from polyceptron.learners.documents import Measure
 from polyceptron.learners.oc1 import growth
-from polyceptron.learners.spla import likelihood
-from polyceptron.learners.spla.spla1 import (
-    SPLA1,
-    LogisticClassifier,
-    LogisticFitted,
-    LogisticState,
-)
+from polyceptron.learners.spla import spla1
+from polyceptron.learners.spla.spla1 import LogisticClassifier, LogisticState
 from polyceptron.optim import solver
 from polyceptron.optim.checkpoint import FitJournal
 from polyceptron.optim.planes import Planes
@@ -43,23 +39,23 @@ class SearchResult(NamedTuple):
     unconverged: list[int]
 
 
-class SearchFitted(LogisticFitted):
+class SearchFitted(spla1.LogisticFitted):
     """What a model file keeps of a search."""
 
     validation_scores: list[Measure]
 
 
-@dataclass(eq=False, repr=False)
+@share_docs
+@dataclass(eq=False, repr=False, kw_only=True)
 class SPLA2(LogisticClassifier):
     """Learn a polyhedron by logistic likelihood, and how many hyperplanes it has.
 
     Some rows are held out. SPLA1 learns from the others with one hyperplane, with two, and
     so on, until the likelihood of the held-out rows has not risen for a while. The least
     number that is within one standard error of the best is taken, and all rows are learned
-    with it. Besides random starts it has one from the hyperplanes
-    of before, of which the one with the least likely rows is split in two (after Manwani &
-    Sastry, *Learning Polyhedral Classifiers Using Logistic Function*, 2010; see
-    docs/errata.md for what is ours).
+    with it. Besides random starts it has one from the hyperplanes of before, of which the one
+    with the least likely rows is split in two (after Manwani & Sastry, *Learning Polyhedral
+    Classifiers Using Logistic Function*, 2010; see docs/errata.md for what is ours).
 
     Parameters
     ----------
@@ -77,30 +73,13 @@ class SPLA2(LogisticClassifier):
         Inverse strength of the penalty, as for :class:`SPLA1`. It is less than there:
         hyperplanes that are too sure of themselves make the likelihood of held-out rows a
         poor guide.
-    inner_steps : int, default=5
-        L-BFGS steps before the rows are shared out anew.
-    tol : float, default=1e-3
-        Stop when sharing out and stepping raised the objective by no more than this part
-        of it.
-    max_iter : int, default=200
-        Most times that the rows of one start are shared out. A run that gets there warns,
-        those of the search together once.
+    inner_steps, tol, max_iter : int, default=5, float, default=1e-3, and int, default=200
+        As for :class:`SPLA1`. The runs of the search warn together once.
     n_init : int, default=5
         Random starts for each number of hyperplanes.
-    standardize : bool, default=True
-        Learn on columns of zero mean and unit spread (sparse columns are only scaled).
-    inside : label, default=None
-        The class inside the polyhedron; the greater label if None.
-    class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, as in scikit-learn.
     random_state : int, RandomState or None, default=None
         Chooses the rows that are held out, and the starts.
-    n_jobs : int or None, default=None
-        Threads for large data; None is all cores. The result does not depend on it.
-    verbose : int, default=0
-        Print progress.
-    checkpoint : path, Checkpoint or None, default=None
-        A file that a fit which was killed goes on from: see `Checkpoint`.
+    {parameters}
 
     Attributes
     ----------
@@ -109,23 +88,12 @@ class SPLA2(LogisticClassifier):
     validation_scores_ : ndarray
         Mean log-likelihood of the held-out rows with 1, 2, ... hyperplanes. That of
         ``n_hyperplanes_`` is the first that is within a standard error of the greatest.
-    polyhedron_ : Polyhedron
-        The learned set, in the units and with the column names of X.
     coef_, intercept_ : ndarrays of shape (n_hyperplanes_, n_features) and (n_hyperplanes_,)
-    classes_, inside_ : ndarray of shape (2,), and the label inside
-    objective_ : float
-        What was maximised at last: ``log_likelihood_`` less the penalty.
-    log_likelihood_ : float
-        The weighted log-likelihood of all rows, without the penalty:
-        ``-log_loss(..., normalize=False)``.
+    objective_, log_likelihood_, history_ : float, float, and dict of str to ndarray
+        As for :class:`SPLA1`, of the run on all rows.
     n_iter_ : int
         Iterations of the run on all rows that was kept.
-    converged_ : bool
-        Whether that run ended by its stopping rule, not by `max_iter`.
-    history_ : dict of str to ndarray of shape (n_iter_,)
-        "objective", which never falls, "log_likelihood", which may, where the penalty falls
-        by more, and "mistakes" after each iteration of that run.
-    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features_in_,)
+    {attributes}
 
     See Also
     --------
@@ -143,28 +111,16 @@ class SPLA2(LogisticClassifier):
     True
     """
 
-    # What the base asks for at the door, and no parameters here: one hyperplane is the least,
-    # and starts are made for each number of them.
-    n_hyperplanes = 1
-    init = "random"
-    warm_start = False
+    # What the base asks for, and no parameters here: one hyperplane is the least, and starts
+    # are made for each number of them.
+    n_hyperplanes: int = field(default=1, init=False)
+    init: Any = field(default="random", init=False)
+    warm_start: bool = field(default=False, init=False)
 
-    max_hyperplanes: int = 10
-    _: KW_ONLY
+    max_hyperplanes: int = field(default=10, kw_only=False)
     n_hyperplanes_no_change: int = 3
     validation_fraction: float = 0.2
     C: float = 3.0
-    inner_steps: int = 5
-    tol: float = 1e-3
-    max_iter: int = 200
-    n_init: int = 5
-    standardize: bool = True
-    inside: Any = None
-    class_weight: Any = None
-    random_state: Any = None
-    n_jobs: int | None = None
-    verbose: int = 0
-    checkpoint: Any = None
 
     def _learn(self, source: Source) -> Iterator[str]:
         training = self._training(source)
@@ -173,7 +129,6 @@ class SPLA2(LogisticClassifier):
         search = self._search(training, random, journal)
         run = self._run(training, search.theta, len(search.theta), random, "all rows", journal)
         self._publish(training, self._answer(run.state))
-        self._keep(run.state)
         self.n_hyperplanes_ = len(search.theta)
         self.validation_scores_ = np.array(search.scores)
         yield from self._report(run)
@@ -212,7 +167,9 @@ class SPLA2(LogisticClassifier):
             run = self._run(learned, start, K, random, "search", journal)
             found.append((run.state.theta, held_out.log_likelihoods(run.state.planes)))
             scores.append(held_out.mean(found[-1][1]))
-            self._say(K, scores[-1])
+            if self.verbose:
+                name = f"{type(self).__name__}, search, {_counted(K)}"
+                print(f"{name}: held-out log-likelihood {scores[-1]:.6g} a row", flush=True)  # noqa: T201
             if not run.converged:
                 unconverged.append(K)
             if K - 1 - int(np.argmax(scores)) == self.n_hyperplanes_no_change:
@@ -233,7 +190,7 @@ class SPLA2(LogisticClassifier):
     ) -> solver.Run[LogisticState]:
         """SPLA1 with K hyperplanes, from this start and from random ones."""
         same = ("C", "inner_steps", "tol", "n_init", "standardize")
-        learner = SPLA1(K, **{name: getattr(self, name) for name in same})
+        learner = spla1.SPLA1(K, **{name: getattr(self, name) for name in same})
         seeds = learner._seeds(random)
 
         def starts() -> Iterator[LogisticState]:
@@ -247,11 +204,6 @@ class SPLA2(LogisticClassifier):
         return solver.run(
             learner, training.data, starts(), self._stopping(), callbacks, journal, f"{what}, {K}"
         )
-
-    def _say(self, K: int, score: float) -> None:
-        if self.verbose:
-            name = f"{type(self).__name__}, search, {_counted(K)}"
-            print(f"{name}: held-out log-likelihood {score:.6g} a row", flush=True)  # noqa: T201
 
     def _report_search(self, search: SearchResult) -> Iterator[str]:
         """What to warn of where the search may have ended too early, or on runs cut short."""
@@ -354,7 +306,7 @@ def _weighted(training: TrainingData, rows: NDArray[np.bool_]) -> TrainingData:
 
 def _split(training: TrainingData, state: LogisticState, random: np.random.RandomState) -> Floats:
     """One hyperplane more: that of the least likely set goes two ways, in a random direction."""
-    totals, _ = likelihood.share_out(training.data, state.planes)
+    totals, _ = spla1.share_out(training.data, state.planes)
     worst = int(totals[:, 0].argmin())
     half = state.theta[worst]
     apart = random.standard_normal(half.shape) * (_SPREAD * float(np.linalg.norm(half)))
