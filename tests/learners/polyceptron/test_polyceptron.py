@@ -16,7 +16,7 @@ from polyceptron import Polyceptron, Polyhedron
 from polyceptron.learners.polyceptron import hyperplanes
 from polyceptron.learners.polyceptron import learner as module
 from polyceptron.learners.polyceptron.hyperplanes import min_scores
-from polyceptron.learners.polyceptron.trials import stratified_rows
+from polyceptron.learners.polyceptron.selection import stratified_rows
 
 FAST = {"n_init": 3, "max_iter": 50}
 GIVEN = {"n_hyperplanes": 3, "margin": 20, "penalty": None, "n_init": 2, "max_iter": 20}
@@ -70,7 +70,7 @@ class TestSmallData:
 
     @pytest.mark.parametrize("kind", [np.asarray, sp.csr_matrix])
     @pytest.mark.parametrize("standardize", [True, False])
-    @pytest.mark.parametrize("value", [0.0, -0.1, 1e9])
+    @pytest.mark.parametrize("value", [-0.1, 1e9])
     def test_a_constant_column_is_no_column(self, value, standardize, kind):
         """To the last bit, wherever it is; rows that differ in it get the same answer.
 
@@ -361,12 +361,7 @@ def test_no_offset_makes_fewer_mistakes(seed):
     n = int(rng.integers(1, 30))
     h = rng.integers(-4, 5, n).astype(float)  # with ties
     is_inside, weight = rng.random(n) < 0.5, rng.integers(1, 4, n).astype(float)
-    theta = rng.standard_normal((2, 3))
-    shifted = hyperplanes.with_offset(theta, h, is_inside, weight)
-    np.testing.assert_array_equal(shifted[:, :-1], theta[:, :-1])
-    moved = shifted[:, -1] - theta[:, -1]
-    assert moved[0] == pytest.approx(moved[1])
-    found = weight @ ((h + moved[0] >= 0) != is_inside)
+    found = weight @ ((h >= hyperplanes.best_cut(h, is_inside, weight)) != is_inside)
     assert found == min(weight @ ((h >= cut) != is_inside) for cut in np.arange(-5.5, 6))
 
 
