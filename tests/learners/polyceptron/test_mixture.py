@@ -58,10 +58,9 @@ class TestLoss:
             assert value == pytest.approx(expected[0], rel=1e-10)
             np.testing.assert_allclose(slope, expected[1], rtol=1e-9, atol=1e-12)
 
-    @pytest.mark.parametrize("penalty", [0.0, 0.3])
-    @pytest.mark.parametrize("K", [1, 2, 5])
-    def test_the_slope_is_that_of_the_value(self, K, penalty):
-        for loss, flat, _ in self.cases(K, penalty):
+    @pytest.mark.parametrize("K", [1, 5])
+    def test_the_slope_is_that_of_the_value(self, K):
+        for loss, flat, _ in self.cases(K, 0.3):
             expected = [
                 (loss(flat + move)[0] - loss(flat - move)[0]) / 2e-5
                 for move in 1e-5 * np.eye(len(flat))
@@ -178,7 +177,7 @@ class TestPosteriorMean:
         expected = (share / norms) @ grid[:, :2] / share.sum()
         np.testing.assert_allclose(found, expected, atol=0.05)
 
-    @pytest.mark.parametrize("size", [1e-90, 1e-8, 1e-3, 1e3, 1e8, 1e90])
+    @pytest.mark.parametrize("size", [1e-90, 1e-3, 1e3, 1e90])
     def test_columns_of_any_size(self, size):
         """The first step is far too long or short, and no number overflows."""
         X, y = noisy_square()
