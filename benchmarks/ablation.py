@@ -42,15 +42,15 @@ from threadpoolctl import threadpool_limits
 from benchmarks.report import PACKAGES
 from polyceptron import datasets
 from polyceptron.data.blocks import ArrayBlocks, kernel_rows
-from polyceptron.learners.polyceptron.centre import matched_mean
 from polyceptron.learners.polyceptron.hyperplanes import (
     FIT,
+    Setting,
     centre_of,
+    matched_mean,
     min_scores,
     refined,
     with_offset,
 )
-from polyceptron.learners.polyceptron.selection import Setting
 from polyceptron.paper.folds import seed_of
 from polyceptron.paper.processes import in_processes
 from polyceptron.paper.results_log import package_versions
@@ -122,7 +122,7 @@ def judged(theta: Floats, draw: Draw) -> dict[str, float]:
     h = min_scores(draw.rows, normals)
     off = angles(theta, draw.truth)
     signed = h * draw.true_y
-    shifted = with_offset(theta, min_scores(draw.rows, theta), draw.rows.y > 0, draw.rows.weights)
+    shifted = with_offset(draw.rows, theta, inside=1)
     is_inside = draw.test.y > 0
     inside, inside_shifted = (min_scores(draw.test, faces) >= 0 for faces in (theta, shifted))
     return {

@@ -51,19 +51,3 @@ def test_map_columns(dtype):
     out = np.empty(X.shape)
     kernels.map_columns(X, scale, shift, out)
     np.testing.assert_array_equal(out, X.astype(float) * scale + shift)
-
-
-def test_digest():
-    """As written in Python's whole numbers; another word, or another order, is another digest."""
-    words = np.random.default_rng(0).integers(0, 2**64, 20, dtype=np.uint64)
-    m, bits, state = 0xC6A4A7935BD1E995, 2**64 - 1, 7
-    for word in words.tolist():
-        k = word * m & bits
-        state = (state ^ ((k ^ k >> 47) * m & bits)) * m & bits
-    with np.errstate(over="ignore"):
-        digests = [
-            int(kernels.digest_words(a, np.uint64(7)))
-            for a in (words, words[::-1].copy(), words ^ 1)
-        ]
-    assert digests[0] == state ^ state >> 47
-    assert len(set(digests)) == 3

@@ -7,7 +7,6 @@ rows (a tuple ``(data, indices, indptr)``). Three primitives hide the difference
 
 from polyceptron.kernels.columns import column_ends as column_ends
 from polyceptron.kernels.columns import column_moments as column_moments
-from polyceptron.kernels.columns import digest_words as digest_words
 from polyceptron.kernels.columns import map_columns as map_columns
 from polyceptron.kernels.likelihood import likelihood_block as likelihood_block
 from polyceptron.kernels.likelihood import logistic_block as logistic_block

@@ -1,4 +1,4 @@
-"""Columns of dense rows: their ends, their moments, a map of them; and a digest of arrays."""
+"""Columns of dense rows: their ends, their moments, a map of them."""
 
 import numpy as np
 
@@ -50,14 +50,3 @@ def map_columns(X, scale, shift, out):
     for i in range(X.shape[0]):
         for j in range(X.shape[1]):
             out[i, j] = np.float64(X[i, j]) * scale[j] + shift[j]
-
-
-@compiled
-def digest_words(words, state):
-    """Mix 64-bit words into a state (multiplications as in MurmurHash2, Appleby 2008)."""
-    m = np.uint64(0xC6A4A7935BD1E995)
-    for word in words:
-        k = word * m
-        k ^= k >> np.uint64(47)
-        state = (state ^ (k * m)) * m
-    return state ^ (state >> np.uint64(47))

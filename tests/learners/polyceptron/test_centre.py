@@ -10,7 +10,13 @@ import naive
 from common import small_blocks, square
 from polyceptron.data.blocks import ArrayBlocks, frozen, kernel_rows
 from polyceptron.datasets import make_dataset1
-from polyceptron.learners.polyceptron.centre import centre, matched_mean, online_run
+from polyceptron.learners.polyceptron.hyperplanes import (
+    FIT,
+    Setting,
+    centre_of,
+    matched_mean,
+    online_run,
+)
 from polyceptron.scoring import least_margins
 
 KINDS = {
@@ -84,9 +90,10 @@ class TestCentre:
         X, y = square(200)
         X = X.astype(np.float32).astype(float)
         seeds = [3, 1, 4, 1, 5, 9, 2]
-        expected = centre(blocks(X, y), 3, 5.0, seeds, 20)
+        arguments = Setting(1, 3, 5.0, None), seeds, FIT._replace(max_iter=20)
+        expected = centre_of(blocks(X, y), *arguments)
         for n_threads in (1, 2, 5):
-            found = centre(blocks(KINDS[kind](X), y, n_threads=n_threads), 3, 5.0, seeds, 20)
+            found = centre_of(blocks(KINDS[kind](X), y, n_threads=n_threads), *arguments)
             np.testing.assert_array_equal(found.theta, expected.theta)
             assert found[1:] == expected[1:]
 
@@ -94,7 +101,7 @@ class TestCentre:
         X, y = make_dataset1(random_state=0, return_X_y=True)
         data, seeds = blocks(X[:100], y[:100]), [2, 7, 1, 8, 4]
         runs = [online_run(data, 3, 0.0, seed, 30) for seed in seeds]
-        found = centre(data, 3, 0.0, seeds, 30)
+        found = centre_of(data, Setting(1, 3, 0.0, None), seeds, FIT._replace(max_iter=30))
         assert 0 < found.n_converged < 5
         assert found.n_converged == sum(converged for _, _, converged in runs)
         assert found.n_passes == max(passes for _, passes, _ in runs)

@@ -58,10 +58,9 @@ class TestLoss:
             assert value == pytest.approx(expected[0], rel=1e-10)
             np.testing.assert_allclose(slope, expected[1], rtol=1e-9, atol=1e-12)
 
-    @pytest.mark.parametrize("penalty", [0.0, 0.3])
-    @pytest.mark.parametrize("K", [1, 2, 5])
-    def test_the_slope_is_that_of_the_value(self, K, penalty):
-        for loss, flat, _ in self.cases(K, penalty):
+    @pytest.mark.parametrize("K", [1, 5])
+    def test_the_slope_is_that_of_the_value(self, K):
+        for loss, flat, _ in self.cases(K, 0.3):
             expected = [
                 (loss(flat + move)[0] - loss(flat - move)[0]) / 2e-5
                 for move in 1e-5 * np.eye(len(flat))
@@ -167,7 +166,7 @@ class TestPosteriorMean:
         x = rng.standard_normal(60)
         y = rng.random(60) < 1 / (1 + np.exp(-2 * x - 1))
         loss = mixture.Loss(blocks(x[:, None], y), (1, 2), 0.02, 60.0)
-        axes = np.linspace(-1, 8, 44), np.linspace(-3, 6, 44), np.linspace(-14, 4, 31)
+        axes = np.linspace(-1, 8, 31), np.linspace(-3, 6, 31), np.linspace(-14, 4, 19)
         grid = np.stack(np.meshgrid(*axes, indexing="ij"), -1).reshape(-1, 3)
         log_density = np.array([-60 * loss(point)[0] for point in grid])
         # The logit of the noise has no density of its own: the grid ends where the walk has not.
@@ -178,7 +177,7 @@ class TestPosteriorMean:
         expected = (share / norms) @ grid[:, :2] / share.sum()
         np.testing.assert_allclose(found, expected, atol=0.05)
 
-    @pytest.mark.parametrize("size", [1e-90, 1e-8, 1e-3, 1e3, 1e8, 1e90])
+    @pytest.mark.parametrize("size", [1e-90, 1e-3, 1e3, 1e90])
     def test_columns_of_any_size(self, size):
         """The first step is far too long or short, and no number overflows."""
         X, y = noisy_square()
@@ -200,7 +199,7 @@ class TestPosteriorMean:
 def test_the_mean_is_no_worse_than_the_maximum_under_noise():
     """Dataset 2, 10% flipped: mean accuracy on fresh rows over some draws."""
     scores = []
-    for seed in range(8):
+    for seed in range(4):
         X, y = make_dataset2(n_samples=4000, random_state=seed, return_X_y=True)
         X = (X - X[:1000].mean(axis=0)) / X[:1000].std(axis=0)
         wrong = np.random.default_rng(seed).random(1000) < 0.1

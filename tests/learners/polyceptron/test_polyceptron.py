@@ -16,7 +16,7 @@ from polyceptron import Polyceptron, Polyhedron
 from polyceptron.learners.polyceptron import hyperplanes
 from polyceptron.learners.polyceptron import learner as module
 from polyceptron.learners.polyceptron.hyperplanes import min_scores
-from polyceptron.learners.polyceptron.trials import stratified_rows
+from polyceptron.learners.polyceptron.selection import stratified_rows
 
 FAST = {"n_init": 3, "max_iter": 50}
 GIVEN = {"n_hyperplanes": 3, "margin": 20, "penalty": None, "n_init": 2, "max_iter": 20}
@@ -70,7 +70,7 @@ class TestSmallData:
 
     @pytest.mark.parametrize("kind", [np.asarray, sp.csr_matrix])
     @pytest.mark.parametrize("standardize", [True, False])
-    @pytest.mark.parametrize("value", [0.0, -0.1, 1e9])
+    @pytest.mark.parametrize("value", [-0.1, 1e9])
     def test_a_constant_column_is_no_column(self, value, standardize, kind):
         """To the last bit, wherever it is; rows that differ in it get the same answer.
 
@@ -361,12 +361,7 @@ def test_no_offset_makes_fewer_mistakes(seed):
     n = int(rng.integers(1, 30))
     h = rng.integers(-4, 5, n).astype(float)  # with ties
     is_inside, weight = rng.random(n) < 0.5, rng.integers(1, 4, n).astype(float)
-    theta = rng.standard_normal((2, 3))
-    shifted = hyperplanes.with_offset(theta, h, is_inside, weight)
-    np.testing.assert_array_equal(shifted[:, :-1], theta[:, :-1])
-    moved = shifted[:, -1] - theta[:, -1]
-    assert moved[0] == pytest.approx(moved[1])
-    found = weight @ ((h + moved[0] >= 0) != is_inside)
+    found = weight @ ((h >= hyperplanes.best_cut(h, is_inside, weight)) != is_inside)
     assert found == min(weight @ ((h >= cut) != is_inside) for cut in np.arange(-5.5, 6))
 
 
@@ -418,7 +413,7 @@ class TestEstimator:
         quick = {"n_init": 2, "max_iter": 10}
         if n_classes == 3:
             quick |= {"n_hyperplanes": 2, "penalty": 1e-3}
-        models = [fast(**quick, n_jobs=n).fit(X, y) for n in (1, 1, 2, None)]
+        models = [fast(**quick, n_jobs=n).fit(X, y) for n in (1, 1, 2)]
         for model in models[1:]:
             np.testing.assert_array_equal(model.predict_proba(X), models[0].predict_proba(X))
             for label, one in model.polyhedra_.items():
@@ -441,16 +436,14 @@ class TestEstimator:
         X, y = three()
         two = np.minimum(y, 1)
         model = given()
-        for labels in (y, two, y, two):
+        for labels in (y, two, y):
             assert_same(model.fit(X, labels), given().fit(X, labels))
-        assert not hasattr(model, "estimators_")
-        model.fit(X, y)
         for name in ("polyhedron_", "inside_", "coef_", "intercept_"):
             assert not hasattr(model, name)
-        for name in ("n_hyperplanes_", "margin_", "penalty_", "sampled_"):
-            assert isinstance(getattr(model, name), dict)
-            assert not isinstance(getattr(model.fit(X, two), name), dict)
-            model.fit(X, y)
+        names = "n_hyperplanes_", "margin_", "penalty_", "sampled_"
+        assert all(isinstance(getattr(model, name), dict) for name in names)
+        assert not hasattr(model.fit(X, two), "estimators_")
+        assert not any(isinstance(getattr(model, name), dict) for name in names)
 
     @pytest.mark.parametrize("n_classes", [2, 3])
     def test_a_fit_that_fails_changes_nothing(self, n_classes, monkeypatch):

@@ -24,8 +24,11 @@ from numpy.typing import NDArray
 from polyceptron.kernels.jit import compiled
 from polyceptron.utils.types import Floats
 
-TWOING, GINI, ENTROPY = 0, 1, 2
-SEQUENTIAL, BEST, RANDOM = 0, 1, 2
+CRITERIA = ("twoing", "gini", "entropy")
+ORDERS = ("sequential", "best", "random")
+"""What the numbers of a `Climb` stand for."""
+_GINI, _ENTROPY = 1, 2
+_BEST, _RANDOM = 1, 2
 
 TOLERANCE = 1e-12
 """Qualities, which are at most 4, are equal if they differ by no more than this."""
@@ -41,38 +44,26 @@ Ints = NDArray[np.int64]
 
 
 class NodeRows(NamedTuple):
-    """The rows of a node."""
+    """The rows of a node, and the weight of each class among them."""
 
-    columns: Floats
-    """Of shape (d + 1, n): a row for each column, and one of ones."""
+    columns: Floats  # of shape (d + 1, n): a row for each column, and one of ones
     labels: Ints
-    """Of shape (n,): the number of the class."""
     weights: Floats
     totals: Floats
-    """Of shape (K,): the weight of each class."""
 
 
 class Work(NamedTuple):
     """Arrays that the search writes to: made once for a node."""
 
-    scores: Floats
-    """Of the current plane, row by row."""
-    slopes: Floats
-    """How fast they change along the current direction."""
-    crossings: Floats
-    """Where they change sign, sorted."""
-    movers: Ints
-    """The row that each crossing belongs to."""
-    keys: Floats
-    """The crossings in the order of the rows, before they are sorted."""
-    senders: Ints
-    """The rows of `keys`."""
-    ends: Ints
-    """Of shape (n + 2,): where the buckets of the sort end."""
-    above: Floats
-    """Of shape (K,): weight above the plane."""
-    state: Floats
-    """The quality of the plane that climbs, and the probability of a move that is no better."""
+    scores: Floats  # of the current plane, row by row
+    slopes: Floats  # how fast they change along the current direction
+    crossings: Floats  # where they change sign, sorted
+    movers: Ints  # the row that each crossing belongs to
+    keys: Floats  # the crossings in the order of the rows, before they are sorted
+    senders: Ints  # the rows of `keys`
+    ends: Ints  # of shape (n + 2,): where the buckets of the sort end
+    above: Floats  # weight of each class above the plane
+    state: Floats  # the quality of the plane, and the probability of a move that is no better
 
 
 def workspace(n_rows: int, n_classes: int) -> Work:
@@ -99,15 +90,10 @@ def quality(criterion: int, above: Floats, totals: Floats) -> float:
         A += above[c]
     if A <= 0.0 or A >= T:
         return 0.0
-    if criterion == TWOING:
-        return _twoing(above, totals, A, T)
-    if criterion == GINI:
+    if criterion == _GINI:
         return _gini(above, totals, A, T)
-    return _entropy(above, totals, A, T)
-
-
-@compiled
-def _twoing(above: Floats, totals: Floats, A: float, T: float) -> float:
+    if criterion == _ENTROPY:
+        return _entropy(above, totals, A, T)
     # a/A - b/B = (aT - tA) / (AB), where t = a + b: one division for all classes
     s = 0.0
     for c in range(totals.shape[0]):
@@ -184,7 +170,7 @@ def sort_crossings(rows: NodeRows, work: Work) -> int:
     Crossings are ratios, with long tails: t / (spread + |t|) deals them out evenly enough that,
     with a bucket for each, insertion has little left to do. That is ten times as fast as a
     quicksort, which mispredicts half of its branches. Crowded buckets are sorted on their own, so
-    n log n holds whatever the keys; insertion over all mends what rounding did at their borders.
+    no keys take n^2 steps; insertion over all mends what rounding did at their borders.
     """
     m, spread = _list_crossings(rows, work)
     ends = work.ends[: m + 2]
@@ -202,9 +188,10 @@ def sort_crossings(rows: NodeRows, work: Work) -> int:
     start = 0
     for b in range(m + 1):
         if ends[b] - start > CROWDED:
-            _sort_bucket(work.crossings[start : ends[b]], work.movers[start : ends[b]])
+            here = slice(start, ends[b])
+            _sort(work.crossings[here], work.movers[here], (ends[b] - start) * 4 // 9)
         start = ends[b]
-    _insertion(work.crossings, work.movers, m)
+    _sort(work.crossings[:m], work.movers[:m], 1)
     return m
 
 
@@ -236,48 +223,27 @@ def _bucket(key: float, spread: float, m: int) -> int:
 
 
 @compiled
-def _sort_bucket(crossings: Floats, movers: Ints) -> None:
-    """Heapsort: np.argsort takes longer to compile than all of this module."""
-    n = crossings.shape[0]
-    for root in range(n // 2 - 1, -1, -1):
-        _sift(crossings, movers, root, n)
-    for last in range(n - 1, 0, -1):
-        crossings[0], crossings[last] = crossings[last], crossings[0]
-        movers[0], movers[last] = movers[last], movers[0]
-        _sift(crossings, movers, 0, last)
+def _sort(crossings: Floats, movers: Ints, gap: int) -> None:
+    """Shell's sort from this gap on, which with 1 is insertion.
 
-
-@compiled
-def _sift(crossings: Floats, movers: Ints, root: int, n: int) -> None:
-    t, i = crossings[root], movers[root]
-    at = root
-    while 2 * at + 1 < n:
-        child = 2 * at + 1
-        if child + 1 < n and crossings[child + 1] > crossings[child]:
-            child += 1
-        if crossings[child] <= t:
-            break
-        crossings[at], movers[at] = crossings[child], movers[child]
-        at = child
-    crossings[at], movers[at] = t, i
-
-
-@compiled
-def _insertion(crossings: Floats, movers: Ints, m: int) -> None:
-    for k in range(1, m):
-        t, i = crossings[k], movers[k]
-        at = k
-        while at > 0 and crossings[at - 1] > t:
-            crossings[at], movers[at] = crossings[at - 1], movers[at - 1]
-            at -= 1
-        crossings[at], movers[at] = t, i
+    np.argsort takes longer to compile than all of this module.
+    """
+    while gap >= 1:
+        for k in range(gap, crossings.shape[0]):
+            t, i = crossings[k], movers[k]
+            at = k
+            while at >= gap and crossings[at - gap] > t:
+                crossings[at], movers[at] = crossings[at - gap], movers[at - gap]
+                at -= gap
+            crossings[at], movers[at] = t, i
+        gap = max(gap * 4 // 9, 1) if gap > 1 else 0
 
 
 # --- hill-climbing --------------------------------------------------------------------
 
 
 class Climb(NamedTuple):
-    """How to climb."""
+    """How to climb: the criterion and the order are places in CRITERIA and ORDERS."""
 
     criterion: int
     order: int
@@ -353,9 +319,9 @@ def _best_coefficient(rows: NodeRows, work: Work, how: Climb) -> int:
 def _round(rows: NodeRows, work: Work, how: Climb, plane: Floats, rng: Generator) -> None:
     """Visit coefficients once, in the order asked for."""
     p = plane.shape[0]
-    if how.order == BEST:
+    if how.order == _BEST:
         _perturb(rows, work, how, plane, _best_coefficient(rows, work, how), rng)
-    elif how.order == RANDOM:
+    elif how.order == _RANDOM:
         for _ in range(RANDOM_VISITS):
             _perturb(rows, work, how, plane, int(rng.random() * p), rng)
     else:

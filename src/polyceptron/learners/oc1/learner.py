@@ -26,24 +26,13 @@ from polyceptron.learners._parameters import (
 )
 from polyceptron.learners.documents import FITTED, Document, ModelFileError, NotNegative, matrix
 from polyceptron.learners.oc1 import growth
-from polyceptron.learners.oc1 import kernels as oc1_kernels
+from polyceptron.learners.oc1.kernels import CRITERIA, ORDERS, Climb
 from polyceptron.learners.oc1.tree import LEAF, Tree, prune
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.rule import Piece, Rule
 from polyceptron.utils.checks import as_count, as_real
 from polyceptron.utils.text import inequality, quoted
 from polyceptron.utils.types import Floats
-
-_CRITERIA = {
-    "twoing": oc1_kernels.TWOING,
-    "gini": oc1_kernels.GINI,
-    "entropy": oc1_kernels.ENTROPY,
-}
-_ORDERS = {
-    "sequential": oc1_kernels.SEQUENTIAL,
-    "best": oc1_kernels.BEST,
-    "random": oc1_kernels.RANDOM,
-}
 
 
 class TreeFitted(Document):
@@ -57,11 +46,10 @@ class OC1(ProbabilisticClassifier):
     """Learn a decision tree whose tests are inequalities of several columns.
 
     From the root down, the rows of a node are split by the best hyperplane found. The search
-    starts from the best threshold of one column, and then from random hyperplanes. It climbs by
-    changing one coefficient at a time, each to the best of all its values; where no coefficient
-    helps it tries jumps along random directions. The tree is then pruned by what its subtrees do
-    on rows held out (Murthy, Kasif & Salzberg, *A System for Induction of Oblique Decision Trees*,
-    1994; docs/errata.md has what is left open there).
+    starts from the best threshold of one column, then from random hyperplanes. It climbs by
+    changing one coefficient at a time; where none helps it tries jumps along random directions.
+    The tree is then pruned by what its subtrees do on rows held out (Murthy, Kasif & Salzberg, *A
+    System for Induction of Oblique Decision Trees*, 1994; docs/errata.md has what is left open).
 
     Parameters
     ----------
@@ -74,8 +62,7 @@ class OC1(ProbabilisticClassifier):
         Climbs at each node: one from the best axis-parallel split, the others from random
         hyperplanes. 0 gives an axis-parallel tree.
     n_jumps : int, default=5
-        Random directions to try where no coefficient helps; a jump that helps is followed by
-        climbing on, and by as many tries again.
+        Random directions to try where no coefficient helps, again after each that does.
     max_depth : int or None, default=None
         The most tests on the way to a leaf.
     min_samples_split : int, default=2
@@ -84,8 +71,7 @@ class OC1(ProbabilisticClassifier):
         Nodes with fewer distinct rows are split by single columns only, as so few rows fit too
         many hyperplanes. None is twice the number of columns, the paper's rule.
     prune_share : float, default=0.1
-        Share of each class to hold out for pruning; the tree is grown on the other rows. 0 is
-        no pruning.
+        Share of each class to hold out for pruning. 0 is no pruning.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, as in scikit-learn.
     random_state : int, RandomState or None, default=None
@@ -99,11 +85,8 @@ class OC1(ProbabilisticClassifier):
         Its nodes in preorder, in the units of X. Rows with ``W[node] . x + b[node] >= 0`` go
         from a node to ``yes[node]``, others to ``no[node]``; both are -1 for leaves.
         ``counts[node]`` is the weight of each class among its training rows.
-    n_hyperplanes_ : int
-        Inner nodes.
-    n_leaves_ : int
-    depth_ : int
-        The most tests on the way to a leaf.
+    n_hyperplanes_, n_leaves_, depth_ : int
+        Inner nodes, leaves, and the most tests on the way to a leaf.
     classes_ : ndarray of shape (n_classes,)
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features_in_,)
 
@@ -171,8 +154,8 @@ class OC1(ProbabilisticClassifier):
         yield from ()  # nothing to warn of
 
     def _check_parameters(self) -> None:
-        check_word("criterion", self.criterion, _CRITERIA)
-        check_word("order", self.order, _ORDERS)
+        check_word("criterion", self.criterion, CRITERIA)
+        check_word("order", self.order, ORDERS)
         as_count(self.n_restarts, "n_restarts", 0)
         as_count(self.n_jumps, "n_jumps", 0)
         as_count(self.min_samples_split, "min_samples_split", 2)
@@ -186,9 +169,9 @@ class OC1(ProbabilisticClassifier):
 
     def _growth(self, n_features: int) -> growth.GrowthRules:
         oblique = self.min_samples_oblique
-        criterion, order = _CRITERIA[self.criterion], _ORDERS[self.order]
+        criterion, order = CRITERIA.index(self.criterion), ORDERS.index(self.order)
         return growth.GrowthRules(
-            climb=oc1_kernels.Climb(criterion, order, int(self.n_restarts), int(self.n_jumps)),
+            climb=Climb(criterion, order, int(self.n_restarts), int(self.n_jumps)),
             n_classes=len(self.classes_),
             max_depth=np.inf if self.max_depth is None else self.max_depth,
             min_samples_split=int(self.min_samples_split),
@@ -251,10 +234,6 @@ class OC1(ProbabilisticClassifier):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
         return self.tree_.apply(self._validated(X, reset=False))
@@ -284,13 +263,11 @@ class OC1(ProbabilisticClassifier):
     def polyhedra(self, label: Any) -> list[Polyhedron]:
         """Leaves that predict a label, each as the set of all x that come to it.
 
-        Together they hold the rows predicted so. The leaves of all labels share out the space:
-        every row is in exactly one, but for rows on a face. There w . x + b = 0, which a tree
-        takes for a yes, while a polyhedron, being closed, is also that of the no.
+        Every row is in exactly one leaf, but for rows on a face: there w . x + b = 0, which a
+        tree takes for a yes, while a polyhedron, being closed, is also that of the no.
 
-        The list is empty if no leaf predicts the label. Faces are the tests on the way from the
-        root, in the units and with the column names of X. Where the tree has none, the single
-        polyhedron is all of space, by a face that every number meets.
+        Faces are the tests on the way from the root, in the units and with the column names of
+        X. Where the tree has none, all of space is given by a face that every number meets.
         """
         check_is_fitted(self)
         place = place_of_label("label", label, self.classes_)

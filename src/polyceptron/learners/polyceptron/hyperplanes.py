@@ -1,22 +1,21 @@
-"""The hyperplanes of one setting: a centre of online runs, refined, without idle faces.
+"""The hyperplanes of one setting: the centre of online runs, refined, without idle faces.
 
 Rows are in memory, with +1 for the second class; a setting says which class is inside.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linprog
+from scipy.optimize import linear_sum_assignment, linprog
 
-from polyceptron import scoring
-from polyceptron.data.blocks import ArrayBlocks
+from polyceptron import kernels, scoring
+from polyceptron.data.blocks import ArrayBlocks, map_in_order
 from polyceptron.data.scaling import column_range
 from polyceptron.learners.polyceptron import mixture
-from polyceptron.learners.polyceptron.centre import Centre, centre
-from polyceptron.learners.polyceptron.selection import Setting
+from polyceptron.optim.planes import Planes
 from polyceptron.utils.types import Floats
 
 _LP_TOLERANCE = 1e-7
@@ -24,15 +23,30 @@ _LP_TOLERANCE = 1e-7
 _VISITS = 100_000
 """Rows that an online run with a margin visits, in whole passes."""
 LEAST_SAMPLES = 10
+Strength = tuple[float, float | None]
+
+
+class Setting(NamedTuple):
+    """What a fit depends on. ``inside`` is the place of the class inside among the classes."""
+
+    inside: int
+    n_hyperplanes: int
+    margin: float
+    penalty: float | None
+    sampled: bool = False
+    """Whether the mean of likely hyperplanes is taken, not the likeliest."""
+
+    @property
+    def strength(self) -> Strength:
+        return self.margin, self.penalty
 
 
 class Effort(NamedTuple):
-    """How much is spent on one fit."""
+    """How much is spent on one fit; ``products`` are multiplications to spend on sampling."""
 
     max_iter: int
     n_steps: int
     products: float
-    """Multiplications to spend on sampling; how many samples that is depends on the rows."""
     most_samples: int
 
     def n_samples(self, data: ArrayBlocks, n_hyperplanes: int) -> int:
@@ -44,10 +58,9 @@ FIT = Effort(max_iter=1000, n_steps=200, products=1e9, most_samples=100)
 
 
 def varied(data: ArrayBlocks) -> tuple[ArrayBlocks, NDArray[np.intp]]:
-    """The rows without columns that are constant, and the places of the others.
+    """The rows without constant columns, of which nothing is learned; places of the others.
 
-    Nothing can be learned of the coefficients of constant columns. Weights get a mean of 1: only
-    shares matter, an update on a row of mean weight is the row itself.
+    Weights get a mean of 1: an update on a row of mean weight is the row itself.
     """
     X, weight = data.matrix, data.weight
     if weight.size:
@@ -74,16 +87,73 @@ def learn_hyperplanes(
     return refined(data, start.theta, setting, seeds[0], effort), start.n_passes
 
 
+# --- the centre of what online runs agree on ------------------------------------------
+
+
+class Centre(NamedTuple):
+    """Rows [w_k, b_k] of a matched mean, passes of the longest run, and how many runs converged."""
+
+    theta: Floats
+    n_passes: int
+    n_converged: int
+
+
 def centre_of(data: ArrayBlocks, setting: Setting, seeds: list[int], effort: Effort) -> Centre:
-    """The matched mean of online runs, whose h has a mean size of 1."""
+    """The matched mean of online runs, one for each seed; its h has a mean size of 1.
+
+    Every run has its own start and order of rows, and is scaled to norm one: runs count alike.
+    """
     n_passes = effort.max_iter
     if setting.margin > 0:
         n_passes = min(n_passes, max(10, _VISITS // data.n_samples))
     elif data.n_samples > 1000:
         n_passes = min(n_passes, max(10, 10 * _VISITS // data.n_samples))
-    signed = _signed(data, setting)
-    found = centre(signed, setting.n_hyperplanes, setting.margin, seeds, n_passes)
-    return found._replace(theta=to_mean_size(data, found.theta))
+    rows, K = _signed(data, setting), setting.n_hyperplanes
+    runs = map_in_order(
+        lambda seed: online_run(rows, K, setting.margin, seed, n_passes), seeds, data.n_threads
+    )
+    mean = matched_mean([theta / (np.linalg.norm(theta) or 1.0) for theta, _, _ in runs])
+    return Centre(
+        to_mean_size(data, mean), max(run[1] for run in runs), sum(run[2] for run in runs)
+    )
+
+
+def online_run(
+    data: ArrayBlocks, K: int, margin: float, seed: int, n_passes: int
+) -> tuple[Floats, int, bool]:
+    """Rows [w_k, b_k] of one run, its passes, and whether it converged: made no update any more.
+
+    Those are its last where it did, else their mean over the last three quarters of the passes.
+    """
+    n, d = data.n_samples, data.n_features
+    start = np.random.default_rng(seed).standard_normal((K, d)) if K > 1 else np.zeros((1, d))
+    panel, bias, _ = Planes.of(start, np.zeros(K)).copy()
+    order = np.empty(n, np.int64)
+    U, u, seen = np.zeros((K, d)), np.zeros(K), 0
+    for number in range(n_passes):
+        if number == n_passes // 4:
+            U[:], u[:], seen = 0.0, 0.0, 0
+        kernels.shuffle(order, np.uint64((seed << 32) + number))
+        _, updates = kernels.online_pass(
+            data.X, data.y, data.weight, order, panel, bias, K, 1.0, 1.0, margin, U, u, seen
+        )
+        seen += n
+        if updates == 0:
+            return np.column_stack(kernels.from_panels(panel, bias, K)), number + 1, True
+    W, b = kernels.from_panels(panel, bias, K)
+    return np.column_stack([W - U / seen, b - u / seen]), n_passes, False
+
+
+def matched_mean(runs: list[Floats]) -> Floats:
+    """Mean of runs whose hyperplanes come in any order: each is matched to the sum before it."""
+    total = runs[0].copy()
+    for run in runs[1:]:
+        _, columns = linear_sum_assignment(total @ run.T, maximize=True)
+        total += run[columns]
+    return total / len(runs)
+
+
+# --- refinement -----------------------------------------------------------------------
 
 
 def refined(
@@ -92,15 +162,14 @@ def refined(
     """What the penalised likelihood makes of a centre; without a penalty the centre itself."""
     if setting.penalty is None:
         return start
-    signed = _signed(data, setting)
-    loss = mixture.Loss(signed, start.shape, setting.penalty, float(data.weights.sum()))
+    total = float(data.weights.sum())
+    loss = mixture.Loss(_signed(data, setting), start.shape, setting.penalty, total)
     flat = mixture.maximise(loss, start, effort.n_steps)
     theta, _ = loss.unpack(flat)
     if setting.sampled:
         n_samples = max(effort.n_samples(data, len(start)), LEAST_SAMPLES)
         theta = mixture.posterior_mean(loss, flat, n_samples, seed)
-    theta = with_offset(theta, min_scores(data, theta), signed.y > 0, data.weights)
-    return to_mean_size(data, theta)
+    return with_offset(data, theta, setting.inside)
 
 
 def _signed(data: ArrayBlocks, setting: Setting) -> ArrayBlocks:
@@ -115,12 +184,20 @@ def to_mean_size(data: ArrayBlocks, theta: Floats) -> Floats:
     return theta / size if size > 0 else theta
 
 
-def with_offset(theta: Floats, h: Floats, is_inside: Any, weight: Floats) -> Floats:
-    """The same normals, with the offset, one for all, that makes the fewest mistakes.
+def with_offset(data: ArrayBlocks, theta: Floats, inside: int) -> Floats:
+    """The same normals with the best common offset; their h has a mean size of 1.
 
     {x : P(inside | x) >= 1/2} of a product has round edges; its faces alone are not where
-    the polyhedron should be. Of equally good offsets the middle one is taken.
+    the polyhedron should be.
     """
+    is_inside = (data.y > 0) == (inside == 1)
+    shifted = theta.copy()
+    shifted[:, -1] -= best_cut(min_scores(data, theta), is_inside, data.weights)
+    return to_mean_size(data, shifted)
+
+
+def best_cut(h: Floats, is_inside: NDArray[np.bool_], weight: Floats) -> float:
+    """Where to cut scores with the fewest mistakes; of equally good places the middle one."""
     order = np.argsort(h, kind="stable")
     signed = np.where(is_inside, -weight, weight)[order]
     saved = np.append(0.0, np.cumsum(signed))  # by a cut below the i-th row
@@ -129,9 +206,7 @@ def with_offset(theta: Floats, h: Floats, is_inside: Any, weight: Floats) -> Flo
     best = np.flatnonzero(saved >= saved.max() - 1e-9 * float(weight.sum()))
     place = int(best[len(best) // 2])
     edges = np.concatenate([[h[order[0]] - 1.0], h[order], [h[order[-1]] + 1.0]])
-    shifted = theta.copy()
-    shifted[:, -1] -= 0.5 * (edges[place] + edges[place + 1])
-    return shifted
+    return float(0.5 * (edges[place] + edges[place + 1]))
 
 
 def needed(data: ArrayBlocks, theta: Floats) -> Floats:

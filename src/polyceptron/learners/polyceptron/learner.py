@@ -36,16 +36,15 @@ from polyceptron.learners.documents import (
     ModelFileError,
     NotNegative,
 )
-from polyceptron.learners.polyceptron.hyperplanes import FIT, learn_hyperplanes, needed
+from polyceptron.learners.polyceptron.hyperplanes import FIT, Setting, learn_hyperplanes, needed
 from polyceptron.learners.polyceptron.sample import Sample, refined_by_all
 from polyceptron.learners.polyceptron.selection import (
     LADDER,
     STRENGTHS,
+    FoldTrials,
     Selection,
-    Setting,
     search,
 )
-from polyceptron.learners.polyceptron.trials import FoldTrials
 from polyceptron.optim.checkpoint import FitJournal, as_checkpoint
 from polyceptron.optim.planes import Planes
 from polyceptron.polyhedron import Polyhedron
@@ -55,6 +54,7 @@ from polyceptron.utils.checks import as_count, as_real
 _FITTED = {"estimators_", "polyhedron_", "coef_", "intercept_", "inside_"}
 _FITTED |= {"_inside", "_exponent", "_coordinates"}
 """What one kind of fit sets and the other does not."""
+_CHOSEN = ("n_iter", "margin", "penalty", "sampled")
 
 
 def _say(labels: list[Any], setting: Setting, share: float) -> None:
@@ -65,23 +65,10 @@ def _say(labels: list[Any], setting: Setting, share: float) -> None:
     )
 
 
-def _joined(labels: list[Any], tables: list[dict[str, list[Any]]]) -> dict[str, list[Any]]:
-    """One table of several, with a column that says which class each line is of."""
-    parts = list(zip(labels, tables, strict=True))
-    joined = {"class": [label for label, table in parts for _ in table["chosen"]]}
-    for name in tables[0]:
-        if name != "inside":
-            joined[name] = [value for table in tables for value in table[name]]
-    return joined
-
-
-Place = Annotated[int, Meta(ge=0, le=1)]
-
-
 class SelectionTable(Document):
     """What was tried, a column each; ``inside`` are places among the two classes."""
 
-    inside: list[Place]
+    inside: list[Annotated[int, Meta(ge=0, le=1)]]
     n_hyperplanes: list[Count]
     margin: list[NotNegative]
     penalty: list[NotNegative | None]
@@ -112,13 +99,12 @@ class PolyceptronFitted(Document):
 class Polyceptron(ProbabilisticClassifier, FitsBlocks):
     """Learn a class as a polyhedron, with nothing to tune.
 
-    Several online runs with different starts and orders of the rows are matched, hyperplane by
-    hyperplane, and averaged: the centre of what they agree on. Where the labels are noisy or the
-    class is no polyhedron, the centre is where a penalised likelihood with a share of wrong
-    labels starts from; its maximum, or the mean of many likely hyperplanes, is the answer. The
-    number of hyperplanes, the class inside and the strength are chosen by cross-validation inside
-    the training rows, with the fewest hyperplanes within one standard error of the best. With
-    more than two classes, each class gets a polyhedron of its own.
+    Online runs with different starts and orders of the rows are matched, hyperplane by
+    hyperplane, and averaged. Where labels are noisy or the class is no polyhedron, a penalised
+    likelihood with a share of wrong labels starts there; its maximum, or the mean of many likely
+    hyperplanes, is the answer. The number of hyperplanes, the class inside and the strength are
+    chosen by cross-validation inside the training rows: the fewest hyperplanes within one
+    standard error of the best. Each of more than two classes gets a polyhedron of its own.
 
     Parameters
     ----------
@@ -128,17 +114,15 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         How far on their side rows must be for an online run to leave them alone, in updates
         on standardised columns. 0 suits clean labels.
     penalty : float, None or "auto", default="auto"
-        Penalty of the likelihood that refines the centre, per row:
-        ``penalty / 2 * sum_k |w_k|^2``. None leaves the centre as it is, which is also what
-        "auto" means where `margin` is a number.
+        Penalty of the likelihood, per row: ``penalty / 2 * sum_k |w_k|^2``. None leaves the mean
+        of the runs as it is, which is also what "auto" means where `margin` is a number.
     sampled : bool or "auto", default="auto"
-        Refine to the mean of many likely hyperplanes, not to the likeliest ones: better where
-        labels are wrong, and slower. "auto" lets rows held out decide, where there are rows and
-        time enough. Without a penalty there is nothing to sample.
+        Take the mean of many likely hyperplanes, not the likeliest ones: better where labels are
+        wrong, and slower. "auto" lets rows held out decide, where there are rows and time enough.
+        Without a penalty there is nothing to sample.
     inside : label, None or "auto", default="auto"
         The class inside; None is the greater label. "auto" takes the one whose polyhedron is
-        more accurate on rows held out, even where a label is called "auto". Not used with more
-        than two classes.
+        more accurate on rows held out. Not used with more than two classes.
     n_init : int, default=9
         Online runs to average.
     max_iter : int, default=1000
@@ -166,16 +150,12 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
     inside_ : label
         The class inside. Only with two classes, as the next two.
     coef_, intercept_ : ndarrays of shape (n_hyperplanes_, n_features) and (n_hyperplanes_,)
-    n_hyperplanes_ : int
-        Those that are left. With more than two classes a dict from label to it, as the next three.
-    margin_ : float
-    penalty_ : float or None
-    sampled_ : bool
+    n_hyperplanes_, margin_, penalty_, sampled_ : int, float, float or None, bool
+        Hyperplanes that are left, and what was chosen. With more than two classes dicts from label.
     selection_ : dict of str to list
-        What was tried, a column each: "inside", "n_hyperplanes", "margin", "penalty",
-        whether hyperplanes were "sampled", "accuracy" on rows held out, and which was "chosen".
-        ``pandas.DataFrame(model.selection_)`` shows it. With more than two classes it says for
-        each "class" what was tried.
+        What was tried, a column each, for ``pandas.DataFrame(model.selection_)``: "inside" (with
+        more than two classes "class"), "n_hyperplanes", "margin", "penalty", "sampled", "accuracy"
+        on rows held out, and which was "chosen".
     n_iter_ : int
         Passes of the longest online run.
     estimators_ : list of Polyceptron
@@ -188,10 +168,9 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
 
     Notes
     -----
-    Up to about 16 million numbers all rows are learned from at once. Of more, in memory or not,
-    a sample of that size decides on the number of hyperplanes, their strength and where they
-    are; then all rows refine them: by their likelihood where labels are noisy, else by adding
-    the rows that are on the wrong side to the sample.
+    Up to about 16 million numbers all rows are learned from at once. Of more, a sample of that
+    size decides; then all rows refine its hyperplanes: by their likelihood where labels are
+    noisy, else by adding the rows that are on the wrong side to the sample.
 
     Examples
     --------
@@ -245,15 +224,14 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         effort = FIT._replace(max_iter=self.max_iter)
         seed = int(random.randint(0, 2**31 - 1))
         report = partial(_say, training.classes.tolist()) if self.verbose else lambda *_: None
-        trials = FoldTrials(sample.data, seed, seeds, effort, journal, report)
-        selection = Selection(trials)
+        selection = Selection(FoldTrials(sample.data, seed, seeds, effort, journal, report))
         chosen = self._chosen(selection, training, sample.data.n_samples)
 
         def fitted(data: ArrayBlocks) -> tuple[NDArray[Any], ...]:
             theta, n_iter = learn_hyperplanes(data, chosen, seeds, effort)
             return theta, np.array(n_iter)
 
-        theta, n_iter = journal.memo("fit", lambda: fitted(sample.data))
+        theta, n_iter = journal.memo("fit", partial(fitted, sample.data))
         self.n_iter_ = int(n_iter)
         sample, theta = refined_by_all(training, sample, theta, chosen, fitted, journal)
         theta = needed(sample.data, theta)
@@ -347,7 +325,12 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         for name in ("n_hyperplanes_", "margin_", "penalty_", "sampled_"):
             values = [getattr(one, name) for one in each]
             setattr(self, name, dict(zip(labels, values, strict=True)))
-        self.selection_ = _joined(labels, [one.selection_ for one in each])
+        tables = [
+            {"class": [label] * len(one.selection_["inside"])} | one.selection_
+            for label, one in zip(labels, each, strict=True)
+        ]
+        names = [name for name in tables[0] if name != "inside"]
+        self.selection_ = {name: [v for table in tables for v in table[name]] for name in names}
 
     # --- model files ------------------------------------------------------------------
 
@@ -362,12 +345,9 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
     def _fitted_class(self) -> dict[str, Any]:
         labels = self.classes_.tolist()
         inside = [labels.index(label) for label in self.selection_["inside"]]
-        return {
+        own = {name: getattr(self, f"{name}_") for name in _CHOSEN}
+        return own | {
             "exponent": self._exponent,
-            "n_iter": self.n_iter_,
-            "margin": self.margin_,
-            "penalty": self.penalty_,
-            "sampled": self.sampled_,
             "selection": self.selection_ | {"inside": inside},
         }
 
@@ -401,9 +381,9 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
             raise ModelFileError("must give the class of each polyhedron a link", "rule.links")
         self._set_rule(piece.polyhedron, piece.place, rule.links[piece.place])
         labels = self.classes_.tolist()
-        self._exponent, self.n_iter_ = fitted.exponent, fitted.n_iter
-        self.margin_, self.penalty_ = fitted.margin, fitted.penalty
-        self.sampled_, self.n_hyperplanes_ = fitted.sampled, len(self.intercept_)
+        self._exponent, self.n_hyperplanes_ = fitted.exponent, len(self.intercept_)
+        for name in _CHOSEN:
+            setattr(self, f"{name}_", getattr(fitted, name))
         self.selection_ = table | {"inside": [labels[place] for place in table["inside"]]}
         self.polyhedra_ = {labels[piece.place]: self.polyhedron_}
 

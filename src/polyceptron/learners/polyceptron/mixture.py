@@ -8,6 +8,7 @@ wrong side do not pull.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -28,6 +29,8 @@ _LOST = 1000.0
 """What a trajectory may lose of the logarithm of its likelihood before it is given up."""
 _MEAN_SCORE = 5.0
 """What the mean size of h is scaled to at the start: only now do scores have a scale."""
+Point = tuple[Floats, float, Floats]
+"""A flat array, the loss there, and its slope."""
 
 
 def _mixture_of(planes: Planes, noise: float, n_features: int, block: Block) -> Gradient:
@@ -40,18 +43,18 @@ def _mixture_of(planes: Planes, noise: float, n_features: int, block: Block) -> 
     return part
 
 
+@dataclass(frozen=True, slots=True)
 class Loss:
     """Minus the penalised mean log-likelihood, as a function of one flat array.
 
-    That array is [w_1, b_1, ..., w_K, b_K] and the logit of the noise; ``unpack`` takes it apart.
-    Penalised is ``penalty / 2 * sum |w_k|^2``; biases are free.
+    That array is [w_1, b_1, ..., w_K, b_K] and the logit of the noise. Penalised is
+    ``penalty / 2 * sum |w_k|^2``; biases are free.
     """
 
-    def __init__(
-        self, data: Blocks, shape: tuple[int, int], penalty: float, total_weight: float
-    ) -> None:
-        self.data, self.shape = data, shape
-        self.penalty, self.total_weight = penalty, total_weight
+    data: Blocks
+    shape: tuple[int, int]
+    penalty: float
+    total_weight: float
 
     def unpack(self, flat: Floats) -> tuple[Floats, float]:
         """Rows [w_k, b_k], and the noise."""
@@ -59,7 +62,7 @@ class Loss:
         return flat[:-1].reshape(self.shape), noise
 
     def __call__(self, flat: Floats) -> tuple[float, Floats]:
-        """The value and its slope."""
+        """The loss and its slope."""
         theta, noise = self.unpack(flat)
         W = theta[:, :-1]
         planes = Planes.of(W, theta[:, -1])
@@ -105,13 +108,7 @@ def posterior_mean(loss: Loss, flat: Floats, n_samples: int, seed: int) -> Float
     return total / n_samples
 
 
-_Place = tuple[Floats, float, Floats]
-"""A flat array, the loss there, and its slope."""
-
-
-def _leap(
-    loss: Loss, here: _Place, step: float, random: np.random.Generator
-) -> tuple[_Place, float]:
+def _leap(loss: Loss, here: Point, step: float, random: np.random.Generator) -> tuple[Point, float]:
     """One proposal, taken or not, and how likely it was to be taken."""
     n = loss.total_weight  # the posterior is exp(-n loss)
     step *= random.uniform(0.8, 1.2)

@@ -14,13 +14,7 @@ from polyceptron import kernels
 from polyceptron.data.blocks import ArrayBlocks, Block
 from polyceptron.data.training import TrainingData
 from polyceptron.learners.polyceptron import mixture
-from polyceptron.learners.polyceptron.hyperplanes import (
-    min_scores,
-    to_mean_size,
-    varied,
-    with_offset,
-)
-from polyceptron.learners.polyceptron.selection import Setting
+from polyceptron.learners.polyceptron.hyperplanes import Setting, varied, with_offset
 from polyceptron.optim.checkpoint import FitJournal
 from polyceptron.optim.planes import Planes
 from polyceptron.utils.types import Floats
@@ -94,8 +88,7 @@ def _likeliest(training: TrainingData, sample: Sample, theta: Floats, setting: S
     """The penalised likelihood of all rows, maximised; columns that the sample lacks stay out."""
     data = training.with_inside(setting.inside).data
     start, free = sample.in_all_columns(theta, data.n_features), [*sample.columns, data.n_features]
-    assert setting.penalty is not None
-    loss = mixture.Loss(data, start.shape, setting.penalty, training.total_weight)
+    loss = mixture.Loss(data, start.shape, setting.penalty or 0.0, training.total_weight)
     fixed = np.ones(start.shape, bool)
     fixed[:, free] = False
     at = np.append(fixed.ravel(), False)
@@ -105,9 +98,7 @@ def _likeliest(training: TrainingData, sample: Sample, theta: Floats, setting: S
         return value, np.where(at, 0.0, slope)
 
     flat = mixture.maximise(of_varied, start, _STEPS)
-    theta, rows = loss.unpack(flat)[0][:, free], sample.data
-    is_inside = (rows.y > 0) == (setting.inside == 1)
-    return to_mean_size(rows, with_offset(theta, min_scores(rows, theta), is_inside, rows.weights))
+    return with_offset(sample.data, loss.unpack(flat)[0][:, free], setting.inside)
 
 
 def _with_mistakes(

@@ -2,34 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.model_selection import StratifiedKFold
 
 from polyceptron.calibration import Calibration, calibrate
+from polyceptron.data.blocks import ArrayBlocks
+from polyceptron.learners.polyceptron.hyperplanes import (
+    LEAST_SAMPLES,
+    Effort,
+    Setting,
+    Strength,
+    centre_of,
+    learn_hyperplanes,
+    min_scores,
+    refined,
+)
+from polyceptron.optim.checkpoint import NO_JOURNAL, FitJournal
 from polyceptron.utils.types import Floats
 
 LADDER = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16)
 """Numbers of hyperplanes that are tried."""
-Strength = tuple[float, float | None]
-STRENGTHS: tuple[Strength, ...] = (
-    (0.0, None),
-    (20.0, 1e-3),
-    (20.0, None),
-    (20.0, 1e-5),
-    (20.0, 1e-4),
-    (20.0, 1e-2),
-    (20.0, 1e-1),
-)
+NOISY = [(20.0, penalty) for penalty in (1e-3, None, 1e-5, 1e-4, 1e-2, 1e-1)]
+CLEAN = (0.0, None)
+STRENGTHS: list[Strength] = [CLEAN, *NOISY]
 """Margins of the online runs, and penalties of what refines them (None: nothing does).
 
-The first is for clean labels. With the second, for noisy ones, the ladder is climbed first.
+For noisy labels the ladder is climbed with the first of them.
 """
-CLEAN = STRENGTHS[0]
 HOPELESS = 0.1
 """Accuracy that clean labels do not cost, whatever the number of hyperplanes."""
 CLEARLY = 2.0
@@ -37,20 +42,18 @@ CLEARLY = 2.0
 PATIENCE = 2
 """Steps up the ladder without a gain before it is left."""
 
-
-class Setting(NamedTuple):
-    """What a fit depends on. ``inside`` is the place of the class inside among the classes."""
-
-    inside: int
-    n_hyperplanes: int
-    margin: float
-    penalty: float | None
-    sampled: bool = False
-    """Whether the mean of likely hyperplanes is taken, not the likeliest."""
-
-    @property
-    def strength(self) -> Strength:
-        return self.margin, self.penalty
+_ROWS_BEYOND_CHANCE = 10
+"""Rows for each number learned: 2 is what a hyperplane parts by chance half of the time."""
+_MISTAKES_BEYOND_CHANCE = 3
+"""Mistakes of one hyperplane for each number of the others: few are mended by chance, too."""
+_ROWS_TO_SELECT = 4000
+"""Most rows that the selection looks at."""
+_LEAST_OF_A_CLASS = 0.05
+"""Share of these that are of a rare class, if there are so many."""
+_TRIAL = Effort(max_iter=250, n_steps=40, products=2e8, most_samples=40)
+_TRIAL_RUNS = 3
+_FOLDS = 5
+"""With fewer, training sets are so small that strong penalties look better than they are."""
 
 
 @dataclass(frozen=True)
@@ -77,34 +80,140 @@ class TrialOutcome:
         return -np.log(np.where(self.is_inside, p, 1.0 - p))
 
 
-class Trials(Protocol):
-    """What judges settings: see `FoldTrials`."""
+class FoldTrials:
+    """Judges settings by the same folds of the same rows, which are some of ``data``.
 
-    weight: Floats
-    """Of the rows held out."""
+    ``seed`` chooses rows and folds; ``seeds`` and ``effort`` are those of the fit itself, and a
+    trial takes no more than that. What the journal has of trials is not done again. ``report`` is
+    told a setting and its accuracy.
+    """
 
-    def outcome(self, setting: Setting) -> TrialOutcome: ...
-    def separates(self, setting: Setting) -> bool: ...
-    def pins(self, n_hyperplanes: int) -> bool: ...
-    def affords(self, n_hyperplanes: int) -> bool: ...
+    def __init__(
+        self,
+        data: ArrayBlocks,
+        seed: int,
+        seeds: list[int],
+        effort: Effort,
+        journal: FitJournal = NO_JOURNAL,
+        report: Callable[[Setting, float], None] = lambda *_: None,
+    ) -> None:
+        random = np.random.RandomState(seed)
+        self._whole, self._seeds, self._effort = data, seeds, effort
+        self._journal, self._report = journal, report
+        self._data = stratified_rows(data, _ROWS_TO_SELECT, random)
+        self.weight = self._data.weights
+        self._folds = [
+            (self._data.take(train), self._data.take(test), test)
+            for train, test in _folds(self._data.y, random)
+        ]
+        own = [int(one) for one in random.randint(0, 2**31 - 1, size=_TRIAL_RUNS)]
+        self._own_seeds = own[: len(seeds)]
+        self._own_effort = _TRIAL._replace(max_iter=min(_TRIAL.max_iter, effort.max_iter))
+        self._centres: dict[Setting, list[Floats]] = {}
+        self._mistakes: dict[int, int] = {}
+
+    def outcome(self, setting: Setting) -> TrialOutcome:
+        """Scores of every row by hyperplanes that did not see it."""
+        (h,) = self._journal.memo(f"trial of {setting}", lambda: (self._held_out(setting),))
+        outcome = TrialOutcome(h, self._is_inside(setting.inside), self.weight)
+        self._report(setting, float(self.weight @ outcome.right / self.weight.sum()))
+        return outcome
+
+    def _is_inside(self, inside: int) -> NDArray[np.bool_]:
+        return np.asarray((self._data.y > 0) == (inside == 1))
+
+    def _held_out(self, setting: Setting) -> Floats:
+        h = np.empty(self._data.n_samples)
+        # Settings that differ only in penalty have the same centres.
+        plain = setting._replace(penalty=None, sampled=False)
+        if plain not in self._centres:
+            self._centres[plain] = [
+                centre_of(train, plain, self._own_seeds, self._own_effort).theta
+                for train, _, _ in self._folds
+            ]
+        for (train, test, places), start in zip(self._folds, self._centres[plain], strict=True):
+            theta = refined(train, start, setting, self._own_seeds[0], self._own_effort)
+            h[places] = min_scores(test, theta)
+        return h
+
+    def separates(self, setting: Setting) -> bool:
+        """Whether most runs part all rows without a mistake, and not by chance."""
+        more = (setting.n_hyperplanes - 1) * (self._data.n_features + 1)
+        if more and self._mistakes_of_one(setting.inside) < _MISTAKES_BEYOND_CHANCE * more:
+            return False
+
+        def converged() -> tuple[NDArray[Any]]:
+            return (
+                np.array(centre_of(self._data, setting, self._seeds, self._effort).n_converged),
+            )
+
+        (n_converged,) = self._journal.memo(f"runs of {setting}", converged)
+        return 2 * int(n_converged) > len(self._seeds)
+
+    def _mistakes_of_one(self, inside: int) -> int:
+        """Those of a single hyperplane."""
+        if inside not in self._mistakes:
+            setting = Setting(inside, 1, *NOISY[0])
+            theta, _ = learn_hyperplanes(self._data, setting, self._own_seeds, self._own_effort)
+            wrong = (min_scores(self._data, theta) >= 0) != self._is_inside(inside)
+            self._mistakes[inside] = int(wrong.sum())
+        return self._mistakes[inside]
+
+    def pins(self, n_hyperplanes: int) -> bool:
+        """Whether there are rows enough to pin so many hyperplanes down."""
+        numbers = n_hyperplanes * (self._data.n_features + 1)
+        return self._data.n_samples >= _ROWS_BEYOND_CHANCE * numbers
+
+    def affords(self, n_hyperplanes: int) -> bool:
+        """Whether there is time to sample so many hyperplanes."""
+        in_trial = self._own_effort.n_samples(self._data, n_hyperplanes)
+        in_fit = self._effort.n_samples(self._whole, n_hyperplanes)
+        return min(in_trial, in_fit) >= LEAST_SAMPLES
+
+
+def stratified_rows(data: ArrayBlocks, n: int, random: np.random.RandomState) -> ArrayBlocks:
+    """About n rows, as many of each class as its share; more of a rare class, each for less."""
+    if data.n_samples <= n:
+        return data
+    places, factor = [], np.ones(data.n_samples)
+    for sign in (-1, 1):
+        here = np.flatnonzero(data.y == sign)
+        share = n * len(here) / data.n_samples
+        taken = min(len(here), max(round(_LEAST_OF_A_CLASS * n), round(share), 1))
+        if taken > round(share):
+            factor[here] = share / taken
+        places.append(random.permutation(here)[:taken])
+    some = data.like(None, data.y, data.weights * factor).take(np.sort(np.concatenate(places)))
+    return some.like(None, some.y, some.weight / some.weight.mean())
+
+
+def _folds(y: NDArray[np.int8], random: np.random.RandomState) -> list[tuple[Any, Any]]:
+    least = int(min((y > 0).sum(), (y < 0).sum()))
+    if least < 2:  # a class of one row cannot be on both sides
+        return [(np.arange(len(y)), np.arange(len(y)))]
+    folds = StratifiedKFold(min(_FOLDS, least), shuffle=True, random_state=random)
+    return list(folds.split(y, y))
 
 
 @dataclass
 class Selection:
     """Settings tried so far; each is tried once."""
 
-    trials: Trials
+    trials: FoldTrials
     outcomes: dict[Setting, TrialOutcome] = field(default_factory=dict)
 
     @property
     def weight(self) -> Floats:
         return self.trials.weight
 
-    def accuracy(self, setting: Setting) -> float:
-        """Weighted share of the held-out rows that a setting gets right."""
+    def outcome(self, setting: Setting) -> TrialOutcome:
         if setting not in self.outcomes:
             self.outcomes[setting] = self.trials.outcome(setting)
-        return float(self.weight @ self.outcomes[setting].right / self.weight.sum())
+        return self.outcomes[setting]
+
+    def accuracy(self, setting: Setting) -> float:
+        """Weighted share of the held-out rows that a setting gets right."""
+        return float(self.weight @ self.outcome(setting).right / self.weight.sum())
 
     def best(self, settings: Iterable[Setting]) -> Setting:
         """The most accurate; of equals the first."""
@@ -112,10 +221,7 @@ class Selection:
 
     def likeliest(self, settings: Iterable[Setting]) -> Setting:
         """The one of least log-loss; of equals the first."""
-        settings = list(settings)
-        for setting in settings:
-            self.accuracy(setting)  # which tries it
-        return min(settings, key=lambda one: float(self.weight @ self.outcomes[one].surprise))
+        return min(settings, key=lambda one: float(self.weight @ self.outcome(one).surprise))
 
     def climb(self, start: Setting, numbers: Iterable[int]) -> Setting:
         """The best along these numbers of hyperplanes, until nothing is gained for a while."""
@@ -130,45 +236,40 @@ class Selection:
 
     def worse_than(self, best: Setting, setting: Setting) -> tuple[float, float]:
         """By how much the log-loss of a setting is greater, and the standard error of that."""
-        return self._mean(self.outcomes[setting].surprise - self.outcomes[best].surprise)
+        return self._mean(self.outcome(setting).surprise - self.outcome(best).surprise)
 
     def less_accurate_than(self, best: Setting, setting: Setting) -> tuple[float, float]:
         """By how much the accuracy of a setting is less, and the standard error of that."""
-        return self._mean(self.outcomes[best].right - self.outcomes[setting].right)
+        return self._mean(self.outcome(best).right - self.outcome(setting).right)
 
     def _mean(self, values: Floats) -> tuple[float, float]:
         """The weighted mean, and its standard error."""
         total = float(self.weight.sum())
         mean = float(self.weight @ values) / total
-        spread = float(np.sqrt((self.weight**2) @ (values - mean) ** 2)) / total
-        return mean, spread
+        return mean, float(np.sqrt((self.weight**2) @ (values - mean) ** 2)) / total
+
+    def is_near(self, best: Setting, setting: Setting) -> bool:
+        """Whether log-losses, which need fewer rows than accuracies, do not tell them apart."""
+        more, error = self.worse_than(best, setting)
+        return more <= error
 
     def simplest(self, best: Setting, strengths: list[Strength]) -> Setting:
-        """Fewest hyperplanes within one standard error of the best; then the most accurate.
-
-        Of settings tried with these strengths.
-        Log-loss tells settings apart with fewer rows than accuracy does.
-        """
-        near = []
-        fewer = [one for one in self.outcomes if one.n_hyperplanes < best.n_hyperplanes]
-        for setting in fewer:
-            mean, spread = self.worse_than(best, setting)
-            if setting.strength in strengths and mean <= spread:
-                near.append(setting)
-        if not near:
-            return best
-        fewest = min(setting.n_hyperplanes for setting in near)
-        return self.best(one for one in near if one.n_hyperplanes == fewest)
+        """Fewest hyperplanes near the best; then the most accurate. Of these strengths only."""
+        near = [
+            one
+            for one in self.outcomes
+            if one.n_hyperplanes < best.n_hyperplanes and one.strength in strengths
+            if self.is_near(best, one)
+        ]
+        return min(near, key=lambda one: (one.n_hyperplanes, -self.accuracy(one)), default=best)
 
     def table(self, classes: Any, chosen: Setting) -> dict[str, list[Any]]:
         """What was tried, a column each; a pandas frame reads it."""
         settings = list(self.outcomes)
-        return {
+        columns = zip(Setting._fields, map(list, zip(*settings, strict=True)), strict=True)
+        table: dict[str, list[Any]] = dict(columns)
+        return table | {
             "inside": [classes.tolist()[one.inside] for one in settings],
-            "n_hyperplanes": [one.n_hyperplanes for one in settings],
-            "margin": [one.margin for one in settings],
-            "penalty": [one.penalty for one in settings],
-            "sampled": [one.sampled for one in settings],
             "accuracy": [self.accuracy(one) for one in settings],
             "chosen": [one == chosen for one in settings],
         }
@@ -228,11 +329,7 @@ def _clean(
         selection.climb(start, reversed(several[:place]))
     tried = [one for one in selection.outcomes if one.strength == CLEAN]
     top = selection.best(tried)
-    fair = []
-    for setting in tried:
-        more, error = selection.worse_than(top, setting)
-        if more <= error:
-            fair.append(setting)
+    fair = [one for one in tried if selection.is_near(top, one)]
     return sorted(fair, key=lambda one: (one.n_hyperplanes, -selection.accuracy(one)))
 
 
@@ -262,33 +359,28 @@ def _with_samples(
     sampled: bool | None,
 ) -> Setting:
     """The same, or the same sampled, and then with the next number if it is clearly better."""
-    there = [(penalty, margin) for margin, penalty in strengths if penalty is not None]
-    worth = sampled is not False and bool(there)
-    if sampled is None:
-        worth = worth and _pays(selection, best.n_hyperplanes)
-    if not worth:
+    offers = [] if sampled is False else _sampled(best, strengths)
+
+    def pays(K: int) -> bool:
+        return sampled or (K > 1 and selection.trials.pins(K) and selection.trials.affords(K))
+
+    if not offers or not pays(best.n_hyperplanes):
         return best
-    offers = _sampled(best, there)
     best = selection.likeliest(offers if sampled else [*offers, best])
     further = numbers[numbers.index(best.n_hyperplanes) + 1 :][:1]
-    if best.sampled and further and (sampled or _pays(selection, further[0])):
+    if best.sampled and further and pays(further[0]):
         more = best._replace(n_hyperplanes=further[0])
-        selection.accuracy(more)  # which tries it
         gained, error = selection.worse_than(more, best)
         return more if gained > error else best
     return best
 
 
-def _pays(selection: Selection, number: int) -> bool:
-    """Whether sampling so many hyperplanes is worth trying."""
-    return number > 1 and selection.trials.pins(number) and selection.trials.affords(number)
-
-
-def _sampled(best: Setting, there: list[tuple[float, float]]) -> list[Setting]:
+def _sampled(best: Setting, strengths: list[Strength]) -> list[Setting]:
     """The same sampled, with its penalty and the next smaller ones that there are.
 
     The likeliest hyperplanes need more of a penalty than the mean of likely ones.
     """
-    most = there[0][0] if best.penalty is None else best.penalty
-    smaller = sorted((one for one in there if one[0] <= most), reverse=True)[:3]
+    there = [(penalty, margin) for margin, penalty in strengths if penalty is not None]
+    most = there[0][0] if there and best.penalty is None else best.penalty
+    smaller = sorted((one for one in there if one[0] <= (most or 0.0)), reverse=True)[:3]
     return [best._replace(margin=m, penalty=p, sampled=True) for p, m in smaller]
