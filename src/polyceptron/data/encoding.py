@@ -129,8 +129,11 @@ class Encoding:
 
     def __init__(self, columns: Sequence[Column]) -> None:
         try:
-            checked = msgspec.convert(msgspec.to_builtins(columns), tuple[Column, ...])
-        except (msgspec.ValidationError, TypeError) as error:
+            plain = msgspec.to_builtins(columns, enc_hook=np.generic.item)
+            checked = msgspec.convert(plain, tuple[Column, ...])
+        except TypeError:
+            raise ValueError(f"columns must be a list of Column; got {columns!r:.60}") from None
+        except msgspec.ValidationError as error:
             raise ValueError(_problem(error)) from None
         if not checked:
             raise ValueError("columns must name at least one column; got none")
@@ -272,7 +275,7 @@ class Encoding:
         return cls(value)
 
 
-def _problem(error: Exception) -> str:
+def _problem(error: msgspec.ValidationError) -> str:
     """What msgspec says is wrong, in our words."""
     problem, _, path = str(error).partition(" - at `$")
     if problem[0].islower():  # ours begin with the field
