@@ -3,8 +3,10 @@
 import csv
 import gzip
 import io
+import os
 import struct
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pyarrow as pa
@@ -239,6 +241,14 @@ class TestOtherFormats:
         assert read(gzip.compress(b"a,b\n1,x\n")) == [{"a": [1.0], "b": ["x"]}]
         with pytest.raises(SourceError, match="standard input, line 4: 3 fields"):
             read(b"a,b\n1,x\n2,\n3,z,\n")
+
+    def test_a_pipe_that_is_a_file(self, tmp_path):
+        os.mkfifo(tmp_path / "pipe")
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit((tmp_path / "pipe").write_bytes, b"a,b\n1,x\n")
+            with open_table(tmp_path / "pipe") as table:
+                (batch,) = table.batches(["a"], ["b"])
+        assert batch.data.to_pydict() == {"a": [1.0], "b": ["x"]}
 
     def test_parquet(self, tmp_path):
         table = pa.table(

@@ -286,8 +286,8 @@ class ByteStream(_Ahead):
             raise SourceError(f"{self.name}: {what}") from None
 
     def share(self) -> float:
-        """How much of the file itself has been read; 0 if it is none."""
-        return 0.0 if self._file is None else min(1.0, self._file.tell() / max(1, self._size))
+        """How much of the file itself has been read; 0 if it is none, but a pipe."""
+        return min(1.0, self._file.tell() / self._size) if self._file and self._size else 0.0
 
     def seekable(self) -> IO[bytes]:
         """Return all bytes as a file that can be read in any order."""
