@@ -37,13 +37,11 @@ Places = dict[str, tuple[str, int | None]]
 def npy_header(name: str, file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     """Read the header of a file .npy: shape, whether it is in Fortran order, type."""
     try:
-        version = npy.read_magic(file)
         read = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+        version = npy.read_magic(file)
         if version not in read:
-            raise SourceError(f"{name}: a file .npy of version {version}")
+            raise ValueError(f"it is of version {version}")
         shape, fortran, dtype = read[version](file)
-    except SourceError:
-        raise
     except _DAMAGED as error:
         raise SourceError(f"{name}: no whole file .npy: {one_line(error)}") from None
     if dtype.hasobject:
@@ -165,11 +163,10 @@ def open_npy(name: str, file: IO[bytes], labels: Any = None, first: int = 0) -> 
     if len(X.shape) != 2:
         raise SourceError(f"{name}: X must be 2-D, one row a sample; got shape {X.shape}")
     places: Places = {f"x{j + 1}": ("X", j) for j in range(X.shape[1])}
-    if labels is None:
-        table = ArraysTable(name, {"X": X}, places, None)
-    else:
+    if labels is not None:
         places[TARGET] = ("y", None)
-        table = ArraysTable(name, {"X": X, "y": labels}, places, TARGET, {"y": first})
+    target = None if labels is None else TARGET
+    table = ArraysTable(name, {"X": X, "y": labels}, places, target, {"y": first})
     table.is_named = False
     return table
 
@@ -180,20 +177,17 @@ def open_npz(name: str, file: IO[bytes]) -> ArraysTable:
     try:
         archive = zipfile.ZipFile(file)
         members = archive.namelist()
-        if members and not all(member.endswith(".npy") for member in members):
+        if not all(member.endswith(".npy") for member in members):
             raise SourceError(
                 f"{name} is a zip archive of other things than arrays "
                 "(of a spreadsheet, save the table as CSV)"
             )
         arrays: dict[str, Any] = {}
-        for member in members:
-            key = member.removesuffix(".npy")
+        for key in (member.removesuffix(".npy") for member in members):
             which = f", array {key!r}"
-            arrays[key] = StoredArray(f"{name}{which}", archive.open(member))
+            arrays[key] = StoredArray(f"{name}{which}", archive.open(f"{key}.npy"))
         names = arrays.get("feature_names")
-        shapes = {key: array.shape for key, array in arrays.items()}
-        given = None if names is None else names[: names.shape[0]]
-        places, target = _npz_columns(name, shapes, given)
+        places, target = _npz_columns(name, arrays, None if names is None else names[:])
         return ArraysTable(name, arrays, places, target)
     except _DAMAGED as error:
         if not isinstance(error, SourceError):
@@ -208,14 +202,14 @@ def open_npz(name: str, file: IO[bytes]) -> ArraysTable:
 
 
 def _npz_columns(
-    source: str, shapes: dict[str, tuple[int, ...]], feature_names: NDArray[Any] | None
+    source: str, arrays: dict[str, StoredArray], feature_names: NDArray[Any] | None
 ) -> tuple[Places, str | None]:
     """Say which column is where in an archive of arrays, and which holds the labels, if any."""
-    lower = {name.lower(): name for name in shapes}
-    matrix = next((lower[name] for name in ("x", "data") if name in lower), None)
-    if matrix is None or len(shapes[matrix]) != 2:
-        return {name: (name, None) for name in shapes}, None
-    n = shapes[matrix][1]
+    lower = {name.lower(): name for name in arrays}
+    matrix = lower.get("x", lower.get("data"))
+    if matrix is None or len(arrays[matrix].shape) != 2:
+        return {name: (name, None) for name in arrays}, None
+    n = arrays[matrix].shape[1]
     names = [f"x{j}" for j in range(1, n + 1)]
     if feature_names is not None:
         names = [str(name) for name in feature_names.ravel().tolist()]
@@ -224,7 +218,7 @@ def _npz_columns(
                 f"{source}: feature_names must be {n} different names, none of them {TARGET!r}"
             )
     places: Places = {name: (matrix, j) for j, name in enumerate(names)}
-    labels = next((lower[name] for name in ("y", "target") if name in lower), None)
+    labels = lower.get("y", lower.get("target"))
     if labels is None:
         return places, None
     return {**places, TARGET: (labels, None)}, TARGET

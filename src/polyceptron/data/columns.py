@@ -101,16 +101,17 @@ class Plan(NamedTuple):
     @property
     def numbers(self) -> tuple[str, ...]:
         """The columns to read as numbers."""
-        weight = () if self.weight is None else (self.weight,)
-        texts = set(self.texts)
-        return (*(name for name in self.features if name not in texts), *weight)
+        return self._but(self.texts)
 
     @property
-    def free(self) -> list[str]:
+    def free(self) -> tuple[str, ...]:
         """The columns that may be numbers or text, as the tables say."""
+        return self._but(self.codes)
+
+    def _but(self, others: Sequence[str]) -> tuple[str, ...]:
         weight = () if self.weight is None else (self.weight,)
-        codes = set(self.codes)
-        return [name for name in (*self.features, *weight) if name not in codes]
+        left_out = set(others)
+        return tuple(name for name in (*self.features, *weight) if name not in left_out)
 
 
 def column_of(name: str, names: Sequence[str], source: str) -> str:

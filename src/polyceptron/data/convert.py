@@ -8,19 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 from scipy.sparse import vstack
 
 from polyceptron.data.columns import LabelKind, Labels, Plan, Request, Tables, as_classes, make_plan
 from polyceptron.data.dialect import NotANumberError, as_number, not_a_number
-from polyceptron.data.encoding import (
-    MAX_CATEGORIES,
-    Coded,
-    Column,
-    Encoding,
-    learn_category,
-    too_many,
-)
+from polyceptron.data.encoding import MAX_CATEGORIES, Coded, Column, Encoding, learn_category
 from polyceptron.data.source import SourceError
 from polyceptron.data.tables import Batch
 
@@ -96,44 +90,14 @@ class Converted(NamedTuple):
 
 
 @dataclass
-class Gaps:
-    """The missing values of a pass over all rows: the first is named, all are counted."""
-
-    request: Request
-    first: str | None = None
-    counts: Counter[str] = field(default_factory=Counter)
-
-    def add(self, batch: Batch, gaps: dict[str, NDArray[np.bool_]]) -> None:
-        """Take the gaps of a batch into account."""
-        if self.first is None:
-            name = min(gaps, key=lambda name: int(gaps[name].argmax()))
-            self.first = batch.where(int(gaps[name].argmax()), name)
-        self.counts.update({name: int(rows.sum()) for name, rows in gaps.items()})
-
-    def refuse(self) -> None:
-        """Raise an error if there was one."""
-        if self.first is not None:
-            counts = ", ".join(f"{name!r} ({n})" for name, n in self.counts.items())
-            option = self.request.option
-            raise SourceError(
-                f"{self.first}: a missing value, the first of those in {counts}; "
-                f"{option('missing', 'drop')} leaves such rows out, "
-                f"{option('missing', 'median')} fills them"
-            )
-
-
-@dataclass
 class Categories:
     """The values of a column of text, gathered batch by batch.
 
-    `hint` is the argument that leaves columns out, `doubt` says why the column is no longer taken
-    for one of numbers. A column that `may_be_numbers` and has more numbers than words is one of
-    numbers with something wrong.
+    `doubt` says why the column is no longer taken for one of numbers. One that `may_be_numbers` and
+    has more numbers than words is one of numbers with something wrong.
     """
 
     name: str
-    source: str
-    hint: str
     doubt: NotANumberError | None
     may_be_numbers: bool
     counts: Counter[str] = field(default_factory=Counter)
@@ -148,7 +112,7 @@ class Categories:
             self._count_words(batch, found)
         self.counts.update(found.take(kept).counts())
         if len(self.counts) > MAX_CATEGORIES:
-            self._refuse_many()
+            self.column(fill=False)  # which says so
 
     def _count_words(self, batch: Batch, found: Coded) -> None:
         for text, n in found.counts().items():
@@ -163,26 +127,15 @@ class Categories:
                 row = int((found.codes == found.values.index(text)).argmax())
                 self.odd = f"{batch.where(row, self.name)}: {not_a_number(text)}"
 
-    def _refuse_mixed(self) -> None:
+    def column(self, fill: bool) -> Column:
+        """How the column becomes features."""
         if self.odd is not None and 2 * self.n_words < self.n_cells:
             more = f", as are {self.n_odd - 1} more of {self.n_cells} values"
             raise NotANumberError(f"{self.odd}{more if self.n_odd > 1 else ''}", self.name)
-
-    def _refuse_many(self) -> None:
-        if self.doubt is not None:
-            raise self.doubt
-        self._refuse_mixed()
-        raise SourceError(
-            f"{self.source}: too many categories: {self.name!r} has {len(self.counts)} in "
-            f"{self.counts.total()} rows: leave such columns out ({self.hint})"
-        )
-
-    def column(self, fill: bool) -> Column:
-        """How the column becomes features."""
-        self._refuse_mixed()
-        if too_many(len(self.counts), self.counts.total()):
-            self._refuse_many()
-        return learn_category(self.name, self.counts, fill)
+        try:
+            return learn_category(self.name, self.counts, fill)
+        except ValueError as error:
+            raise (self.doubt or error) from None
 
 
 class _NotInPlaceError(Exception):
@@ -207,6 +160,7 @@ class Conversion:
         self._tables, self._request, self._store = tables, request, store
         self._in_place, self._progress = in_place, progress
         self._doubts: dict[str, NotANumberError] = {}
+        self._gap, self._n_gaps = "", Counter[str]()  # the first, and how many by column
         self._passes = 0
 
     def run(self) -> Converted:
@@ -250,35 +204,32 @@ class Conversion:
         missing, fill = self._request.missing, self._request.missing == "median"
         columns = {name: Column(name, "number") for name in plan.features}
         written = plan.label_kind == "written"
-        title, hint = self._tables.title, self._request.option("drop")
         found = [
-            Categories(
-                name, title, hint, self._doubts.get(name), written and name not in plan.codes
-            )
+            Categories(name, self._doubts.get(name), written and name not in plan.codes)
             for name in plan.texts
         ]
         # What is in rows that will be left out does not count.
         numbers = plan.numbers if missing == "drop" else ()
         texts = plan.texts if missing is None else (*plan.texts, plan.target)
-        for _, batch in self._batches(numbers, texts, 2) if found else ():
-            columns_read = _read(batch, numbers, plan.texts)
-            kept = None
-            if missing is not None:
-                columns_read[plan.target] = batch.coded(plan.target)
-                kept = self._kept(batch, plan, columns_read, None)
-            for categories in found:
-                categories.add(batch, columns_read[categories.name], kept)
         try:
+            for _, batch in self._batches(numbers, texts, 2) if found else ():
+                columns_read = _read(batch, numbers, plan.texts)
+                kept = None
+                if missing is not None:
+                    columns_read[plan.target] = batch.coded(plan.target)
+                    kept = self._kept(batch, plan, columns_read)
+                for categories in found:
+                    categories.add(batch, columns_read[categories.name], kept)
             columns.update({c.name: c.column(fill) for c in found})
             return Encoding(list(columns.values()))
         except SourceError:
             raise
         except ValueError as error:
-            raise SourceError(f"{title}: {error}") from None
+            hint = self._request.option("drop")
+            raise SourceError(f"{self._tables.title}: {error} ({hint})") from None
 
     def _write(self, plan: Plan, encoding: Encoding) -> Converted:
         labels = Labels(plan.label_kind, f"{self._tables.title}, column {plan.target!r}")
-        gaps = Gaps(self._request)
         firsts: list[int] = []
         n_read = 0
         new, width = self._store, (len(encoding.feature_names),)
@@ -291,9 +242,9 @@ class Conversion:
             firsts += [codes.n_rows] * (number + 1 - len(firsts))
             columns = _read(batch, plan.numbers, plan.texts)
             columns[plan.target] = batch.coded(plan.target)
-            kept = self._kept(batch, plan, columns, gaps)
+            kept = self._kept(batch, plan, columns)
             n_read += batch.n_rows
-            if gaps.first is not None:
+            if self._gap:
                 continue  # all are counted, and nothing is written
             if batch.matrix is not None:
                 matrices.append(batch.matrix if kept is None else batch.matrix[kept])
@@ -304,7 +255,7 @@ class Conversion:
             if weight is not None:
                 weight.append(_weights(batch, plan.weight, columns, kept))
             codes.append(labels.codes(columns[plan.target].take(kept)))
-        gaps.refuse()
+        self._refuse_gaps()
         found, places = labels.sorted()
         all_codes = codes.array()
         for first in range(0, len(all_codes), _SOME):  # as they may be on disk
@@ -326,8 +277,8 @@ class Conversion:
             is_named=plan.is_named,
         )
 
-    def _kept(self, batch: Batch, plan: Plan, columns: dict[str, Any], found: Gaps | None) -> Kept:
-        """Which rows are taken, or None if all are."""
+    def _kept(self, batch: Batch, plan: Plan, columns: dict[str, Any]) -> Kept:
+        """Which rows are taken, or None if all are; gaps that are an error are counted."""
         missing = self._request.missing
         needed = [] if missing == "median" else list(plan.features)
         needed += [plan.target] if plan.weight is None else [plan.weight, plan.target]
@@ -341,10 +292,22 @@ class Conversion:
         gaps = {name: rows for name, rows in gaps.items() if rows.any()}
         if not gaps:
             return None
-        if found is not None and missing is None:
-            found.add(batch, gaps)
+        if missing is None:
+            name = min(gaps, key=lambda name: int(gaps[name].argmax()))
+            self._gap = self._gap or batch.where(int(gaps[name].argmax()), name)
+            self._n_gaps.update({name: int(rows.sum()) for name, rows in gaps.items()})
         kept: NDArray[np.bool_] = ~np.logical_or.reduce(list(gaps.values()))
         return kept
+
+    def _refuse_gaps(self) -> None:
+        if self._gap:
+            counts = ", ".join(f"{name!r} ({n})" for name, n in self._n_gaps.items())
+            option = self._request.option
+            raise SourceError(
+                f"{self._gap}: a missing value, the first of those in {counts}; "
+                f"{option('missing', 'drop')} leaves such rows out, "
+                f"{option('missing', 'median')} fills them"
+            )
 
     def _filled(self, X: Rows | None, encoding: Encoding) -> Encoding:
         """Fill missing numbers with the medians of their columns."""
@@ -362,7 +325,7 @@ class Conversion:
                     raise SourceError(f"{self._tables.title}: {what}")
                 column[gaps] = medians[name] = float(np.median(column[~gaps]))
             values[:, at] = part
-        return Encoding([c._replace(fill=medians.get(c.name, c.fill)) for c in encoding.columns])
+        return Encoding([replace(c, fill=medians.get(c.name, c.fill)) for c in encoding.columns])
 
 
 def _read(batch: Batch, numbers: tuple[str, ...], texts: tuple[str, ...]) -> dict[str, Any]:

@@ -174,19 +174,13 @@ def _first_record(text: str, delimiter: str, source: str, line: int) -> tuple[li
 
 def _check_names(names: tuple[str, ...], where: str) -> tuple[tuple[str, ...], frozenset[str]]:
     seen: dict[str, int] = {}
-    unnamed = set()
-    for j, name in enumerate(names):
+    for j, name in enumerate((name or f"column {j}" for j, name in enumerate(names, 1)), 1):
         if not _is_unicode(name):
-            raise SourceError(f"{where}: the name of column {j + 1} is not UTF-8: {_brief(name)}")
-        if not name:
-            name = f"column {j + 1}"  # noqa: PLW2901
-            unnamed.add(name)
+            raise SourceError(f"{where}: the name of column {j} is not UTF-8: {_brief(name)}")
         if name in seen:
-            raise SourceError(
-                f"{where}: columns {seen[name] + 1} and {j + 1} are both called {name!r}"
-            )
+            raise SourceError(f"{where}: columns {seen[name]} and {j} are both called {name!r}")
         seen[name] = j
-    return tuple(seen), frozenset(unnamed)
+    return tuple(seen), frozenset(name for name, j in seen.items() if not names[j - 1])
 
 
 def _find_delimiter(text: str) -> str:
@@ -348,13 +342,12 @@ def _parse_plain(
         )
     except pa.ArrowException:
         return None
-    columns = [table.column(j).combine_chunks() for j in range(len(names))]
-    for j in range(len(numbers)):
-        if pc.all(pc.is_finite(columns[j])).as_py() is False:
-            return None
-    for j in range(len(numbers), len(names)):
-        columns[j] = _stripped(columns[j])
-    return pa.record_batch(columns, names)
+    # Asked for no column, pyarrow gives all.
+    columns = [column.combine_chunks() for column in table.columns[: len(names)]]
+    n = len(numbers)
+    if any(pc.all(pc.is_finite(column)).as_py() is False for column in columns[:n]):
+        return None
+    return pa.record_batch([*columns[:n], *map(_stripped, columns[n:])], names)
 
 
 def _stripped(column: Any) -> Any:
@@ -392,24 +385,19 @@ def _parse_records(
     block: TextBlock, dialect: Dialect, numbers: Sequence[str], texts: Sequence[str]
 ) -> pa.RecordBatch:
     rows, lines = records(block, dialect)
+    types = dict.fromkeys(numbers, pa.float64()) | dict.fromkeys(texts, _TEXT)
     columns = []
-    for name in (*numbers, *texts):
+    for name, kind in types.items():
         j = dialect.names.index(name)
-        cells: list[Any] = [row[j].strip() for row in rows]
+        cells: list[Any] = [None if (c := row[j].strip()) in _MISSING else c for row in rows]
         for i, cell in enumerate(cells):
-            if cell in _MISSING:
-                cells[i] = None
-            elif name in numbers:
+            if kind is not _TEXT and cell is not None:
                 cells[i] = as_number(cell)
                 if cells[i] is None:
                     where = dialect.place(lines[i], name)
                     raise NotANumberError(f"{where}: {not_a_number(cell)}", name)
-            elif not _is_unicode(cell):
-                raise SourceError(
-                    f"{dialect.place(lines[i], name)}: {_brief(cell)} is not UTF-8: "
-                    "save the file as UTF-8"
-                )
-        kind = pa.float64() if name in numbers else pa.string()
-        column = pa.array(cells, kind)
-        columns.append(column if name in numbers else column.dictionary_encode())
-    return pa.record_batch(columns, [*numbers, *texts])
+            elif cell is not None and not _is_unicode(cell):
+                what = f"{_brief(cell)} is not UTF-8: save the file as UTF-8"
+                raise SourceError(f"{dialect.place(lines[i], name)}: {what}")
+        columns.append(pa.array(cells, kind))
+    return pa.record_batch(columns, list(types))

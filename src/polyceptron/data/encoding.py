@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -10,6 +9,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,6 +22,11 @@ MAX_CATEGORIES = 100
 """A text column with more different values than this describes rows rather than kinds of row."""
 
 _GAP = -2
+_WORDS = {
+    "Expected": "must be", ", got": "; got", "Object contains": "has an",
+    "Object missing": "has no", "Number out of range": "must be a finite number", "`": "",
+}  # fmt: skip
+"""What msgspec says, and how we say it."""
 
 
 class Coded(NamedTuple):
@@ -50,13 +55,12 @@ class Coded(NamedTuple):
         return counts
 
 
-class Column(NamedTuple):
+class Column(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """One column of a table, and what stands in for a value that is missing.
 
     Parameters
     ----------
     name : str
-        What the column is called.
     kind : {"number", "category"}
         A number is one feature; a category is one feature, 0 or 1, for each of `categories`.
     categories : tuple of str
@@ -70,9 +74,22 @@ class Column(NamedTuple):
     categories: tuple[str, ...] = ()
     fill: float | str | None = None
 
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ValueError(f"kind must be one of {', '.join(KINDS)}; got {self.kind!r:.60}")
+        if self.kind == "category":
+            if not self.categories:
+                raise ValueError("categories must be a list of text with at least one item")
+            _refuse_twice(self.categories, "categories")
+            if self.fill is not None and self.fill not in self.categories:
+                raise ValueError(f"fill must be one of its categories; got {self.fill!r:.60}")
+        elif self.categories:
+            raise ValueError("categories must be empty for a number")
+        elif self.fill is not None and (isinstance(self.fill, str) or not math.isfinite(self.fill)):
+            raise ValueError(f"fill must be a finite number; got {self.fill!r:.60}")
+
     @property
     def feature_names(self) -> tuple[str, ...]:
-        """The names of this column's features."""
         if self.kind == "number":
             return (self.name,)
         return tuple(f"{self.name}={category}" for category in self.categories)
@@ -84,7 +101,7 @@ class Encoding:
 
     Parameters
     ----------
-    columns : iterable of Column
+    columns : sequence of Column
         At least one, with different names.
 
     Attributes
@@ -111,7 +128,13 @@ class Encoding:
     feature_names: tuple[str, ...] = field(init=False, repr=False, compare=False)
 
     def __init__(self, columns: Sequence[Column]) -> None:
-        checked = tuple(_checked(column, j) for j, column in enumerate(columns))
+        try:
+            plain = msgspec.to_builtins(columns, enc_hook=np.generic.item)
+            checked = msgspec.convert(plain, tuple[Column, ...])
+        except TypeError:
+            raise ValueError(f"columns must be a list of Column; got {columns!r:.60}") from None
+        except msgspec.ValidationError as error:
+            raise ValueError(_problem(error)) from None
         if not checked:
             raise ValueError("columns must name at least one column; got none")
         _refuse_twice([column.name for column in checked], "columns")
@@ -122,7 +145,6 @@ class Encoding:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the columns, in order."""
         return tuple(column.name for column in self.columns)
 
     @classmethod
@@ -132,23 +154,17 @@ class Encoding:
         *,
         fill: bool = False,
         categories: Collection[str] = (),
-        max_categories: int = MAX_CATEGORIES,
     ) -> Encoding:
-        """Find out what the columns of a table hold.
-
-        Columns of numbers stay numbers; any other column is a category.
+        """Find out what the columns of a table hold: numbers, or else categories.
 
         Parameters
         ----------
         table : mapping of str to array-like
-            All its columns are taken.
         fill : bool
             Whether missing values are to be filled: numbers with the median, categories with
             the most frequent value.
         categories : collection of str
             Columns that are categories although they hold numbers, such as codes.
-        max_categories : int
-            A category with more values is refused.
 
         Examples
         --------
@@ -159,19 +175,17 @@ class Encoding:
         Column(name='colour', kind='category', categories=('blue', 'red'), fill='red')
         """
         columns: list[Column] = []
-        wide: list[str] = []
         for name in _names(table):
             values = table[name]
             if name not in categories and _is_numeric(values):
-                columns.append(_learn_number(name, values, fill))
-                continue
-            found = coded(values)
-            counts, n_rows = found.counts(), len(found.codes)
-            if too_many(len(counts), n_rows, max_categories):
-                wide.append(f"{name!r} has {len(counts)} in {n_rows} rows")
-            columns.append(learn_category(name, counts, fill))
-        if wide:
-            raise ValueError(f"too many categories: {'; '.join(wide)}: leave such columns out")
+                numbers = _floats(name, values)
+                known = numbers[~np.isnan(numbers)]
+                if fill and not known.size:
+                    raise ValueError(f"column {name!r} has no value to fill its gaps with")
+                median = float(np.median(known)) if fill else None
+                columns.append(Column(name, "number", fill=median))
+            else:
+                columns.append(learn_category(name, coded(values).counts(), fill))
         return cls(columns)
 
     def transform(self, table: Mapping[str, Any]) -> Floats:
@@ -184,10 +198,6 @@ class Encoding:
         ----------
         table : mapping of str to array-like
             Such as a dict or a data frame. Columns are found by name; others are ignored.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_features)
         """
         there = _names(table)
         missing = [name for name in self.names if name not in there]
@@ -249,12 +259,7 @@ class Encoding:
         >>> Encoding([Column("age", "number", fill=3.5)]).to_json()
         [{'name': 'age', 'kind': 'number', 'fill': 3.5}]
         """
-        return [
-            {"name": column.name, "kind": column.kind}
-            | ({"categories": list(column.categories)} if column.kind == "category" else {})
-            | ({} if column.fill is None else {"fill": column.fill})
-            for column in self.columns
-        ]
+        return list(msgspec.to_builtins(self.columns))
 
     @classmethod
     def from_json(cls, value: Any) -> Encoding:
@@ -267,18 +272,17 @@ class Encoding:
         ...
         ValueError: columns[0].kind must be one of number, category; got 'date'
         """
-        if not isinstance(value, list | tuple):
-            raise ValueError(f"columns must be a list; got {_brief(value)}")
-        for j, item in enumerate(value):
-            if not isinstance(item, dict):
-                raise ValueError(f"columns[{j}] must be an object; got {_brief(item)}")
-            for key in item:
-                if key not in Column._fields:
-                    raise ValueError(f"columns[{j}] has an unknown field {_brief(key)}")
-            for key in ("name", "kind"):
-                if key not in item:
-                    raise ValueError(f"columns[{j}].{key} is missing")
-        return cls([Column(**item) for item in value])
+        return cls(value)
+
+
+def _problem(error: msgspec.ValidationError) -> str:
+    """What msgspec says is wrong, in our words."""
+    problem, _, path = str(error).partition(" - at `$")
+    if problem[0].islower():  # ours begin with the field
+        return f"columns{path.rstrip('`')}.{problem}"
+    for theirs, ours in _WORDS.items():
+        problem = problem.replace(theirs, ours)
+    return f"columns{path.rstrip('`')} {problem}"
 
 
 def _names(table: Any) -> list[str]:
@@ -347,21 +351,14 @@ def _is_numeric(values: Any) -> bool:
     )
 
 
-def _learn_number(name: str, values: Any, fill: bool) -> Column:
-    numbers = _floats(name, values)
-    known = numbers[~np.isnan(numbers)]
-    if fill and not known.size:
-        raise ValueError(f"column {name!r} has no value to fill its gaps with")
-    return Column(name, "number", fill=float(np.median(known)) if fill else None)
-
-
-def too_many(n_categories: int, n_rows: int, most: int = MAX_CATEGORIES) -> bool:
-    """Whether a column of text describes rows rather than kinds of row."""
-    return n_categories > min(most, max(10, n_rows // 2))
-
-
 def learn_category(name: str, counts: Mapping[str, int], fill: bool) -> Column:
     """Return a column of these values; what is missing will be the most frequent one."""
+    n_rows = sum(counts.values())
+    if len(counts) > min(MAX_CATEGORIES, max(10, n_rows // 2)):
+        raise ValueError(
+            f"too many categories: {name!r} has {len(counts)} in {n_rows} rows: "
+            "leave such columns out"
+        )
     if not counts:
         raise ValueError(f"column {name!r} has no value")
     categories = tuple(sorted(counts))
@@ -427,49 +424,7 @@ def _gaps_error(name: str, gaps: NDArray[np.bool_]) -> ValueError:
     )
 
 
-def _checked(column: Any, j: int) -> Column:
-    where = f"columns[{j}]"
-    if not isinstance(column, tuple) or len(column) != 4:
-        raise ValueError(f"{where} must be a Column; got {_brief(column)}")
-    name, kind, categories, fill = column
-    if not isinstance(name, str):
-        raise ValueError(f"{where}.name must be text; got {_brief(name)}")
-    if kind not in KINDS:
-        raise ValueError(f"{where}.kind must be one of {', '.join(KINDS)}; got {_brief(kind)}")
-    if kind == "number":
-        if categories:
-            raise ValueError(f"{where}.categories must be empty for a number")
-        return Column(name, kind, (), _number_fill(fill, where))
-    if not isinstance(categories, list | tuple) or not categories:
-        raise ValueError(
-            f"{where}.categories must be a list of text with at least one item; "
-            f"got {_brief(categories)}"
-        )
-    for i, category in enumerate(categories):
-        if not isinstance(category, str):
-            raise ValueError(f"{where}.categories[{i}] must be text; got {_brief(category)}")
-    _refuse_twice(categories, f"{where}.categories")
-    if fill is not None and fill not in categories:
-        raise ValueError(f"{where}.fill must be one of its categories; got {_brief(fill)}")
-    return Column(name, kind, tuple(categories), fill)
-
-
-def _number_fill(fill: Any, where: str) -> float | None:
-    if fill is None:
-        return None
-    if isinstance(fill, int | float) and not isinstance(fill, bool):
-        with contextlib.suppress(OverflowError):
-            if math.isfinite(fill):
-                return float(fill)
-    raise ValueError(f"{where}.fill must be a finite number; got {_brief(fill)}")
-
-
 def _refuse_twice(names: Sequence[str], what: str) -> None:
     for name, n in Counter(names).items():
         if n > 1:
-            raise ValueError(f"{what} must have different names; {_brief(name)} is there twice")
-
-
-def _brief(value: Any, most: int = 60) -> str:
-    text = repr(value)
-    return text if len(text) <= most else text[:most] + "..."
+            raise ValueError(f"{what} must have different names; {name!r:.60} is there twice")

@@ -13,8 +13,9 @@ from abc import ABC, abstractmethod
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any, NamedTuple, Self, TypeVar
 
@@ -173,8 +174,7 @@ class Table(ABC):
 
     def batches(self, numbers: Sequence[str], texts: Sequence[str] = ()) -> Iterator[Batch]:
         """Give the rows in order, in constant memory."""
-        for job in self.jobs(numbers, texts):
-            yield job()
+        return in_order(self.jobs(numbers, texts))
 
     def close(self) -> None:
         """Let go of the file."""
@@ -233,33 +233,32 @@ def in_order(
 
 
 class _Ahead:
-    """A stream whose first bytes can be looked at before they are read."""
+    """A stream whose first bytes can be looked at before they are read; the file is another's."""
 
     closed = False
 
     def __init__(self, stream: Any) -> None:
-        self.stream, self.seen = stream, b""
+        self._stream, self._seen = stream, b""
 
-    def peek(self, size: int) -> bytes:
-        while len(self.seen) < size:
-            more = self.stream.read(size - len(self.seen))
-            if not more:
-                break
-            self.seen += more
-        return self.seen[:size]
-
-    def read(self, size: int) -> bytes:
-        if self.seen:
-            piece, self.seen = self.seen[:size], self.seen[size:]
-            return piece
-        more: bytes = self.stream.read(size)
+    def _more(self, size: int) -> bytes:
+        more: bytes = self._stream.read(size)
         return more
 
-    def close(self) -> None:
-        """The file belongs to another."""
+    def peek(self, size: int) -> bytes:
+        """Return the first bytes, without taking them."""
+        while len(self._seen) < size and (more := self._more(size - len(self._seen))):
+            self._seen += more
+        return self._seen[:size]
+
+    def read(self, size: int = _BUFFER) -> bytes:
+        """Return up to `size` bytes; none is the end."""
+        piece, self._seen = self._seen[:size], self._seen[size:]
+        return piece or self._more(size)
+
+    def close(self) -> None: ...
 
 
-class ByteStream:
+class ByteStream(_Ahead):
     """The bytes of a file; `-` is standard input, and compression is seen through."""
 
     def __init__(self, path: str | Path, name: str | None = None) -> None:
@@ -270,25 +269,16 @@ class ByteStream:
         self._file: IO[bytes] | None = None if standard else Path(path).open("rb")  # noqa: SIM115
         self._copy: Any = None
         self._size = 0 if standard else Path(path).stat().st_size
-        self._bytes = _Ahead(sys.stdin.buffer if self._file is None else self._file)
-        head = self._bytes.peek(4)
+        raw: Any = _Ahead(sys.stdin.buffer if self._file is None else self._file)
+        head = raw.peek(4)
         self._codec = next((name for magic, name in _CODECS.items() if head.startswith(magic)), "")
-        self.plain = self._file is not None and not self._codec
         if self._codec:
-            packed = pa.PythonFile(self._bytes, mode="r")
-            self._bytes = _Ahead(pa.CompressedInputStream(packed, self._codec))
+            raw = pa.CompressedInputStream(pa.PythonFile(raw, mode="r"), self._codec)
+        super().__init__(raw)
 
-    def peek(self, size: int) -> bytes:
-        """Return the first bytes, without taking them."""
-        return self._unpacked(self._bytes.peek, size)
-
-    def read(self, size: int = _BUFFER) -> bytes:
-        """Return up to `size` bytes; none is the end."""
-        return self._unpacked(self._bytes.read, size)
-
-    def _unpacked(self, read: Callable[[int], bytes], size: int) -> bytes:
+    def _more(self, size: int) -> bytes:
         try:
-            return read(size)
+            return super()._more(size)
         except (OSError, pa.ArrowException) as error:
             if not self._codec:
                 raise
@@ -296,12 +286,12 @@ class ByteStream:
             raise SourceError(f"{self.name}: {what}") from None
 
     def share(self) -> float:
-        """How much of the file itself has been read; 0 if it is none."""
-        return 0.0 if self._file is None else min(1.0, self._file.tell() / max(1, self._size))
+        """How much of the file itself has been read; 0 if it is none, but a pipe."""
+        return min(1.0, self._file.tell() / self._size) if self._file and self._size else 0.0
 
     def seekable(self) -> IO[bytes]:
         """Return all bytes as a file that can be read in any order."""
-        if self.plain and self._file is not None:
+        if self._file is not None and not self._codec:
             self._file.seek(0)
             return self._file
         self._copy = tempfile.SpooledTemporaryFile(max_size=_ROOM)  # noqa: SIM115
@@ -339,11 +329,8 @@ class TextTable(Table):
         self.has_header = self.dialect.has_header
 
     def types(self, names: Sequence[str]) -> dict[str, Any]:
-        stream = self._again()
-        try:
-            block = next(self._blocks(stream))[0]
-        finally:
-            stream.close()
+        with closing(self._again()) as stream:
+            block = next(self._blocks(stream))
         batch = Batch(dialect.parse(block, self.dialect, [], names), self.place(0))
         types: dict[str, Any] = {}
         for name in names:
@@ -352,40 +339,31 @@ class TextTable(Table):
             types[name] = (pa.float64() if numbers else pa.string()) if found else pa.null()
         return types
 
-    def _blocks(self, stream: ByteStream) -> Iterator[tuple[dialect.TextBlock, float]]:
-        some = False
-        for block in dialect.text_blocks(stream, self.dialect):
-            if not block.data.isspace():
-                some = True
-                yield block, stream.share()
-        if not some:
+    def _blocks(self, stream: ByteStream) -> Iterator[dialect.TextBlock]:
+        found = dialect.text_blocks(stream, self.dialect)
+        blocks = (block for block in found if not block.data.isspace())
+        first = next(blocks, None)
+        if first is None:
             raise NoRowsError(f"{self.name} has a header and no rows")
+        return chain([first], blocks)
 
     def jobs(self, numbers: Sequence[str], texts: Sequence[str]) -> Iterator[Callable[[], Batch]]:
+        def batch(block: dialect.TextBlock, share: float) -> Batch:
+            def where(row: int, column: str | None) -> str:
+                return self.dialect.place(dialect.records(block, self.dialect)[1][row], column)
+
+            return Batch(dialect.parse(block, self.dialect, numbers, texts), where, share)
+
         stream, self._unread = self._unread or self._again(), None
-        try:
-            for block, share in self._blocks(stream):
-                yield partial(self._batch, block, share, numbers, texts)
-        finally:
-            stream.close()
-
-    def batches(self, numbers: Sequence[str], texts: Sequence[str] = ()) -> Iterator[Batch]:
-        return in_order(self.jobs(numbers, texts))
-
-    def _batch(
-        self, block: dialect.TextBlock, share: float, numbers: Sequence[str], texts: Sequence[str]
-    ) -> Batch:
-        def where(row: int, column: str | None) -> str:
-            return self.dialect.place(dialect.records(block, self.dialect)[1][row], column)
-
-        return Batch(dialect.parse(block, self.dialect, numbers, texts), where, share)
+        with closing(stream):
+            for block in self._blocks(stream):
+                yield partial(batch, block, stream.share())
 
 
 class ArrowTable(Table):
     """Columns with types of Arrow."""
 
     format, part = "Arrow", "record batch"
-    _schema: Any
 
     def __init__(self, name: str, opened: Any) -> None:
         self.name = name
@@ -401,15 +379,16 @@ class ArrowTable(Table):
         """Keep what is open, and return its schema."""
 
     @abstractmethod
-    def _parts(self, names: list[str], size: int) -> Iterator[Iterable[Any]]:
+    def _parts(self, names: list[str]) -> Iterator[Iterable[Any]]:
         """The parts of the table, each as its batches."""
 
     def _share(self, n_rows: int) -> float:
         return n_rows / max(1, self.n_rows or 0)
 
     def _damaged(self, error: BaseException, place: str = "") -> SourceError:
-        text = f"{self.name}{place}: the file of {self.format} is damaged ({one_line(error)})"
-        return SourceError(text)
+        return SourceError(
+            f"{self.name}{place}: the file of {self.format} is damaged ({one_line(error)})"
+        )
 
     def types(self, names: Sequence[str]) -> dict[str, Any]:
         return {name: self._schema.field(name).type for name in names}
@@ -419,14 +398,11 @@ class ArrowTable(Table):
         names = list(dict.fromkeys((*numbers, *texts)))
         size = rows_of_batch(len(names))
         try:
-            for number, part in enumerate(self._parts(names, size), 1):
-                for whole in part:
-                    for start in range(0, len(whole), size):
-                        rows = whole.slice(start, size)
-                        share = self._share(first + len(rows))
-                        batch = Batch(rows, self.place(first), share)
-                        yield partial(self._checked, batch, place)
-                        first += len(rows)
+            for number, part in enumerate(self._parts(names), 1):
+                for rows in (w.slice(j, size) for w in part for j in range(0, len(w), size)):
+                    share = self._share(first + len(rows))
+                    yield partial(self._checked, Batch(rows, self.place(first), share), place)
+                    first += len(rows)
                 place = f", {self.part} {number} (from row {first})"
         except SourceError:
             raise
@@ -457,14 +433,13 @@ class ParquetTable(ArrowTable):
         self.n_rows = self._file.metadata.num_rows
         return self._file.schema_arrow
 
-    def _parts(self, names: list[str], size: int) -> Iterator[Iterable[Any]]:
-        return (self._rows(j, names, size) for j in range(self._file.metadata.num_row_groups))
+    def _parts(self, names: list[str]) -> Iterator[Iterable[Any]]:
+        return (self._rows(j, names) for j in range(self._file.metadata.num_row_groups))
 
-    def _rows(self, group: int, names: list[str], size: int) -> Iterator[Any]:
+    def _rows(self, group: int, names: list[str]) -> Iterator[Any]:
         n_read, n_rows = 0, self._file.metadata.row_group(group).num_rows
-        for batch in self._file.iter_batches(
-            batch_size=size, row_groups=[group], columns=names, use_threads=False
-        ):
+        size = rows_of_batch(len(names))
+        for batch in self._file.iter_batches(size, [group], names, use_threads=False):
             n_read += len(batch)
             yield batch
         if n_read != n_rows:
@@ -485,8 +460,7 @@ class IpcTable(ArrowTable):
         open_ = pa.ipc.open_file if self._is_file else pa.ipc.open_stream
         return open_(self._handle, options=options)
 
-    def _parts(self, names: list[str], size: int) -> Iterator[Iterable[Any]]:
-        del size
+    def _parts(self, names: list[str]) -> Iterator[Iterable[Any]]:
         reader = self._reader([self._schema.names.index(name) for name in names])
         if self._is_file:
             return ([reader.get_batch(j)] for j in range(reader.num_record_batches))
@@ -505,8 +479,8 @@ class FrameTable(ArrowTable):
         self.n_rows = len(opened)
         return opened.schema
 
-    def _parts(self, names: list[str], size: int) -> Iterator[Iterable[Any]]:
-        return iter([self._table.select(names).to_batches(size)])
+    def _parts(self, names: list[str]) -> Iterator[Iterable[Any]]:
+        return iter([self._table.select(names).to_batches()])
 
 
 def is_frame(value: Any) -> bool:
