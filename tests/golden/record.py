@@ -405,6 +405,11 @@ def recorded():
     return json.loads(ANSWERS.read_text())["cases"]
 
 
+def is_same_machine():
+    """Whether answers.json was recorded on such a machine, with these versions."""
+    return json.loads(ANSWERS.read_text())["machine"] == machine()
+
+
 def as_json(value):
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
@@ -417,7 +422,7 @@ def write(cases):
 def check(names, tolerance):
     """Print what differs; whether nothing does."""
     expected, same = recorded(), True
-    if not tolerance and machine() != json.loads(ANSWERS.read_text())["machine"]:
+    if not tolerance and not is_same_machine():
         sys.stdout.write("recorded on another machine, or with other versions\n")
     for name in names:
         found = json.loads(as_json(CASES[name].answers()))

@@ -381,9 +381,8 @@ class TestOrder:
             FileSource(*files, np.array([0, 1]), block_rows=16),
         ):
             seen = []
-            for visit in visits(one.blocks(View(identity(4), 1)), seed):
-                order = visit.order if visit.order.size else np.arange(len(visit.y))
-                seen.append(visit.X[order])
+            for X_seen, y_seen, _, order in visits(one.blocks(View(identity(4), 1)), seed):
+                seen.append(X_seen[order if order.size else np.arange(len(y_seen))])
             orders.append(np.concatenate(seen))
         np.testing.assert_array_equal(*orders)
         assert sorted(map(tuple, orders[0])) == sorted(map(tuple, X))
@@ -393,7 +392,7 @@ class TestOrder:
         """Rows sorted by class are shuffled across blocks that are far apart."""
         X = np.arange(2000.0)[:, None]
         source_ = ArraySource(X, (X[:, 0] > 1000).astype(int), block_rows=16)
-        (visit,) = visits(source_.blocks(View(identity(1), 1)), 3)
-        first = X[visit.order[:128], 0]
+        ((*_, order),) = visits(source_.blocks(View(identity(1), 1)), 3)
+        first = X[order[:128], 0]
         assert first.min() < 500
         assert first.max() > 1500

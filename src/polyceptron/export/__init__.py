@@ -1,6 +1,16 @@
 """A model for those who do not run Python: queries, programs, formulas, constraints.
 
 Nothing is loaded before it is used, so the names of the formats cost next to nothing.
+
+Examples
+--------
+>>> from polyceptron import Polyhedron, export
+>>> box = Polyhedron([[1, 0], [-1, 0], [0, 1]], [0, 5, -1], ["age", "dose"])
+>>> sorted(export.FORMATS)
+['c', 'javascript', 'latex', 'lp', 'onnx', 'python', 'scipy', 'sql']
+>>> A_ub, b_ub = export.to_scipy(box)
+>>> A_ub.tolist(), b_ub.tolist()
+([[-1.0, 0.0], [1.0, 0.0], [0.0, -1.0]], [0.0, 5.0, -1.0])
 """
 
 from __future__ import annotations

@@ -3,6 +3,15 @@
 Each is a function of a `Polyhedron`. Answers are in user units, and careful with faces and
 features of very different scales. A question without an answer, of an empty polyhedron above all,
 raises a `GeometryError`, which is a ValueError.
+
+Examples
+--------
+>>> from polyceptron import Polyhedron, geometry
+>>> triangle = Polyhedron([[1, 0], [0, 1], [-1, -1]], [0, 0, 1])
+>>> geometry.is_bounded(triangle), round(geometry.volume(triangle), 6)
+(True, 0.5)
+>>> geometry.distance(triangle, [-2.0, 0.5])
+2.0
 """
 
 from polyceptron.geometry._extent import (

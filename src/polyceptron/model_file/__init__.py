@@ -109,6 +109,16 @@ def load_model(path: str | PathLike[str]) -> Any:
     It takes the numbers that it learned from. A model of `polyceptron fit` with columns of text
     learned from their encoding: ``read_model(path).predict(frame)`` answers such a table.
     Parameters and errors are those of `read_model`; `save_model` has an example.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from polyceptron import SPLA1, load_model, save_model
+    >>> model = SPLA1(1, random_state=0).fit([[0.0], [1.0], [2.0], [3.0]], list("aabb"))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(model, f"{folder}/model.json")
+    ...     load_model(f"{folder}/model.json").predict([[0.5], [2.5]])
+    array(['a', 'b'], dtype='<U1')
     """
     return read_model(path).estimator
 

@@ -1,4 +1,15 @@
-"""Pictures, as scikit-learn style displays; the only part that needs matplotlib."""
+"""Pictures, as scikit-learn style displays; the only part that needs matplotlib.
+
+Examples
+--------
+>>> import matplotlib
+>>> matplotlib.use("Agg")
+>>> from polyceptron import Polyhedron
+>>> from polyceptron.plots import PolyhedronDisplay
+>>> triangle = Polyhedron([[1, 0], [0, 1], [-1, -1]], [0, 0, 1], ["age", "dose"])
+>>> PolyhedronDisplay.from_polyhedron(triangle, [[0.2, 0.3], [2, 2]]).ax_.get_xlabel()
+'age'
+"""
 
 from polyceptron.plots._animation import AnimationDisplay, animate
 from polyceptron.plots._heatmap import FaceHeatmapDisplay
