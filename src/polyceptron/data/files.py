@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any, TypeVar
 
 import numpy as np
@@ -175,7 +176,7 @@ class FileSource(Source):
 
 
 class StreamBlocks:
-    """Blocks of files: one thread reads ahead, the others work.
+    """Blocks of files: threads read and work by turns, one more than work at a time.
 
     Memory is that of a few blocks, whatever the number of rows.
     """
@@ -185,8 +186,7 @@ class StreamBlocks:
     def __init__(self, source: FileSource, view: View, n_threads: int = 1) -> None:
         self._source, self._view, self._n_threads = source, view, max(1, n_threads)
         self.n_samples, self.n_features = source.n_samples, source.n_features
-        # When block j is asked for, n before it may be at work, and j + 1 is read after it.
-        self._buffers = [source.buffer() for _ in range(self._n_threads + 2)]
+        self._buffers = [source.buffer() for _ in range(max(3, self._n_threads + 1))]
 
     def __len__(self) -> int:
         return len(self._source.starts)
@@ -196,24 +196,28 @@ class StreamBlocks:
 
     def in_order(self, numbers: Iterable[int]) -> Iterator[Block]:
         """Each block is good until the next is asked for."""
-        with closing(self._read(numbers)) as rows:
-            for number, filled in rows:
-                yield self._view.block(number, *filled, own=True)
+        # While one is worked on, the next one is read, and the one after it waits to be.
+        rooms = zip(numbers, itertools.cycle(self._buffers), strict=False)
+        with closing(
+            in_order((partial(self._block, *room) for room in rooms), 1, ahead=1)
+        ) as found:
+            yield from found
 
     def reduce(self, statistic: Callable[[Block], S]) -> S:
-        def part(number: int, filled: Buffer) -> S:
-            return statistic(self._view.block(number, *filled, own=True))
+        free: SimpleQueue[Buffer] = SimpleQueue()
+        for buffer in self._buffers:
+            free.put(buffer)
 
-        with closing(self._read(range(len(self)))) as rows:
-            tasks = (partial(part, *read) for read in rows)
-            with closing(in_order(tasks, self._n_threads, ahead=1)) as parts:
-                return ordered_sum(parts)
+        def part(number: int) -> S:
+            buffer = free.get()
+            try:
+                return statistic(self._block(number, buffer))
+            finally:
+                free.put(buffer)
 
-    def _read(self, numbers: Iterable[int]) -> Generator[tuple[int, Buffer]]:
-        """Read blocks in a thread, into one buffer after the other."""
+        tasks = (partial(part, number) for number in range(len(self)))
+        with closing(in_order(tasks, self._n_threads + 1)) as parts:
+            return ordered_sum(parts)
 
-        def read(number: int, buffer: Buffer) -> tuple[int, Buffer]:
-            return number, self._source.read(number, buffer)
-
-        rooms = zip(numbers, itertools.cycle(self._buffers), strict=False)
-        return in_order((partial(read, *room) for room in rooms), 1, ahead=1)
+    def _block(self, number: int, buffer: Buffer) -> Block:
+        return self._view.block(number, *self._source.read(number, buffer), own=True)
