@@ -260,26 +260,52 @@ def logistic_block(X, y, weight, W, b, assigned):
     return total, np.array(G), np.array(g)
 
 
-def product_block(X, y, weight, W, b, noise):
-    """The log-likelihood of a noisy product of logistics, its slope in the noise, and (G, g)."""
+def union_block(X, y, weight, W, b, ends, noise):
+    """The log-likelihood of a noisy union of products of logistics, its slope in the noise, (G, g).
+
+    The faces of piece m end at ends[m].
+    """
     X, y, weight, W, b = _lists(X, y, weight, W, b)
     total, of_noise, G, g = 0.0, 0.0, [[0.0] * len(w) for w in W], [0.0] * len(b)
+    pieces = [range(first, end) for first, end in zip([0, *ends], ends, strict=False)]
     for i, x in enumerate(X):
         s = scores(x, W, b)
-        log_q = 0.0
-        for score in s:
-            log_q += log_sigmoid(score)
-        q = math.exp(log_q)
-        side = q if y[i] > 0 else -math.expm1(log_q)
+        log_q = [sum(log_sigmoid(s[k]) for k in faces) for faces in pieces]
+        outside = math.prod(-math.expm1(one) for one in log_q)
+        # Of one piece the product is known to more digits than what it leaves.
+        inside = math.exp(log_q[0]) if len(pieces) == 1 else 1.0 - outside
+        side = inside if y[i] > 0 else outside
         p = (1.0 - noise) * side + noise * (1.0 - side)
         total += weight[i] * math.log(p)
         of_noise += weight[i] * (1.0 - 2.0 * side) / p
-        for k, score in enumerate(s):
-            slope = y[i] * weight[i] * (1.0 - 2.0 * noise) * q * math.exp(log_sigmoid(-score)) / p
-            for j, x_j in enumerate(x):
-                G[k][j] += slope * x_j
-            g[k] += slope
+        for m, faces in enumerate(pieces):
+            others = math.prod(-math.expm1(one) for j, one in enumerate(log_q) if j != m)
+            for k in faces:
+                tail = math.exp(log_q[m] + log_sigmoid(-s[k]))
+                slope = y[i] * weight[i] * (1.0 - 2.0 * noise) * others * tail / p
+                for j, x_j in enumerate(x):
+                    G[k][j] += slope * x_j
+                g[k] += slope
     return total, of_noise, np.array(G), np.array(g)
+
+
+def hardened_block(X, target, weight, W, b, ends):
+    """Minus the log-likelihood of h = max_m min_k score for shares inside, and its slope (G, g)."""
+    X, target, weight, W, b = _lists(X, target, weight, W, b)
+    total, G, g = 0.0, [[0.0] * len(w) for w in W], [0.0] * len(b)
+    pieces = [range(first, end) for first, end in zip([0, *ends], ends, strict=False)]
+    for i, x in enumerate(X):
+        s = scores(x, W, b)
+        least = [min(faces, key=lambda k: s[k]) for faces in pieces]
+        k = max(least, key=lambda k: s[k])
+        total -= weight[i] * (
+            target[i] * log_sigmoid(s[k]) + (1.0 - target[i]) * log_sigmoid(-s[k])
+        )
+        slope = weight[i] * (math.exp(log_sigmoid(s[k])) - target[i])
+        for j, x_j in enumerate(x):
+            G[k][j] += slope * x_j
+        g[k] += slope
+    return total, np.array(G), np.array(g)
 
 
 def noise(logit: float) -> float:
@@ -293,7 +319,7 @@ def mixture_loss(X, y, weight, flat, K, penalty):
     size, logit = (len(flat) - 1) // K, flat[-1]
     theta = [flat[k * size : (k + 1) * size] for k in range(K)]
     W, b = [one[:-1] for one in theta], [one[-1] for one in theta]
-    total, of_noise, G, g = product_block(X, y, weight, W, b, noise(logit))
+    total, of_noise, G, g = union_block(X, y, weight, W, b, [K], noise(logit))
     n = 0.0
     for one in weight:
         n += one

@@ -8,6 +8,7 @@ import naive
 from kernel_cases import NO_WEIGHT, PLAIN, REAL, Case, kinds_for, real
 from polyceptron import kernels
 from polyceptron.data.blocks import frozen
+from polyceptron.kernels.likelihood import exp_minus
 
 SHAPES = (
     REAL
@@ -45,11 +46,23 @@ def logistic(case, kind, weight, assigned):
     return value, G, g
 
 
-def product(case, kind, weight, noise):
+def pieces_of(K):
+    """Ends of the faces of one piece, and of several."""
+    return [np.array(ends) for ends in ([K], [1, K], [1, K - 1, K])[: min(K, 3)]]
+
+
+def union(case, kind, weight, ends, noise):
     G, g = case.zeros()
     rows = case.rows(kind)
-    found = kernels.product_block(rows, case.y, weight, *case.panels, case.K, noise, G, g)
+    found = kernels.union_block(rows, case.y, weight, case.W, case.b, ends, noise, G, g)
     return (*found, G, g)
+
+
+def hardened(case, kind, weight, ends):
+    G, g = case.zeros()
+    target = np.linspace(0, 1, len(case.y))
+    total = kernels.hardened_block(case.rows(kind), target, weight, *case.panels, ends, G, g)
+    return total, G, g
 
 
 @sizes
@@ -79,15 +92,38 @@ def test_logistic_block(K, d, n, size):
 
 @sizes
 @pytest.mark.parametrize("noise", [1e-4, 0.06, 0.4])
-@pytest.mark.parametrize("K", [1, 2, 3, 4, 5])
-def test_product_block(K, noise, size):
-    case = scaled(K, 3, 41, size)
+@pytest.mark.parametrize(("K", "d", "n"), [(1, 3, 41), (2, 5, 64), (5, 3, 130), (9, 6, 41)])
+def test_union_block(K, d, n, noise, size):
+    case = scaled(K, d, n, size)
     for weight, weights in either_weight(case):
-        expected = naive.product_block(case.X, case.y, weights, case.W, case.b, noise)
-        for kind in kinds_for(K):
-            found = product(case, kind, weight, noise)
-            for one, other in zip(found, expected, strict=True):
-                np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-11)
+        for ends in pieces_of(K):
+            expected = naive.union_block(case.X, case.y, weights, case.W, case.b, ends, noise)
+            for kind in kinds_for(K):
+                found = union(case, kind, weight, ends, noise)
+                for one, other in zip(found, expected, strict=True):
+                    np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
+
+
+@sizes
+@pytest.mark.parametrize("K", [1, 2, 5])
+def test_hardened_block(K, size):
+    case = scaled(K, 3, 41, size)
+    target = np.linspace(0, 1, 41)
+    for weight, weights in either_weight(case):
+        for ends in pieces_of(K):
+            expected = naive.hardened_block(case.X, target, weights, case.W, case.b, ends)
+            for kind in kinds_for(K):
+                for one, other in zip(hardened(case, kind, weight, ends), expected, strict=True):
+                    np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-11)
+
+
+def test_exp_is_that_of_the_library():
+    x = np.concatenate([np.linspace(-40, 40, 100_001), [0.0, -0.0, 1e-300, 5e-324]])
+    found = np.empty_like(x)
+    exp_minus(x, 40.0, np.empty_like(x), found)
+    np.testing.assert_allclose(found, np.exp(-x), rtol=4 * np.finfo(float).eps, atol=0)
+    exp_minus(np.array([1e3, -np.inf]), 40.0, np.empty(2), found[:2])
+    np.testing.assert_allclose(found[:2], np.exp([-40.0, 40.0]), rtol=1e-15)
 
 
 @sizes
@@ -98,7 +134,8 @@ def test_kinds_of_rows_agree_to_the_last_bit(K, d, n, size):
         [
             *likelihood(case, kind, case.weight),
             *logistic(case, kind, case.weight, some_sets(case)),
-            *product(case, kind, case.weight, 0.06),
+            *(one for ends in pieces_of(K) for one in union(case, kind, case.weight, ends, 0.06)),
+            *(one for ends in pieces_of(K) for one in hardened(case, kind, case.weight, ends)),
         ]
         for kind in kinds_for(K)
     )
@@ -130,12 +167,15 @@ def test_gradients_are_those_of_the_values(K):
     assert likelihood(case, "float64", case.weight)[1][:, 0].sum() == pytest.approx(
         value, rel=1e-13
     )
-    _, of_noise, G, g = product(case, "float64", case.weight, 0.1)
-    expected = slopes(
-        lambda case, noise: product(case, "float64", case.weight, noise)[0], case, 0.1
-    )
-    found = np.append(np.column_stack([G, g]).ravel(), of_noise)
-    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+    for ends in pieces_of(K):
+        _, of_noise, G, g = union(case, "float64", case.weight, ends, 0.1)
+        expected = slopes(
+            lambda case, noise, ends=ends: union(case, "float64", case.weight, ends, noise)[0],
+            case,
+            0.1,
+        )
+        found = np.append(np.column_stack([G, g]).ravel(), of_noise)
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("kind", kinds_for(1))

@@ -8,9 +8,10 @@ rows (a tuple ``(data, indices, indptr)``). Three primitives hide the difference
 from polyceptron.kernels.columns import column_ends as column_ends
 from polyceptron.kernels.columns import column_moments as column_moments
 from polyceptron.kernels.columns import map_columns as map_columns
+from polyceptron.kernels.likelihood import hardened_block as hardened_block
 from polyceptron.kernels.likelihood import likelihood_block as likelihood_block
 from polyceptron.kernels.likelihood import logistic_block as logistic_block
-from polyceptron.kernels.likelihood import product_block as product_block
+from polyceptron.kernels.likelihood import union_block as union_block
 from polyceptron.kernels.perceptron import batch_block as batch_block
 from polyceptron.kernels.perceptron import descend as descend
 from polyceptron.kernels.perceptron import frozen_block as frozen_block

@@ -1,12 +1,15 @@
 """Likelihoods of a block and their slopes.
 
-SPLA's is logistic: ``P(y | x) = 1 / (1 + exp(-y h(x)))``. That of Polyceptron's refinement is a
-noisy product: ``P(inside | x) = noise + (1 - 2 noise) prod_k 1 / (1 + exp(-score_k))``.
+SPLA's is logistic: ``P(y | x) = 1 / (1 + exp(-y h(x)))``. Polyceptron's is that of a union of
+products of logistics, with a share of wrong labels.
 """
 
 import numpy as np
 
-from polyceptron.kernels.jit import compiled
+from numba import types
+from numba.extending import overload
+
+from polyceptron.kernels.jit import compiled, fused, reassociated
 from polyceptron.kernels.scores import add_row, first_equal, score_four
 
 
@@ -49,29 +52,202 @@ def logistic_block(X, y, weight, panel, bias, assigned, G, g):
 
 
 @compiled
-def product_block(X, y, weight, panel, bias, K, noise, G, g):
-    """Log-likelihood of a block, and its slope in `noise`; that in [w_k, b_k] is added to G, g."""
+def hardened_block(X, target, weight, panel, bias, ends, G, g):
+    """Minus the log-likelihood of ``h = max_m min_k score``, a share ``target`` of a row inside.
+
+    ``ends`` are those of the faces of each piece; the slope is added to G and g.
+    """
     S, h = np.empty((4, bias.shape[0])), np.empty(4)
-    tail = np.empty(K)
-    n = y.shape[0]
+    n = target.shape[0]
     total = 0.0
-    of_noise = 0.0
     for i in range(0, n, 4):
         for t in range(score_four(X, i, n, panel, bias, S, h)):
-            log_q = 0.0
-            for k in range(K):
-                small = np.exp(-abs(S[t, k]))  # never overflows
-                log_q += min(S[t, k], 0.0) - np.log1p(small)
-                tail[k] = (small if S[t, k] > 0 else 1.0) / (1.0 + small)
-            q = np.exp(log_q)
-            sign = y[i + t]
-            side = q if sign > 0 else -np.expm1(log_q)
-            p = noise + (1.0 - 2.0 * noise) * side
+            best, face, first = -np.inf, 0, 0
+            for end in ends:
+                least = first
+                for k in range(first, end):
+                    least = k if S[t, k] < S[t, least] else least
+                if S[t, least] > best:
+                    best, face = S[t, least], least
+                first = end
             w = weight[i + t] if weight.shape[0] > 0 else 1.0
-            total += w * np.log(p)
+            small = np.exp(-abs(best))  # never overflows
+            total += w * (max(best, 0.0) + np.log1p(small) - target[i + t] * best)
+            s = w * ((1.0 if best > 0 else small) / (1.0 + small) - target[i + t])
+            add_row(X, i + t, s, G[face])
+            g[face] += s
+    return total
+
+
+# --- the likelihood of a union ---------------------------------------------------------------
+# Rows are taken 64 at a time, a column of them after the other, so that every loop is one of
+# independent lanes which the compiler vectorises, exp included.
+
+_ROWS = 64
+_LOG2, _LN2_HIGH, _LN2_LOW = 1.4426950408889634, 0.693147180369123816490, 1.90821492927058770002e-10
+
+
+def load_columns(X, start, n, columns):
+    """Columns of the rows from ``start`` on, below n, into columns[j, :]."""
+    if isinstance(X, tuple):
+        data, indices, indptr = X
+        columns[:] = 0.0
+        for i in range(start, n):
+            for j in range(indptr[i], indptr[i + 1]):
+                columns[indices[j], i - start] += data[j]
+    else:
+        columns[:, : n - start] = X[start:n].T
+
+
+@overload(load_columns)
+def _load_columns(X, start, n, columns):
+    def dense(X, start, n, columns):
+        for i in range(start, n):
+            for j in range(X.shape[1]):
+                columns[j, i - start] = X[i, j]
+
+    def sparse(X, start, n, columns):
+        data, indices, indptr = X
+        columns[:] = 0.0
+        for i in range(start, n):
+            for j in range(indptr[i], indptr[i + 1]):
+                columns[np.uint64(indices[j]), i - start] += data[j]
+
+    return sparse if isinstance(X, types.BaseTuple) else dense
+
+
+@fused
+def _face_scores(w, bias, columns, scores):
+    """scores[i] = bias + w . x_i, the products in column order."""
+    d = columns.shape[0]
+    scores[:] = bias
+    for j in range(0, d - d % 4, 4):
+        w0, w1, w2, w3 = w[j], w[j + 1], w[j + 2], w[j + 3]
+        x0, x1, x2, x3 = columns[j], columns[j + 1], columns[j + 2], columns[j + 3]
+        for i in range(_ROWS):
+            scores[i] = scores[i] + w0 * x0[i] + w1 * x1[i] + w2 * x2[i] + w3 * x3[i]
+    for j in range(d - d % 4, d):
+        for i in range(_ROWS):
+            scores[i] += w[j] * columns[j, i]
+
+
+@fused
+def exp_minus(scores, limit, power, out):
+    """out[i] = exp(-scores[i]), with scores held within the limit: 2^k times a polynomial.
+
+    ``power`` has room for 2^k, built as bits.
+    """
+    bits = power.view(np.int64)
+    for i in range(scores.shape[0]):
+        x = min(max(-scores[i], -limit), limit)
+        k = np.floor(x * _LOG2 + 0.5)
+        r = x - k * _LN2_HIGH - k * _LN2_LOW
+        p = 1.0 / 6227020800.0
+        p = p * r + 1.0 / 479001600.0
+        p = p * r + 1.0 / 39916800.0
+        p = p * r + 1.0 / 3628800.0
+        p = p * r + 1.0 / 362880.0
+        p = p * r + 1.0 / 40320.0
+        p = p * r + 1.0 / 5040.0
+        p = p * r + 1.0 / 720.0
+        p = p * r + 1.0 / 120.0
+        p = p * r + 1.0 / 24.0
+        p = p * r + 1.0 / 6.0
+        p = p * r + 0.5
+        p = p * r + 1.0
+        out[i] = p * r + 1.0
+        bits[i] = (np.int64(k) + 1023) << 52
+    for i in range(scores.shape[0]):
+        out[i] *= power[i]
+
+
+@fused
+def _join_face(E, D):
+    """Take a face into account: D = prod (1 + e) - 1 of its piece; e becomes e / (1 + e)."""
+    for i in range(_ROWS):
+        e = E[i]
+        D[i] = D[i] + e * (1.0 + D[i])
+        E[i] = e / (1.0 + e)
+
+
+@fused
+def _join_piece(D, odds, outside):
+    """Take a piece into account: its odds are 1 / D, and D / (1 + D) is left of the outside."""
+    for i in range(_ROWS):
+        odds[i] = 1.0 / D[i]
+        outside[i] *= D[i] / (1.0 + D[i])
+
+
+@fused
+def _multiply(a, b, out):
+    for i in range(_ROWS):
+        out[i] = a[i] * b[i]
+
+
+@reassociated
+def _add_slope(slope, columns, G):
+    """G[j] += slope . column j; returns the sum of the slope."""
+    total = 0.0
+    for i in range(_ROWS):
+        total += slope[i]
+    for j in range(columns.shape[0]):
+        part = 0.0
+        for i in range(_ROWS):
+            part += slope[i] * columns[j, i]
+        G[j] += part
+    return total
+
+
+@compiled
+def union_block(X, y, weight, W, b, ends, noise, G, g):
+    """Log-likelihood of a block, and its slope in `noise`; that in [w_k, b_k] is added to G, g.
+
+    ``P(inside | x) = noise + (1 - 2 noise) (1 - prod_m (1 - prod_k 1 / (1 + exp(-score_mk))))``;
+    the faces of piece m end at ``ends[m]``.
+    """
+    n = y.shape[0]
+    F, d = W.shape
+    M = ends.shape[0]
+    columns, E, odds = np.zeros((d, _ROWS)), np.empty((F, _ROWS)), np.empty((M, _ROWS))
+    scores, power, D = np.empty(_ROWS), np.empty(_ROWS), np.empty(_ROWS)
+    outside, c = np.empty(_ROWS), np.zeros(_ROWS)
+    widest = np.int64(ends[0])
+    for m in range(1, M):
+        widest = max(widest, np.int64(ends[m] - ends[m - 1]))
+    limit = min(40.0, 690.0 / widest)  # no product of a piece overflows
+    total, of_noise = 0.0, 0.0
+    for start in range(0, n, _ROWS):
+        n_rows = min(_ROWS, n - start)
+        load_columns(X, start, start + n_rows, columns)
+        outside[:] = 1.0
+        first = 0
+        for m in range(M):
+            D[:] = 0.0
+            for k in range(first, ends[m]):
+                _face_scores(W[k], b[k], columns, scores)
+                exp_minus(scores, limit, power, E[k])
+                _join_face(E[k], D)
+            _join_piece(D, odds[m], outside)
+            first = ends[m]
+        joint = 1.0  # of likelihoods, each at least the noise: one logarithm for all
+        c[:] = 0.0
+        for i in range(n_rows):
+            sign, w = y[start + i], 1.0
+            side = 1.0 - outside[i] if sign > 0 else outside[i]
+            p = noise + (1.0 - 2.0 * noise) * side
+            if weight.shape[0] > 0:
+                w = weight[start + i]
+                total += w * np.log(p)
+            else:
+                joint *= p
             of_noise += w * (1.0 - 2.0 * side) / p
-            c = sign * w * (1.0 - 2.0 * noise) * q / p
-            for k in range(K):
-                add_row(X, i + t, c * tail[k], G[k])
-                g[k] += c * tail[k]
+            c[i] = sign * w * (1.0 - 2.0 * noise) * outside[i] / p
+        total += np.log(joint)
+        first = 0
+        for m in range(M):
+            _multiply(c, odds[m], D)
+            for k in range(first, ends[m]):
+                _multiply(E[k], D, E[k])
+                g[k] += _add_slope(E[k], columns, G[k])
+            first = ends[m]
     return total, of_noise

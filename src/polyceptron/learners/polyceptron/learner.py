@@ -15,7 +15,7 @@ from msgspec import Meta
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from polyceptron.data.blocks import ArrayBlocks
+from polyceptron.data.blocks import ArrayBlocks, count_threads
 from polyceptron.data.source import Source
 from polyceptron.data.training import TrainingData
 from polyceptron.learners._base import FitsBlocks, ProbabilisticClassifier
@@ -134,7 +134,7 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         Weights of the classes, as in scikit-learn.
     random_state : int, RandomState or None, default=None
     n_jobs : int or None, default=None
-        Threads for large data; None is all cores. The result does not depend on it.
+        Threads for folds and for large data; None is all cores. The result does not depend on it.
     verbose : int, default=0
         Print what is tried.
     checkpoint : path, Checkpoint or None, default=None
@@ -224,7 +224,9 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         effort = FIT._replace(max_iter=self.max_iter)
         seed = int(random.randint(0, 2**31 - 1))
         report = partial(_say, training.classes.tolist()) if self.verbose else lambda *_: None
-        selection = Selection(FoldTrials(sample.data, seed, seeds, effort, journal, report))
+        threads = count_threads(self.n_jobs, sys.maxsize)
+        trials = FoldTrials(sample.data, seed, seeds, effort, journal, report, threads)
+        selection = Selection(trials)
         chosen = self._chosen(selection, training, sample.data.n_samples)
 
         def fitted(data: ArrayBlocks) -> tuple[NDArray[Any], ...]:

@@ -1,8 +1,8 @@
-"""A noisy product of logistics, maximised from given hyperplanes.
+"""A noisy product of logistics, or a union of such products, maximised from given hyperplanes.
 
 P(inside | x) = e + (1 - 2 e) prod_k 1 / (1 + exp(-(w_k . x + b_k))). The share e of rows whose
 label is wrong whatever the hyperplanes do bounds what one row can cost, so that rows far on the
-wrong side do not pull.
+wrong side do not pull. Of a union, a row is outside where it is outside of every product.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit
 
 from polyceptron import kernels
 from polyceptron.data.blocks import Block, Blocks
-from polyceptron.optim.planes import Gradient, Planes
+from polyceptron.optim.planes import Gradient
 from polyceptron.utils.blas import ONE_BLAS_THREAD
 from polyceptron.utils.types import Floats
 
@@ -33,12 +34,13 @@ Point = tuple[Floats, float, Floats]
 """A flat array, the loss there, and its slope."""
 
 
-def _mixture_of(planes: Planes, noise: float, n_features: int, block: Block) -> Gradient:
+def _mixture_of(
+    W: Floats, b: Floats, ends: NDArray[np.int64], noise: float, block: Block
+) -> Gradient:
     """The slope of a block's log-likelihood in [w_k, b_k]; its value and slope in the noise."""
-    panel, bias, K = planes
-    part = Gradient.zero(K, n_features, 2)
-    part.totals[:] = kernels.product_block(
-        block.X, block.y, block.weight, panel, bias, K, noise, part.G, part.g
+    part = Gradient.zero(*W.shape, 2)
+    part.totals[:] = kernels.union_block(
+        block.X, block.y, block.weight, W, b, ends, noise, part.G, part.g
     )
     return part
 
@@ -48,13 +50,15 @@ class Loss:
     """Minus the penalised mean log-likelihood, as a function of one flat array.
 
     That array is [w_1, b_1, ..., w_K, b_K] and the logit of the noise. Penalised is
-    ``penalty / 2 * sum |w_k|^2``; biases are free.
+    ``penalty / 2 * sum |w_k|^2``; biases are free. ``sizes`` are the numbers of faces of each
+    polyhedron of a union; without any there is one.
     """
 
     data: Blocks
     shape: tuple[int, int]
     penalty: float
     total_weight: float
+    sizes: tuple[int, ...] = ()
 
     def unpack(self, flat: Floats) -> tuple[Floats, float]:
         """Rows [w_k, b_k], and the noise."""
@@ -64,9 +68,9 @@ class Loss:
     def __call__(self, flat: Floats) -> tuple[float, Floats]:
         """The loss and its slope."""
         theta, noise = self.unpack(flat)
-        W = theta[:, :-1]
-        planes = Planes.of(W, theta[:, -1])
-        here = self.data.reduce(partial(_mixture_of, planes, noise, self.data.n_features))
+        W, b = theta[:, :-1].copy(), theta[:, -1].copy()
+        ends = np.cumsum(self.sizes or [len(W)])
+        here = self.data.reduce(partial(_mixture_of, W, b, ends, noise))
         log_likelihood, of_noise = here.totals.tolist()
         slope = np.empty(flat.size)
         of_theta = slope[:-1].reshape(self.shape)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedKFold
 
 from polyceptron.calibration import Calibration, calibrate
-from polyceptron.data.blocks import ArrayBlocks
+from polyceptron.data.blocks import ArrayBlocks, map_in_order
 from polyceptron.learners.polyceptron.hyperplanes import (
     LEAST_SAMPLES,
     Effort,
@@ -85,7 +85,7 @@ class FoldTrials:
 
     ``seed`` chooses rows and folds; ``seeds`` and ``effort`` are those of the fit itself, and a
     trial takes no more than that. What the journal has of trials is not done again. ``report`` is
-    told a setting and its accuracy.
+    told a setting and its accuracy. Folds are learned in threads.
     """
 
     def __init__(
@@ -96,14 +96,16 @@ class FoldTrials:
         effort: Effort,
         journal: FitJournal = NO_JOURNAL,
         report: Callable[[Setting, float], None] = lambda *_: None,
+        n_threads: int = 1,
     ) -> None:
         random = np.random.RandomState(seed)
         self._whole, self._seeds, self._effort = data, seeds, effort
         self._journal, self._report = journal, report
         self._data = stratified_rows(data, _ROWS_TO_SELECT, random)
         self.weight = self._data.weights
+        self._n_threads = n_threads
         self._folds = [
-            (self._data.take(train), self._data.take(test), test)
+            (_alone(self._data.take(train)), _alone(self._data.take(test)), test)
             for train, test in _folds(self._data.y, random)
         ]
         own = [int(one) for one in random.randint(0, 2**31 - 1, size=_TRIAL_RUNS)]
@@ -123,18 +125,29 @@ class FoldTrials:
         return np.asarray((self._data.y > 0) == (inside == 1))
 
     def _held_out(self, setting: Setting) -> Floats:
-        h = np.empty(self._data.n_samples)
         # Settings that differ only in penalty have the same centres.
         plain = setting._replace(penalty=None, sampled=False)
         if plain not in self._centres:
-            self._centres[plain] = [
-                centre_of(train, plain, self._own_seeds, self._own_effort).theta
-                for train, _, _ in self._folds
-            ]
-        for (train, test, places), start in zip(self._folds, self._centres[plain], strict=True):
+            self._centres[plain] = self._in_folds(
+                lambda number: (
+                    centre_of(self._folds[number][0], plain, self._own_seeds, self._own_effort)
+                ).theta
+            )
+
+        def scored(number: int) -> Floats:
+            train, test, _ = self._folds[number]
+            start = self._centres[plain][number]
             theta = refined(train, start, setting, self._own_seeds[0], self._own_effort)
-            h[places] = min_scores(test, theta)
+            return min_scores(test, theta)
+
+        h = np.empty(self._data.n_samples)
+        for (_, _, places), one in zip(self._folds, self._in_folds(scored), strict=True):
+            h[places] = one
         return h
+
+    def _in_folds(self, work: Callable[[int], Floats]) -> list[Floats]:
+        """The same for each fold, by its number, in threads."""
+        return map_in_order(work, range(len(self._folds)), self._n_threads)
 
     def separates(self, setting: Setting) -> bool:
         """Whether most runs part all rows without a mistake, and not by chance."""
@@ -169,6 +182,12 @@ class FoldTrials:
         in_trial = self._own_effort.n_samples(self._data, n_hyperplanes)
         in_fit = self._effort.n_samples(self._whole, n_hyperplanes)
         return min(in_trial, in_fit) >= LEAST_SAMPLES
+
+
+def _alone(data: ArrayBlocks) -> ArrayBlocks:
+    """The same rows without threads of their own: a fold is one of several at work."""
+    data.n_threads = 1
+    return data
 
 
 def stratified_rows(data: ArrayBlocks, n: int, random: np.random.RandomState) -> ArrayBlocks:
