@@ -22,6 +22,8 @@ _LP_TOLERANCE = 1e-7
 """That of the linear programs: a face and its double are one."""
 _VISITS = 100_000
 """Rows that an online run with a margin visits, in whole passes."""
+_FAIR_PASSES = 40
+"""Passes before a run may be given up."""
 LEAST_SAMPLES = 10
 Strength = tuple[float, float | None]
 
@@ -42,12 +44,17 @@ class Setting(NamedTuple):
 
 
 class Effort(NamedTuple):
-    """How much is spent on one fit; ``products`` are multiplications to spend on sampling."""
+    """How much is spent on one fit.
+
+    ``products`` are multiplications to spend on sampling. A run without a margin that still
+    updates on more than the share ``hopeless`` of the rows after 40 passes is given up.
+    """
 
     max_iter: int
     n_steps: int
     products: float
     most_samples: int
+    hopeless: float = 1.0
 
     def n_samples(self, data: ArrayBlocks, n_hyperplanes: int) -> int:
         leaps = self.products / (data.n_samples * (data.n_features + 1) * n_hyperplanes)
@@ -110,7 +117,9 @@ def centre_of(data: ArrayBlocks, setting: Setting, seeds: list[int], effort: Eff
         n_passes = min(n_passes, max(10, 10 * _VISITS // data.n_samples))
     rows, K = _signed(data, setting), setting.n_hyperplanes
     runs = map_in_order(
-        lambda seed: online_run(rows, K, setting.margin, seed, n_passes), seeds, data.n_threads
+        lambda seed: online_run(rows, K, setting.margin, seed, n_passes, effort.hopeless),
+        seeds,
+        data.n_threads,
     )
     mean = matched_mean([theta / (np.linalg.norm(theta) or 1.0) for theta, _, _ in runs])
     return Centre(
@@ -119,11 +128,12 @@ def centre_of(data: ArrayBlocks, setting: Setting, seeds: list[int], effort: Eff
 
 
 def online_run(
-    data: ArrayBlocks, K: int, margin: float, seed: int, n_passes: int
+    data: ArrayBlocks, K: int, margin: float, seed: int, n_passes: int, hopeless: float = 1.0
 ) -> tuple[Floats, int, bool]:
     """Rows [w_k, b_k] of one run, its passes, and whether it converged: made no update any more.
 
-    Those are its last where it did, else their mean over the last three quarters of the passes.
+    Those are its last where it did, else their mean over the last three quarters of the passes,
+    or over all if it was given up.
     """
     n, d = data.n_samples, data.n_features
     start = np.random.default_rng(seed).standard_normal((K, d)) if K > 1 else np.zeros((1, d))
@@ -140,6 +150,8 @@ def online_run(
         seen += n
         if updates == 0:
             return np.column_stack(kernels.from_panels(panel, bias, K)), number + 1, True
+        if margin == 0 and number >= _FAIR_PASSES and updates > hopeless * n:
+            break
     W, b = kernels.from_panels(panel, bias, K)
     return np.column_stack([W - U / seen, b - u / seen]), n_passes, False
 
