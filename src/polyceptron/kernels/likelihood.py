@@ -5,7 +5,6 @@ products of logistics, with a share of wrong labels.
 """
 
 import numpy as np
-
 from numba import types
 from numba.extending import overload
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -241,20 +241,24 @@ class PolyhedralClassifier(RuleClassifier):
 
     # --- how answers go out ---------------------------------------------------------------
 
-    def _polyhedron(self, training: TrainingData, planes: Planes) -> tuple[Polyhedron, int]:
-        """Hyperplanes in user units, and the exponent of `Coordinates.to_user`."""
-        W, b = planes.arrays()
-        if not (np.isfinite(W).all() and np.isfinite(b).all()):
+    def _polyhedra(
+        self, training: TrainingData, pieces: Sequence[Floats]
+    ) -> tuple[list[Polyhedron], int]:
+        """Pieces of rows [w_k, b_k] in user units, and the exponent of `Coordinates.to_user`."""
+        theta = np.concatenate(pieces)
+        if not np.isfinite(theta).all():
             raise ValueError(
                 "the hyperplanes grew beyond the largest number: scale the columns of X, "
                 "sample_weight or class_weight down"
             )
-        W, b, exponent = training.coordinates.to_user(W, b)
-        return Polyhedron(*_real_faces(W, b), self._names), exponent
+        W, b, exponent = training.coordinates.to_user(theta[:, :-1].copy(), theta[:, -1].copy())
+        ends = np.cumsum([len(piece) for piece in pieces])[:-1]
+        parts = zip(np.split(W, ends), np.split(b, ends), strict=True)
+        return [Polyhedron(*_real_faces(*part), self._names) for part in parts], exponent
 
     def _publish(self, training: TrainingData, planes: Planes) -> None:
         """Set the fitted attributes that describe the polyhedron."""
-        polyhedron, self._exponent = self._polyhedron(training, planes)
+        (polyhedron,), self._exponent = self._polyhedra(training, [planes.rows()])
         self._coordinates = training.coordinates
         self.classes_ = training.classes
         self._set_rule(polyhedron, training.inside)

@@ -31,6 +31,10 @@ class Planes(NamedTuple):
         """W (K, d) and b (K,)."""
         return kernels.from_panels(self.panel, self.bias, self.K)
 
+    def rows(self) -> Floats:
+        """Rows [w_k, b_k]."""
+        return np.column_stack(self.arrays())
+
     def copy(self) -> Planes:
         return Planes(self.panel.copy(), self.bias.copy(), self.K)
 

@@ -37,6 +37,7 @@ class Setting(NamedTuple):
     penalty: float | None
     sampled: bool = False
     """Whether the mean of likely hyperplanes is taken, not the likeliest."""
+    n_polyhedra: int = 1
 
     @property
     def strength(self) -> Strength:

@@ -39,14 +39,23 @@ from polyceptron.learners.documents import (
 from polyceptron.learners.polyceptron.hyperplanes import FIT, Setting, learn_hyperplanes, needed
 from polyceptron.learners.polyceptron.sample import Sample, refined_by_all
 from polyceptron.learners.polyceptron.selection import (
+    CLEAN,
     LADDER,
     STRENGTHS,
     FoldTrials,
     Selection,
     search,
 )
+from polyceptron.learners.polyceptron.union import Union
+from polyceptron.learners.polyceptron.union_trials import (
+    FIRST_FACES,
+    FIRST_PIECES,
+    UnionChoice,
+    choose_sharp,
+    choose_union,
+    fit_union,
+)
 from polyceptron.optim.checkpoint import FitJournal, as_checkpoint
-from polyceptron.optim.planes import Planes
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.rule import Piece, Rule
 from polyceptron.utils.checks import as_count, as_real
@@ -58,9 +67,10 @@ _CHOSEN = ("n_iter", "margin", "penalty", "sampled")
 
 
 def _say(labels: list[Any], setting: Setting, share: float) -> None:
-    inside, K, margin, penalty, sampled = setting
+    inside, K, margin, penalty, sampled, n_polyhedra = setting
+    several = f"n_polyhedra={n_polyhedra}, " if n_polyhedra > 1 else ""
     sys.stdout.write(
-        f"Polyceptron: inside={labels[inside]!r}, n_hyperplanes={K}, margin={margin:g}, "
+        f"Polyceptron: inside={labels[inside]!r}, {several}n_hyperplanes={K}, margin={margin:g}, "
         f"penalty={penalty}{', sampled' * sampled}: {share:.2%} of held-out rows\n"
     )
 
@@ -73,6 +83,7 @@ class SelectionTable(Document):
     margin: list[NotNegative]
     penalty: list[NotNegative | None]
     sampled: list[bool]
+    n_polyhedra: list[Count]
     accuracy: list[Finite]
     chosen: list[bool]
 
@@ -97,19 +108,27 @@ class PolyceptronFitted(Document):
 
 @dataclass(eq=False, repr=False)
 class Polyceptron(ProbabilisticClassifier, FitsBlocks):
-    """Learn a class as a polyhedron, with nothing to tune.
+    """Learn a class as a polyhedron, or a few of them, with nothing to tune.
 
     Online runs with different starts and orders of the rows are matched, hyperplane by
     hyperplane, and averaged. Where labels are noisy or the class is no polyhedron, a penalised
     likelihood with a share of wrong labels starts there; its maximum, or the mean of many likely
     hyperplanes, is the answer. The number of hyperplanes, the class inside and the strength are
     chosen by cross-validation inside the training rows: the fewest hyperplanes within one
-    standard error of the best. Each of more than two classes gets a polyhedron of its own.
+    standard error of the best. Where held-out rows speak for it, the class inside is a union of
+    polyhedra. Each of more than two classes gets a polyhedron, or a union, of its own.
 
     Parameters
     ----------
     n_hyperplanes : int or "auto", default="auto"
-        K, the number of inequalities to begin with; those not needed are dropped.
+        K, the number of inequalities to begin with; those not needed are dropped. Of a union,
+        those of each polyhedron.
+    n_polyhedra : int or "auto", default="auto"
+        How many polyhedra the class inside is the union of, at most. 1 is a single one. "auto"
+        lets rows held out choose between one and several; one if `n_hyperplanes`, `margin`,
+        `penalty` or `sampled` is given, which speak of one.
+    max_faces : int, default=16
+        Most inequalities of all polyhedra of a union.
     margin : float or "auto", default="auto"
         How far on their side rows must be for an online run to leave them alone, in updates
         on standardised columns. 0 suits clean labels.
@@ -143,9 +162,13 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
     Attributes
     ----------
     polyhedron_ : Polyhedron
-        The learned set, in the units and with the column names of X. Only with two classes.
+        The learned set, in the units and with the column names of X. Only with two classes, and
+        where it is one; `rule_` has it always.
     polyhedra_ : dict of label to Polyhedron
-        The polyhedron of each class that has one: the inside class, or all of more than two.
+        The polyhedron of each class that has one: the inside class, or all of more than two. Of a
+        union a list of them.
+    n_polyhedra_ : int
+        How many polyhedra the class inside is. With more than two classes a dict from label.
     classes_ : ndarray of shape (n_classes,)
     inside_ : label
         The class inside. Only with two classes, as the next two.
@@ -184,6 +207,8 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
 
     n_hyperplanes: int | str = "auto"  # type: ignore[assignment]
     _: KW_ONLY
+    n_polyhedra: int | str = "auto"
+    max_faces: int = 16
     margin: float | str = "auto"
     penalty: float | str | None = "auto"
     sampled: bool | str = "auto"
@@ -227,7 +252,14 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         threads = count_threads(self.n_jobs, sys.maxsize)
         trials = FoldTrials(sample.data, seed, seeds, effort, journal, report, threads)
         selection = Selection(trials)
-        chosen = self._chosen(selection, training, sample.data.n_samples)
+        if self._is_single():
+            chosen = self._chosen(selection, training, sample.data.n_samples)
+            union = None
+        else:
+            chosen, union = self._one_or_several(selection, training, sample, seed)
+        if union is not None:
+            self._learn_union(training, sample, selection, union, journal)
+            return
 
         def fitted(data: ArrayBlocks) -> tuple[NDArray[Any], ...]:
             theta, n_iter = learn_hyperplanes(data, chosen, seeds, effort)
@@ -237,9 +269,100 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         self.n_iter_ = int(n_iter)
         sample, theta = refined_by_all(training, sample, theta, chosen, fitted, journal)
         theta = needed(sample.data, theta)
-        planes = Planes.of_rows(sample.in_all_columns(theta, training.source.n_features))
-        self._publish(training, planes)
-        self._describe(training, selection, chosen)
+        self._set_pieces(training, sample, Union(theta, (len(theta),)), selection, chosen)
+
+    def _is_single(self) -> bool:
+        """Whether the parameters speak of one polyhedron."""
+        if not self._is_auto("n_polyhedra"):
+            return self.n_polyhedra == 1
+        names = ("n_hyperplanes", "margin", "penalty", "sampled")
+        return not all(self._is_auto(name) for name in names)
+
+    def _one_or_several(
+        self,
+        selection: Selection,
+        training: TrainingData,
+        sample: Sample,
+        seed: int,
+    ) -> tuple[Setting, UnionChoice | None]:
+        """The setting of one polyhedron, and the union if rows held out speak for it."""
+        insides = [0, 1] if self._is_auto("inside") else [self._inside_of(training.classes)]
+        n_faces = FIRST_FACES if self._is_auto("n_hyperplanes") else int(self.n_hyperplanes)
+        search_union = partial(choose_union, selection.trials, insides)
+        if not self._is_auto("n_polyhedra"):
+            union = search_union(int(self.n_polyhedra), n_faces, self.max_faces, seed)
+            selection.outcomes[union.setting] = union.outcome
+            return union.setting, union
+        best, chosen = self._chosen(selection, training, sample.data.n_samples), None
+        if best.n_hyperplanes == 1 or best.strength != CLEAN:  # else one parts the rows
+            union = search_union(FIRST_PIECES, n_faces, self.max_faces, seed)
+            if selection.is_better(union.outcome, best):
+                best, chosen = union.setting, union
+                selection.outcomes[best] = union.outcome
+        sharp = choose_sharp(sample.data, insides, seed, selection.accuracy(best))
+        if sharp is not None:
+            best, chosen = sharp.setting, sharp
+            selection.outcomes[best] = sharp.outcome
+        return best, chosen
+
+    def _learn_union(
+        self,
+        training: TrainingData,
+        sample: Sample,
+        selection: Selection,
+        union: UnionChoice,
+        journal: FitJournal,
+    ) -> None:
+        """Learn a union from a sample, then from all rows."""
+
+        def fitted() -> tuple[NDArray[Any], ...]:
+            everything = training.with_inside(union.setting.inside).data
+            found = fit_union(sample.data, everything, sample, union)
+            return found.theta, np.array(found.sizes)
+
+        theta, sizes = journal.memo("union", fitted)
+        self.n_iter_ = 1
+        found, chosen = Union(theta, tuple(int(size) for size in sizes)), union.setting
+        if len(sizes) > 1 and found.n_faces == len(sizes):
+            # What is outside of half-spaces is one polyhedron, of the other class.
+            found = Union(-theta, (len(theta),))
+            chosen = chosen._replace(inside=1 - chosen.inside, n_polyhedra=1)
+            selection.outcomes[chosen] = selection.outcomes.pop(union.setting).turned()
+        self._set_pieces(training, sample, found, selection, chosen)
+
+    def _set_pieces(
+        self,
+        training: TrainingData,
+        sample: Sample,
+        union: Union,
+        selection: Selection,
+        chosen: Setting,
+    ) -> None:
+        """Set the fitted attributes that follow from what was learned and chosen."""
+        theta = sample.in_all_columns(union.theta, training.source.n_features)
+        pieces, self._exponent = self._polyhedra(training, Union(theta, union.sizes).pieces())
+        self._coordinates, self.classes_ = training.coordinates, training.classes
+        # Calibrated are scores in the coordinates of learning, which leave its unit out.
+        unit = math.frexp(training.coordinates.bias_unit)[1] - 1
+        link = selection.outcomes[chosen].calibration._replace(exponent=self._exponent + 2 * unit)
+        self._set_union(pieces, chosen.inside, link)
+        self.margin_, self.penalty_, self.sampled_ = chosen.margin, chosen.penalty, chosen.sampled
+        self.selection_ = selection.table(training.classes, chosen)
+
+    def _set_union(self, pieces: list[Polyhedron], inside: int, link: Any) -> None:
+        """Set what follows from the polyhedra of the class inside."""
+        label = self.classes_.tolist()[inside]
+        self.n_polyhedra_ = len(pieces)
+        self.polyhedra_: dict[Any, Any] = {label: pieces}
+        if len(pieces) == 1:
+            self._set_rule(pieces[0], inside, link)
+            self.polyhedra_[label] = self.polyhedron_
+        else:
+            self._inside, self.inside_ = inside, self.classes_[inside]
+            self.coef_ = np.concatenate([piece.W for piece in pieces])
+            self.intercept_ = np.concatenate([piece.b for piece in pieces])
+            self.rule_ = Rule.inside(self.classes_, inside, *pieces, link=link)
+        self.n_hyperplanes_ = len(self.intercept_)
 
     def _chosen(self, selection: Selection, training: TrainingData, n_rows: int) -> Setting:
         """The setting that rows held out speak for."""
@@ -251,17 +374,6 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         if self.verbose:
             sys.stdout.write(f"Polyceptron: the best of these is fitted to {n_rows:,} rows\n")
         return chosen
-
-    def _describe(self, training: TrainingData, selection: Selection, chosen: Setting) -> None:
-        """Set the fitted attributes that follow from what was chosen."""
-        # Calibrated are scores in the coordinates of learning, which leave its unit out.
-        unit = math.frexp(training.coordinates.bias_unit)[1] - 1
-        link = selection.outcomes[chosen].calibration._replace(exponent=self._exponent + 2 * unit)
-        self._set_rule(self.polyhedron_, chosen.inside, link)
-        self.polyhedra_ = {training.classes.tolist()[chosen.inside]: self.polyhedron_}
-        self.n_hyperplanes_ = self.polyhedron_.n_faces
-        self.margin_, self.penalty_, self.sampled_ = chosen[2:]
-        self.selection_ = selection.table(training.classes, chosen)
 
     def _strengths(self) -> list[tuple[float, float | None]]:
         auto_margin, auto_penalty = self._is_auto("margin"), self._is_auto("penalty")
@@ -316,15 +428,16 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
     def _describe_each(self) -> None:
         """Set the fitted attributes that follow from the estimators of the classes."""
         labels, each = self.classes_.tolist(), self.estimators_
-        self.polyhedra_ = {
-            label: Polyhedron(one.coef_, one.intercept_, self._names)
-            for label, one in zip(labels, each, strict=True)
-        }
-        pieces = [Piece(part, place) for place, part in enumerate(self.polyhedra_.values())]
+        self.polyhedra_, pieces = {}, []
+        for place, (label, one) in enumerate(zip(labels, each, strict=True)):
+            parts = [piece.polyhedron for piece in one.rule_.pieces]
+            named = [Polyhedron(part.W, part.b, self._names) for part in parts]
+            self.polyhedra_[label] = named if len(named) > 1 else named[0]
+            pieces += [Piece(part, place) for part in named]
         links = [one.rule_.links[1] for one in each]
         self.rule_ = Rule(self.classes_, tuple(pieces), links=tuple(links))
         self.n_iter_ = max(one.n_iter_ for one in each)
-        for name in ("n_hyperplanes_", "margin_", "penalty_", "sampled_"):
+        for name in ("n_hyperplanes_", "n_polyhedra_", "margin_", "penalty_", "sampled_"):
             values = [getattr(one, name) for one in each]
             setattr(self, name, dict(zip(labels, values, strict=True)))
         tables = [
@@ -362,32 +475,31 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
             self._restore_class(rule, fitted.fits[0], f"{FITTED}.fits[0]")
             self._check_restored(rule)
             return
-        if len(rule.pieces) != n or len(rule.links) != n:
-            raise ModelFileError(f"must be an array of {n}, one for each class", "rule.pieces")
+        if {piece.place for piece in rule.pieces} != set(range(n)) or len(rule.links) != n:
+            raise ModelFileError("must have a polyhedron for each class", "rule.pieces")
         self.estimators_ = []
         for place, one in enumerate(fitted.fits):
             estimator = self._for_class(one.random_state)
             estimator.n_features_in_, estimator.classes_ = rule.n_features, np.array([False, True])
-            own = Polyhedron(rule.pieces[place].polyhedron.W, rule.pieces[place].polyhedron.b)
-            of_class = Rule.inside(estimator.classes_, 1, own, link=rule.links[place])
+            parts = [piece.polyhedron for piece in rule.pieces if piece.place == place]
+            own = [Polyhedron(part.W, part.b) for part in parts]
+            of_class = Rule.inside(estimator.classes_, 1, *own, link=rule.links[place])
             estimator._restore_class(of_class, one, f"{FITTED}.fits[{place}]")
             self.estimators_.append(estimator)
         self._describe_each()
         self._check_restored(rule)
 
     def _restore_class(self, rule: Rule, fitted: ClassFitted, where: str) -> None:
-        piece, table = rule.pieces[0], msgspec.structs.asdict(fitted.selection)
+        place, table = rule.pieces[0].place, msgspec.structs.asdict(fitted.selection)
         if len(set(map(len, table.values()))) > 1:
             raise ModelFileError("must have arrays of one length", f"{where}.selection")
-        if not rule.links or rule.links[piece.place] is None:
+        if not rule.links or rule.links[place] is None:
             raise ModelFileError("must give the class of each polyhedron a link", "rule.links")
-        self._set_rule(piece.polyhedron, piece.place, rule.links[piece.place])
-        labels = self.classes_.tolist()
-        self._exponent, self.n_hyperplanes_ = fitted.exponent, len(self.intercept_)
+        self._set_union([piece.polyhedron for piece in rule.pieces], place, rule.links[place])
+        labels, self._exponent = self.classes_.tolist(), fitted.exponent
         for name in _CHOSEN:
             setattr(self, f"{name}_", getattr(fitted, name))
         self.selection_ = table | {"inside": [labels[place] for place in table["inside"]]}
-        self.polyhedra_ = {labels[piece.place]: self.polyhedron_}
 
     def _for_class(self, random_state: int | None) -> Polyceptron:
         """The learner of one class against the rest, not fitted."""
@@ -402,8 +514,9 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         if self.penalty is not None:
             self._check_or_auto("penalty", as_real, "None or 'auto'")
         check_flag("sampled", self.sampled, "auto")
-        as_count(self.n_init, "n_init")
-        as_count(self.max_iter, "max_iter")
+        self._check_or_auto("n_polyhedra", as_count, "'auto'")
+        for name in ("max_faces", "n_init", "max_iter"):
+            as_count(getattr(self, name), name)
         check_n_jobs(self.n_jobs)
         check_verbose(self.verbose)
         check_flag("standardize", self.standardize)

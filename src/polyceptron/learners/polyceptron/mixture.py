@@ -22,7 +22,7 @@ from polyceptron.optim.planes import Gradient
 from polyceptron.utils.blas import ONE_BLAS_THREAD
 from polyceptron.utils.types import Floats
 
-_LEAST_NOISE = 1e-4
+LEAST_NOISE = 1e-4
 _FIRST_LOGIT = -2.0  # e = 0.06
 LEAST_LEAPS, MOST_LEAPS = 10, 20
 _FIRST_LEAP, _WARM_UP, _ACCEPTED = 0.1, 20, 0.8
@@ -34,11 +34,11 @@ Point = tuple[Floats, float, Floats]
 """A flat array, the loss there, and its slope."""
 
 
-def _mixture_of(
+def mixture_of(
     W: Floats, b: Floats, ends: NDArray[np.int64], noise: float, block: Block
 ) -> Gradient:
     """The slope of a block's log-likelihood in [w_k, b_k]; its value and slope in the noise."""
-    part = Gradient.zero(*W.shape, 2)
+    part = Gradient.zero(W.shape[0], W.shape[1], 2)
     part.totals[:] = kernels.union_block(
         block.X, block.y, block.weight, W, b, ends, noise, part.G, part.g
     )
@@ -62,7 +62,7 @@ class Loss:
 
     def unpack(self, flat: Floats) -> tuple[Floats, float]:
         """Rows [w_k, b_k], and the noise."""
-        noise = _LEAST_NOISE + (0.5 - _LEAST_NOISE) * float(expit(flat[-1]))
+        noise = LEAST_NOISE + (0.5 - LEAST_NOISE) * float(expit(flat[-1]))
         return flat[:-1].reshape(self.shape), noise
 
     def __call__(self, flat: Floats) -> tuple[float, Floats]:
@@ -70,14 +70,14 @@ class Loss:
         theta, noise = self.unpack(flat)
         W, b = theta[:, :-1].copy(), theta[:, -1].copy()
         ends = np.cumsum(self.sizes or [len(W)])
-        here = self.data.reduce(partial(_mixture_of, W, b, ends, noise))
+        here = self.data.reduce(partial(mixture_of, W, b, ends, noise))
         log_likelihood, of_noise = here.totals.tolist()
         slope = np.empty(flat.size)
         of_theta = slope[:-1].reshape(self.shape)
         of_theta[:, :-1] = self.penalty * W - here.G / self.total_weight
         of_theta[:, -1] = here.g / -self.total_weight
         share = expit(flat[-1])
-        of_share = (0.5 - _LEAST_NOISE) * share * (1 - share)
+        of_share = (0.5 - LEAST_NOISE) * share * (1 - share)
         slope[-1] = of_noise * of_share / -self.total_weight
         value = 0.5 * self.penalty * float((W * W).sum())
         return value - log_likelihood / self.total_weight, slope

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,8 @@ from polyceptron.learners.polyceptron.hyperplanes import (
 )
 from polyceptron.optim.checkpoint import NO_JOURNAL, FitJournal
 from polyceptron.utils.types import Floats
+
+T = TypeVar("T")
 
 LADDER = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16)
 """Numbers of hyperplanes that are tried."""
@@ -69,6 +71,15 @@ class TrialOutcome:
         """1 where the row is on its side, else 0."""
         return np.where((self.h >= 0) == self.is_inside, 1.0, 0.0)
 
+    def turned(self) -> TrialOutcome:
+        """The same with inside and outside exchanged."""
+        return TrialOutcome(-self.h, ~self.is_inside, self.weight)
+
+    @property
+    def share(self) -> float:
+        """Weighted share of the rows that are on their side."""
+        return float(self.weight @ self.right / self.weight.sum())
+
     @cached_property
     def calibration(self) -> Calibration:
         return calibrate(self.h, self.is_inside, self.weight)
@@ -101,12 +112,12 @@ class FoldTrials:
         random = np.random.RandomState(seed)
         self._whole, self._seeds, self._effort = data, seeds, effort
         self._journal, self._report = journal, report
-        self._data = stratified_rows(data, _ROWS_TO_SELECT, random)
-        self.weight = self._data.weights
+        self.data = stratified_rows(data, _ROWS_TO_SELECT, random)
+        self.weight = self.data.weights
         self._n_threads = n_threads
-        self._folds = [
-            (_alone(self._data.take(train)), _alone(self._data.take(test)), test)
-            for train, test in _folds(self._data.y, random)
+        self.folds = [
+            (_alone(self.data.take(train)), _alone(self.data.take(test)), test)
+            for train, test in _folds(self.data.y, random)
         ]
         own = [int(one) for one in random.randint(0, 2**31 - 1, size=_TRIAL_RUNS)]
         self._own_seeds = own[: len(seeds)]
@@ -117,48 +128,49 @@ class FoldTrials:
     def outcome(self, setting: Setting) -> TrialOutcome:
         """Scores of every row by hyperplanes that did not see it."""
         (h,) = self._journal.memo(f"trial of {setting}", lambda: (self._held_out(setting),))
-        outcome = TrialOutcome(h, self._is_inside(setting.inside), self.weight)
-        self._report(setting, float(self.weight @ outcome.right / self.weight.sum()))
+        outcome = TrialOutcome(h, self.is_inside(setting.inside), self.weight)
+        self._report(setting, outcome.share)
         return outcome
 
-    def _is_inside(self, inside: int) -> NDArray[np.bool_]:
-        return np.asarray((self._data.y > 0) == (inside == 1))
+    def is_inside(self, inside: int) -> NDArray[np.bool_]:
+        return np.asarray((self.data.y > 0) == (inside == 1))
 
     def _held_out(self, setting: Setting) -> Floats:
         # Settings that differ only in penalty have the same centres.
         plain = setting._replace(penalty=None, sampled=False)
         if plain not in self._centres:
-            self._centres[plain] = self._in_folds(
+            self._centres[plain] = self.in_folds(
                 lambda number: (
-                    centre_of(self._folds[number][0], plain, self._own_seeds, self._own_effort)
-                ).theta
+                    (
+                        centre_of(self.folds[number][0], plain, self._own_seeds, self._own_effort)
+                    ).theta
+                )
             )
 
         def scored(number: int) -> Floats:
-            train, test, _ = self._folds[number]
+            train, test, _ = self.folds[number]
             start = self._centres[plain][number]
             theta = refined(train, start, setting, self._own_seeds[0], self._own_effort)
             return min_scores(test, theta)
 
-        h = np.empty(self._data.n_samples)
-        for (_, _, places), one in zip(self._folds, self._in_folds(scored), strict=True):
+        h = np.empty(self.data.n_samples)
+        for (_, _, places), one in zip(self.folds, self.in_folds(scored), strict=True):
             h[places] = one
         return h
 
-    def _in_folds(self, work: Callable[[int], Floats]) -> list[Floats]:
-        """The same for each fold, by its number, in threads."""
-        return map_in_order(work, range(len(self._folds)), self._n_threads)
+    def in_folds(self, work: Callable[[int], T], numbers: list[int] | None = None) -> list[T]:
+        """The same for each fold, or for those of these numbers, in threads."""
+        chosen = list(range(len(self.folds))) if numbers is None else numbers
+        return map_in_order(work, chosen, self._n_threads)
 
     def separates(self, setting: Setting) -> bool:
         """Whether most runs part all rows without a mistake, and not by chance."""
-        more = (setting.n_hyperplanes - 1) * (self._data.n_features + 1)
+        more = (setting.n_hyperplanes - 1) * (self.data.n_features + 1)
         if more and self._mistakes_of_one(setting.inside) < _MISTAKES_BEYOND_CHANCE * more:
             return False
 
         def converged() -> tuple[NDArray[Any]]:
-            return (
-                np.array(centre_of(self._data, setting, self._seeds, self._effort).n_converged),
-            )
+            return (np.array(centre_of(self.data, setting, self._seeds, self._effort).n_converged),)
 
         (n_converged,) = self._journal.memo(f"runs of {setting}", converged)
         return 2 * int(n_converged) > len(self._seeds)
@@ -167,19 +179,19 @@ class FoldTrials:
         """Those of a single hyperplane."""
         if inside not in self._mistakes:
             setting = Setting(inside, 1, *NOISY[0])
-            theta, _ = learn_hyperplanes(self._data, setting, self._own_seeds, self._own_effort)
-            wrong = (min_scores(self._data, theta) >= 0) != self._is_inside(inside)
+            theta, _ = learn_hyperplanes(self.data, setting, self._own_seeds, self._own_effort)
+            wrong = (min_scores(self.data, theta) >= 0) != self.is_inside(inside)
             self._mistakes[inside] = int(wrong.sum())
         return self._mistakes[inside]
 
     def pins(self, n_hyperplanes: int) -> bool:
         """Whether there are rows enough to pin so many hyperplanes down."""
-        numbers = n_hyperplanes * (self._data.n_features + 1)
-        return self._data.n_samples >= _ROWS_BEYOND_CHANCE * numbers
+        numbers = n_hyperplanes * (self.data.n_features + 1)
+        return self.data.n_samples >= _ROWS_BEYOND_CHANCE * numbers
 
     def affords(self, n_hyperplanes: int) -> bool:
         """Whether there is time to sample so many hyperplanes."""
-        in_trial = self._own_effort.n_samples(self._data, n_hyperplanes)
+        in_trial = self._own_effort.n_samples(self.data, n_hyperplanes)
         in_fit = self._effort.n_samples(self._whole, n_hyperplanes)
         return min(in_trial, in_fit) >= LEAST_SAMPLES
 
@@ -232,7 +244,7 @@ class Selection:
 
     def accuracy(self, setting: Setting) -> float:
         """Weighted share of the held-out rows that a setting gets right."""
-        return float(self.weight @ self.outcome(setting).right / self.weight.sum())
+        return self.outcome(setting).share
 
     def best(self, settings: Iterable[Setting]) -> Setting:
         """The most accurate; of equals the first."""
@@ -271,6 +283,11 @@ class Selection:
         """Whether log-losses, which need fewer rows than accuracies, do not tell them apart."""
         more, error = self.worse_than(best, setting)
         return more <= error
+
+    def is_better(self, outcome: TrialOutcome, setting: Setting) -> bool:
+        """Whether the log-loss of an outcome is less than a setting's by a standard error."""
+        less, error = self._mean(self.outcome(setting).surprise - outcome.surprise)
+        return less > error
 
     def simplest(self, best: Setting, strengths: list[Strength]) -> Setting:
         """Fewest hyperplanes near the best; then the most accurate. Of these strengths only."""

@@ -1,0 +1,245 @@
+"""A class as a union of polyhedra: fitted too large, thinned face by face, then made hard.
+
+A row is inside where it is inside of one of the pieces. The likelihood is soft: a piece is a
+product of logistics, and P(inside | x) = 1 - prod_m (1 - piece_m). Too many small faces to begin
+with find what few would not; then the face or the piece that costs least is taken away, again and
+again, and the rest is fitted anew. At last h = max_m min_k (w_mk . x + b_mk) itself is fitted to
+the probabilities of the soft model, which leaves faces where the rule needs them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from polyceptron import kernels
+from polyceptron.data.blocks import ArrayBlocks, Block, Blocks
+from polyceptron.learners.polyceptron.hyperplanes import best_cut, min_scores, needed
+from polyceptron.learners.polyceptron.mixture import LEAST_NOISE, mixture_of
+from polyceptron.optim.planes import Gradient, Planes
+from polyceptron.utils.blas import ONE_BLAS_THREAD
+from polyceptron.utils.types import Floats
+
+Ends = NDArray[np.int64]
+_SMALL = 0.3
+"""Size of the random faces to start from."""
+_LIMIT = 40.0
+"""Of scores, as in the kernel."""
+
+
+class Union(NamedTuple):
+    """Rows [w_k, b_k] of all faces, and how many each piece has."""
+
+    theta: Floats
+    sizes: tuple[int, ...]
+
+    @property
+    def n_faces(self) -> int:
+        return len(self.theta)
+
+    def pieces(self) -> list[Floats]:
+        """The faces of each piece."""
+        return np.split(self.theta, np.cumsum(self.sizes)[:-1])
+
+    def places(self) -> list[list[int]]:
+        """Where the faces of each piece are."""
+        return [
+            part.tolist() for part in np.split(np.arange(self.n_faces), np.cumsum(self.sizes)[:-1])
+        ]
+
+    def without(self, gone: set[int]) -> Union:
+        """The others; a piece without faces is none."""
+        sizes = [sum(k not in gone for k in faces) for faces in self.places()]
+        kept = [k for k in range(self.n_faces) if k not in gone]
+        return Union(self.theta[kept], tuple(size for size in sizes if size))
+
+    def scores(self, data: ArrayBlocks) -> Floats:
+        """max_m min_k of every row."""
+        return np.asarray(np.max([min_scores(data, one) for one in self.pieces()], axis=0))
+
+
+def soft_scores(data: ArrayBlocks, union: Union) -> Floats:
+    """The logarithm of the odds of being inside."""
+    E = _exponentials(data, union)
+    odds = np.zeros(data.n_samples)
+    for faces in union.places():
+        odds += (1.0 + odds) * _odds(E, faces)
+    return np.log(odds)
+
+
+def _exponentials(data: ArrayBlocks, union: Union) -> Floats:
+    scores = np.asarray(data.matrix @ union.theta[:, :-1].T) + union.theta[:, -1]
+    limit = min(_LIMIT, 690.0 / max(union.sizes))
+    return np.exp(-np.clip(scores, -limit, limit))
+
+
+def _odds(E: Floats, faces: list[int]) -> Floats:
+    """Odds of being inside of one piece: 1 / (prod (1 + e_k) - 1), without cancellation."""
+    D = np.zeros(len(E))
+    for k in faces:
+        D += E[:, k] * (1.0 + D)
+    return 1.0 / D
+
+
+# --- fitting ------------------------------------------------------------------------------
+
+
+def _minimised(
+    statistic: Callable[..., Gradient], data: Blocks, start: Union, penalty: float, n_steps: int
+) -> Union:
+    """L-BFGS on the sum of a statistic over the rows, and penalty / 2 * sum |w_k|^2."""
+    shape, ends = start.theta.shape, np.cumsum(start.sizes)
+
+    def loss(flat: Floats) -> tuple[float, Floats]:
+        theta = flat.reshape(shape)
+        W, b = theta[:, :-1].copy(), theta[:, -1].copy()
+        here = data.reduce(partial(statistic, W, b, ends))
+        slope = np.column_stack([penalty * W - here.G, -here.g])
+        return 0.5 * penalty * float((W * W).sum()) - float(here.totals[0]), slope.ravel()
+
+    options = {"maxiter": n_steps, "ftol": 1e-7}
+    with ONE_BLAS_THREAD:
+        found = minimize(loss, start.theta.ravel(), jac=True, method="L-BFGS-B", options=options)
+    return start._replace(theta=np.asarray(found.x).reshape(shape))
+
+
+def ascend(data: Blocks, start: Union, penalty: float, n_steps: int) -> Union:
+    """The likelihood of the soft model, maximised; the penalty is that of all rows."""
+
+    def of_block(W: Floats, b: Floats, ends: Ends, block: Block) -> Gradient:
+        return mixture_of(W, b, ends, LEAST_NOISE, block)
+
+    return _minimised(of_block, data, start, penalty, n_steps)
+
+
+def first_union(
+    data: ArrayBlocks,
+    penalty: float,
+    n_pieces: int,
+    n_faces: int,
+    seed: int,
+    n_starts: int,
+    n_steps: int,
+) -> Union:
+    """The likeliest of some short ascents from small random faces, carried on."""
+    random, d = np.random.default_rng(seed), data.n_features
+    sizes = (n_faces,) * n_pieces
+    shape = sum(sizes), d + 1
+    found = []
+    for _ in range(n_starts):
+        theta = _SMALL * random.standard_normal(shape) / np.sqrt(d + 1)
+        one = ascend(data, Union(theta, sizes), penalty, 30)
+        found.append(one)
+    best = min(found, key=partial(penalised_loss, data, penalty))
+    return ascend(data, best, penalty, n_steps)
+
+
+def penalised_loss(data: ArrayBlocks, penalty: float, union: Union) -> float:
+    """What `ascend` makes small."""
+    square = float((union.theta[:, :-1] ** 2).sum())
+    return soft_loss(data, union) + 0.5 * penalty * square
+
+
+def soft_loss(data: ArrayBlocks, union: Union) -> float:
+    """Minus the log-likelihood of the soft model."""
+    return float(data.weights @ _surprise(np.exp(soft_scores(data, union)), data.y > 0))
+
+
+def _surprise(odds: Floats, is_inside: NDArray[np.bool_]) -> Floats:
+    side = np.where(is_inside, odds, 1.0) / (1.0 + odds)
+    return np.asarray(-np.log(LEAST_NOISE + (1.0 - 2.0 * LEAST_NOISE) * side))
+
+
+# --- fewer faces -----------------------------------------------------------------------------
+
+
+def thinned(
+    data: ArrayBlocks, union: Union, penalty: float, most: int, n_steps: int
+) -> Iterator[Union]:
+    """Unions of ever fewer faces, each fitted anew: of at most ``most``, down to a single one."""
+    while True:
+        if union.n_faces <= most:
+            yield union
+        if union.n_faces == 1:
+            return
+        room, gone = 1 + max(0, union.n_faces - most) // 4, set[int]()
+        for _, faces in _cheapest(data, union, penalty):
+            if room > 0 and len(gone) + len(faces) < union.n_faces:
+                gone.update(faces)
+                room -= len(faces)
+        union = ascend(data, union.without(gone), penalty, n_steps)
+
+
+def _cheapest(data: ArrayBlocks, union: Union, penalty: float) -> list[tuple[float, list[int]]]:
+    """For each piece what it can lose most cheaply, a face or all: costs a face, least first."""
+    E, places, weight, is_inside = (
+        _exponentials(data, union),
+        union.places(),
+        data.weights,
+        data.y > 0,
+    )
+    saved = 0.5 * penalty * (union.theta[:, :-1] ** 2).sum(axis=1)
+    odds = [_odds(E, faces) for faces in places]
+    found = []
+    for m, faces in enumerate(places):
+        rest = np.zeros(data.n_samples)
+        for j, one in enumerate(odds):
+            if j != m:
+                rest += one * (1.0 + rest)
+        before = _surprise(rest + odds[m] * (1.0 + rest), is_inside)
+        ways = [[k] for k in faces] if len(faces) > 1 else []
+        costs = []
+        for gone in [*ways, faces] if len(places) > 1 else ways:
+            left = [k for k in faces if k not in gone]
+            now = rest + _odds(E, left) * (1.0 + rest) if left else rest
+            cost = float(weight @ (_surprise(now, is_inside) - before)) - float(saved[gone].sum())
+            costs.append((cost / len(gone), gone))
+        if costs:
+            found.append(min(costs))
+    return sorted(found)
+
+
+# --- the rule ---------------------------------------------------------------------------------
+
+
+def hardened(data: ArrayBlocks, soft: Union, penalty: float, n_steps: int) -> Union:
+    """h = max_m min_k itself fitted to the probabilities of the soft model."""
+    target = 1.0 / (1.0 + np.exp(-soft_scores(data, soft)))
+
+    def of_block(W: Floats, b: Floats, ends: Ends, block: Block) -> Gradient:
+        part, planes = Gradient.zero(W.shape[0], W.shape[1], 1), Planes.of(W, b)
+        first = int(starts[block.number])
+        here = target[first : first + block.n_samples]
+        loss = kernels.hardened_block(
+            block.X, here, block.weight, planes.panel, planes.bias, ends, part.G, part.g
+        )
+        return Gradient(-part.G, -part.g, np.array([-loss]))
+
+    starts = np.cumsum([0, *(block.n_samples for block in data)])
+    return _minimised(of_block, data, soft, penalty / 10, n_steps)
+
+
+def settled(data: ArrayBlocks, union: Union) -> Union:
+    """Without pieces that no answer needs and faces that bound nothing; the best common offset.
+
+    Scores have a mean size of 1.
+    """
+    weight, h = data.weights, union.scores(data)
+    theta = union.theta.copy()
+    theta[:, -1] -= best_cut(h, data.y > 0, weight)
+    union = union._replace(theta=theta)
+    inside, pieces = union.scores(data) >= 0, union.pieces()
+    for piece in sorted(pieces, key=lambda one: int((min_scores(data, one) >= 0).sum())):
+        others = [one for one in pieces if one is not piece]
+        if others:
+            left = np.max([min_scores(data, one) for one in others], axis=0) >= 0
+            pieces = others if np.array_equal(left, inside) else pieces
+    pieces = [needed(data, piece) for piece in pieces]
+    found = Union(np.concatenate(pieces), tuple(map(len, pieces)))
+    size = float(weight @ np.abs(found.scores(data))) / float(weight.sum())
+    return found._replace(theta=found.theta / size) if size > 0 else found

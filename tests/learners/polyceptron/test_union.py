@@ -1,0 +1,233 @@
+"""Unions of polyhedra: the parts of the fit, and what the learner makes of them."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from polyceptron import Polyceptron, load_model, save_model
+from polyceptron.data.blocks import ArrayBlocks, kernel_rows
+from polyceptron.learners.polyceptron.union import (
+    Union,
+    ascend,
+    first_union,
+    hardened,
+    penalised_loss,
+    settled,
+    soft_loss,
+    soft_scores,
+    thinned,
+)
+from polyceptron.rule import Rule
+
+
+def chessboard(n, d=2, seed=0):
+    X = np.random.default_rng(seed).uniform(-1, 1, (n, d))
+    return X, np.where(X[:, 0] * X[:, 1] > 0, 1, -1).astype(np.int8)
+
+
+def blocks(X, y, weight=None):
+    weight = np.empty(0) if weight is None else weight
+    return ArrayBlocks(kernel_rows(X), y, weight, X.shape[1])
+
+
+def two_fields():
+    """The chessboard as it is: x, y >= 0 or x, y <= 0."""
+    theta = np.array([[1.0, 0, 0], [0, 1, 0], [-1, 0, 0], [0, -1, 0]])
+    return Union(theta, (2, 2))
+
+
+class TestUnion:
+    def test_pieces(self):
+        union = Union(np.arange(18.0).reshape(6, 3), (1, 3, 2))
+        assert [len(piece) for piece in union.pieces()] == [1, 3, 2]
+        assert union.places() == [[0], [1, 2, 3], [4, 5]]
+        fewer = union.without({0, 2})
+        assert fewer.sizes == (2, 2)
+        np.testing.assert_array_equal(fewer.theta, union.theta[[1, 3, 4, 5]])
+
+    def test_scores_are_the_best_of_the_least(self):
+        X, y = chessboard(50)
+        h = two_fields().scores(blocks(X, y))
+        expected = [max(min(a, b), min(-a, -b)) for a, b in X]
+        np.testing.assert_array_equal(h, expected)
+
+    @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
+    def test_soft_scores(self, kind):
+        X, y = chessboard(20)
+        union = two_fields()
+        S = X @ union.theta[:, :-1].T + union.theta[:, -1]
+        q = 1 / (1 + np.exp(-S))
+        p = 1 - (1 - q[:, 0] * q[:, 1]) * (1 - q[:, 2] * q[:, 3])
+        data = blocks(kind(X), y)
+        np.testing.assert_allclose(soft_scores(data, union), np.log(p / (1 - p)), rtol=1e-12)
+        side = 1e-4 + (1 - 2e-4) * np.where(y > 0, p, 1 - p)
+        assert soft_loss(data, union) == pytest.approx(-np.log(side).sum())
+
+
+class TestFit:
+    def test_steps_never_lose(self):
+        data = blocks(*chessboard(300))
+        union = first_union(data, 0.1, 3, 3, 0, 1, 0)
+        losses = [
+            penalised_loss(data, 0.1, ascend(data, union, 0.1, n_steps)) for n_steps in (0, 5, 50)
+        ]
+        assert losses == sorted(losses, reverse=True)
+        assert losses[2] < 0.5 * losses[0]
+
+    def test_thinned_down_to_one(self):
+        data = blocks(*chessboard(300))
+        union = first_union(data, 0.1, 3, 4, 0, 1, 60)
+        path = list(thinned(data, union, 0.1, 8, 10))
+        faces = [one.n_faces for one in path]
+        assert faces[0] <= 8
+        assert faces == sorted(faces, reverse=True)
+        assert faces[-1] == 1
+        assert all(sum(one.sizes) == one.n_faces and min(one.sizes) > 0 for one in path)
+
+    def test_a_face_of_no_use_goes_first(self):
+        data = blocks(*chessboard(500))
+        idle = np.vstack([20 * two_fields().theta, [[0.01, 0.01, 30.0]]])
+        first = next(one for one in thinned(data, Union(idle, (2, 3)), 0.1, 4, 0))
+        assert first.sizes == (2, 2)
+        np.testing.assert_array_equal(first.theta, 20 * two_fields().theta)
+
+    def test_hardened_and_settled(self):
+        X, y = chessboard(600)
+        data = blocks(X, y)
+        union = ascend(data, first_union(data, 0.01, 3, 3, 1, 2, 60), 0.01, 100)
+        found = settled(data, hardened(data, union, 0.01, 100))
+        h = found.scores(data)
+        assert np.mean((h >= 0) == (y > 0)) > 0.99
+        assert np.abs(h).mean() == pytest.approx(1.0)
+
+    def test_pieces_that_no_answer_needs_are_left_out(self):
+        X, y = chessboard(500)
+        theta = np.vstack([two_fields().theta, [[1.0, 1.0, -1.0]], [[1.0, 0.0, -50.0]]])
+        found = settled(blocks(X[:, :2], y), Union(theta, (2, 2, 2)))
+        assert found.sizes == (2, 2)
+
+    def test_rows_by_weight_or_repeated(self):
+        X, y = chessboard(120)
+        weight = np.random.default_rng(1).integers(1, 4, 120).astype(float)
+        again = np.repeat(np.arange(120), weight.astype(int))
+        start = first_union(blocks(X, y), 0.1, 2, 2, 0, 1, 5)
+        ways = blocks(X, y, weight), blocks(X[again], y[again])
+        found = [ascend(data, start, 0.1, 15).theta for data in ways]
+        np.testing.assert_allclose(*found, rtol=1e-6, atol=1e-8)
+
+
+@pytest.fixture(scope="module")
+def model():
+    X, y = chessboard(900)
+    return Polyceptron(n_polyhedra=3, random_state=0).fit(X, np.where(y > 0, "black", "white"))
+
+
+class TestLearner:
+    def test_a_chessboard(self, model):
+        X, y = chessboard(3000, seed=5)
+        assert model.score(X, np.where(y > 0, "black", "white")) > 0.97
+        assert model.n_polyhedra_ == 2 == len(model.rule_.pieces)
+        assert len(model.coef_) == model.n_hyperplanes_ <= 16
+        assert not hasattr(model, "polyhedron_")
+        (pieces,) = model.polyhedra_.values()
+        assert list(model.polyhedra_) == [model.inside_]
+        own = Rule.inside(model.classes_, model._inside, *pieces)
+        np.testing.assert_array_equal(own.predict(X), model.predict(X))
+
+    def test_probabilities_do_not_contradict_answers(self, model):
+        X, _ = chessboard(1000, seed=6)
+        likelier = model.classes_[model.predict_proba(X).argmax(axis=1)]
+        np.testing.assert_array_equal(likelier, model.predict(X))
+
+    def test_saved_and_loaded(self, model, tmp_path):
+        X, _ = chessboard(500, seed=7)
+        save_model(model, tmp_path / "model.json")
+        loaded = load_model(tmp_path / "model.json")
+        for name in ("predict", "predict_proba", "decision_function"):
+            np.testing.assert_array_equal(getattr(loaded, name)(X), getattr(model, name)(X))
+        assert loaded.n_polyhedra_ == 2
+        assert loaded.selection_ == model.selection_
+
+    def test_automatic(self):
+        X, y = chessboard(900)
+        several = Polyceptron(random_state=0).fit(X, y)
+        one = Polyceptron(n_polyhedra=1, random_state=0).fit(X, y)
+        assert (one.n_polyhedra_, several.n_polyhedra_) == (1, 2)
+        fresh = chessboard(3000, seed=5)
+        assert several.score(*fresh) > 0.97 > one.score(*fresh)
+        table = several.selection_
+        assert [n for n, yes in zip(table["n_polyhedra"], table["chosen"], strict=True) if yes] == [
+            2
+        ]
+
+    def test_one_where_one_is_enough(self):
+        X, _ = chessboard(600)
+        y = (np.abs(X) < 0.6).all(axis=1)
+        found = Polyceptron(random_state=0).fit(X, y)
+        assert found.n_polyhedra_ == 1
+        assert found.score(X, y) > 0.99
+
+    def test_outside_of_half_spaces_is_one_polyhedron_of_the_other_class(self):
+        X, _ = chessboard(600)
+        y = (np.abs(X) > 0.6).any(axis=1)
+        found = Polyceptron(n_polyhedra=5, n_hyperplanes=1, inside=True, random_state=0).fit(X, y)
+        assert (found.n_polyhedra_, bool(found.inside_)) == (1, False)
+        assert found.score(X, y) > 0.97
+
+    def test_three_classes(self, tmp_path):
+        X, y = chessboard(600)
+        y = np.where(y > 0, "in", np.where(X[:, 0] > 0, "a", "b"))
+        found = Polyceptron(n_polyhedra=2, random_state=0).fit(X, y)
+        assert found.score(X, y) > 0.97
+        assert found.n_polyhedra_["in"] == 2
+        assert len(found.polyhedra_["in"]) == 2
+        save_model(found, tmp_path / "model.json")
+        np.testing.assert_array_equal(
+            load_model(tmp_path / "model.json").predict(X), found.predict(X)
+        )
+
+    @pytest.mark.parametrize("other", ["threads", "csr", "blocks"])
+    def test_the_same_model(self, other):
+        X, y = chessboard(400)
+        make = {"n_polyhedra": 2, "standardize": False, "random_state": 0}
+        first = Polyceptron(**make, n_jobs=1).fit(X, y)
+        second = Polyceptron(**make, n_jobs=2)
+        if other == "threads":
+            second.fit(X, y)
+        elif other == "csr":
+            second.fit(sparse.csr_matrix(X), y)
+        else:
+            from polyceptron import open_blocks
+
+            second.fit_blocks(open_blocks((X, y)))
+        np.testing.assert_allclose(second.coef_, first.coef_, rtol=1e-9)
+        np.testing.assert_array_equal(second.predict(X), first.predict(X))
+
+    def test_constant_columns_stay_out(self):
+        X, y = chessboard(400)
+        X = np.column_stack([X, np.full(400, 7.0)])
+        found = Polyceptron(n_polyhedra=2, random_state=0).fit(X, y)
+        np.testing.assert_array_equal(found.coef_[:, 2], 0.0)
+
+    def test_most_faces(self):
+        X, y = chessboard(400)
+        found = Polyceptron(n_polyhedra=4, max_faces=3, random_state=0).fit(X, y)
+        assert found.n_hyperplanes_ <= 3
+
+    @pytest.mark.parametrize("name", ["n_polyhedra", "max_faces"])
+    @pytest.mark.parametrize("value", [0, -1, 1.5, "many", None])
+    def test_refused(self, name, value):
+        with pytest.raises(ValueError, match=name):
+            Polyceptron(**{name: value}).fit(*chessboard(40))
+
+
+def test_many_faces():
+    """Fifteen half-spaces in eight dimensions: separated, with nothing to tune."""
+    random = np.random.default_rng(0)
+    X, W = random.uniform(-1, 1, (12_000, 8)), random.uniform(-1, 1, (15, 8))
+    inside = np.ones(len(X), bool)
+    for s in (X @ W.T).T:
+        inside &= s >= np.percentile(s[inside], 4)
+    found = Polyceptron(random_state=0).fit(X[:6000], inside[:6000])
+    assert found.score(X[6000:], inside[6000:]) > 0.985
+    assert found.n_polyhedra_ == 1
