@@ -11,7 +11,7 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from functools import cache, partial
+from functools import cache
 from importlib import resources
 from typing import Any, TypeVar
 
@@ -22,19 +22,13 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
-def compiled(function: _F, fastmath: Any = False) -> _F:
+def compiled(function: _F) -> _F:
     """Compile on first use and cache on disk where some place is writable."""
-    kernel = njit(nogil=True, error_model="numpy", fastmath=fastmath)(function)
+    kernel = njit(nogil=True, error_model="numpy")(function)
     if kernel is not function:  # under NUMBA_DISABLE_JIT=1 it is
         with suppress(OSError, RuntimeError):  # no writable directory: compile in every process
             kernel._cache = _Cache(function)
     return kernel  # type: ignore[no-any-return]
-
-
-fused = partial(compiled, fastmath={"contract", "nsz"})
-"""The same; a product and a sum become one fused multiply-add."""
-reassociated = partial(compiled, fastmath={"contract", "nsz", "reassoc"})
-"""The same, with sums in the order that suits the vectors of the machine."""
 
 
 @cache

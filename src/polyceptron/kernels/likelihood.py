@@ -8,8 +8,9 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from polyceptron.kernels.jit import compiled, fused, reassociated
+from polyceptron.kernels.jit import compiled
 from polyceptron.kernels.scores import add_row, first_equal, score_four
+from polyceptron.kernels.vector import fma
 
 
 @compiled
@@ -80,42 +81,51 @@ def hardened_block(X, target, weight, panel, bias, ends, G, g):
 
 # --- the likelihood of a union ---------------------------------------------------------------
 # Rows are taken 64 at a time, a column of them after the other, so that every loop is one of
-# independent lanes which the compiler vectorises, exp included.
+# independent lanes, which the compiler vectorises, exp included. Every product and sum is one
+# fused multiply-add, and the slope is summed row by row: the bits are those of any machine.
 
 _ROWS = 64
 _LOG2, _LN2_HIGH, _LN2_LOW = 1.4426950408889634, 0.693147180369123816490, 1.90821492927058770002e-10
 
 
-def load_columns(X, start, n, columns):
-    """Columns of the rows from ``start`` on, below n, into columns[j, :]."""
+def load_rows(X, start, n, rows, columns):
+    """The rows from ``start`` on, below n, as rows and as columns; nothing is left of others."""
+    n_rows = n - start
+    rows[:] = 0.0
     if isinstance(X, tuple):
         data, indices, indptr = X
-        columns[:] = 0.0
         for i in range(start, n):
             for j in range(indptr[i], indptr[i + 1]):
-                columns[indices[j], i - start] += data[j]
+                rows[i - start, indices[j]] += data[j]
     else:
-        columns[:, : n - start] = X[start:n].T
+        rows[:n_rows] = X[start:n]
+    columns[:] = rows.T
 
 
-@overload(load_columns)
-def _load_columns(X, start, n, columns):
-    def dense(X, start, n, columns):
+@overload(load_rows)
+def _load_rows(X, start, n, rows, columns):
+    def dense(X, start, n, rows, columns):
+        if n - start < _ROWS:
+            rows[:] = 0.0
+            columns[:] = 0.0
         for i in range(start, n):
             for j in range(X.shape[1]):
-                columns[j, i - start] = X[i, j]
+                rows[i - start, j] = columns[j, i - start] = X[i, j]
 
-    def sparse(X, start, n, columns):
+    def sparse(X, start, n, rows, columns):
         data, indices, indptr = X
+        rows[:] = 0.0
         columns[:] = 0.0
         for i in range(start, n):
-            for j in range(indptr[i], indptr[i + 1]):
-                columns[np.uint64(indices[j]), i - start] += data[j]
+            for p in range(indptr[i], indptr[i + 1]):
+                j = np.uint64(indices[p])
+                rows[i - start, j] += data[p]
+                columns[j, i - start] = rows[i - start, j]
 
     return sparse if isinstance(X, types.BaseTuple) else dense
 
 
-@fused
+@compiled
 def _face_scores(w, bias, columns, scores):
     """scores[i] = bias + w . x_i, the products in column order."""
     d = columns.shape[0]
@@ -124,13 +134,13 @@ def _face_scores(w, bias, columns, scores):
         w0, w1, w2, w3 = w[j], w[j + 1], w[j + 2], w[j + 3]
         x0, x1, x2, x3 = columns[j], columns[j + 1], columns[j + 2], columns[j + 3]
         for i in range(_ROWS):
-            scores[i] = scores[i] + w0 * x0[i] + w1 * x1[i] + w2 * x2[i] + w3 * x3[i]
+            scores[i] = fma(w3, x3[i], fma(w2, x2[i], fma(w1, x1[i], fma(w0, x0[i], scores[i]))))
     for j in range(d - d % 4, d):
         for i in range(_ROWS):
-            scores[i] += w[j] * columns[j, i]
+            scores[i] = fma(w[j], columns[j, i], scores[i])
 
 
-@fused
+@compiled
 def exp_minus(scores, limit, power, out):
     """out[i] = exp(-scores[i]), with scores held within the limit: 2^k times a polynomial.
 
@@ -139,37 +149,36 @@ def exp_minus(scores, limit, power, out):
     bits = power.view(np.int64)
     for i in range(scores.shape[0]):
         x = min(max(-scores[i], -limit), limit)
-        k = np.floor(x * _LOG2 + 0.5)
-        r = x - k * _LN2_HIGH - k * _LN2_LOW
-        p = 1.0 / 6227020800.0
-        p = p * r + 1.0 / 479001600.0
-        p = p * r + 1.0 / 39916800.0
-        p = p * r + 1.0 / 3628800.0
-        p = p * r + 1.0 / 362880.0
-        p = p * r + 1.0 / 40320.0
-        p = p * r + 1.0 / 5040.0
-        p = p * r + 1.0 / 720.0
-        p = p * r + 1.0 / 120.0
-        p = p * r + 1.0 / 24.0
-        p = p * r + 1.0 / 6.0
-        p = p * r + 0.5
-        p = p * r + 1.0
-        out[i] = p * r + 1.0
+        k = np.floor(fma(x, _LOG2, 0.5))
+        r = fma(-k, _LN2_LOW, fma(-k, _LN2_HIGH, x))
+        p = fma(1.0 / 6227020800.0, r, 1.0 / 479001600.0)
+        p = fma(p, r, 1.0 / 39916800.0)
+        p = fma(p, r, 1.0 / 3628800.0)
+        p = fma(p, r, 1.0 / 362880.0)
+        p = fma(p, r, 1.0 / 40320.0)
+        p = fma(p, r, 1.0 / 5040.0)
+        p = fma(p, r, 1.0 / 720.0)
+        p = fma(p, r, 1.0 / 120.0)
+        p = fma(p, r, 1.0 / 24.0)
+        p = fma(p, r, 1.0 / 6.0)
+        p = fma(p, r, 0.5)
+        p = fma(p, r, 1.0)
+        out[i] = fma(p, r, 1.0)
         bits[i] = (np.int64(k) + 1023) << 52
     for i in range(scores.shape[0]):
         out[i] *= power[i]
 
 
-@fused
+@compiled
 def _join_face(E, D):
     """Take a face into account: D = prod (1 + e) - 1 of its piece; e becomes e / (1 + e)."""
     for i in range(_ROWS):
         e = E[i]
-        D[i] = D[i] + e * (1.0 + D[i])
+        D[i] = fma(e, 1.0 + D[i], D[i])
         E[i] = e / (1.0 + e)
 
 
-@fused
+@compiled
 def _join_piece(D, odds, outside):
     """Take a piece into account: its odds are 1 / D, and D / (1 + D) is left of the outside."""
     for i in range(_ROWS):
@@ -177,23 +186,22 @@ def _join_piece(D, odds, outside):
         outside[i] *= D[i] / (1.0 + D[i])
 
 
-@fused
+@compiled
 def _multiply(a, b, out):
     for i in range(_ROWS):
         out[i] = a[i] * b[i]
 
 
-@reassociated
-def _add_slope(slope, columns, G):
-    """G[j] += slope . column j; returns the sum of the slope."""
+@compiled
+def _add_slope(slope, rows, G):
+    """G += sum_i slope_i x_i, in the order of the rows; returns the sum of the slope."""
     total = 0.0
-    for i in range(_ROWS):
-        total += slope[i]
-    for j in range(columns.shape[0]):
-        part = 0.0
-        for i in range(_ROWS):
-            part += slope[i] * columns[j, i]
-        G[j] += part
+    for i in range(0, _ROWS, 4):
+        s0, s1, s2, s3 = slope[i], slope[i + 1], slope[i + 2], slope[i + 3]
+        x0, x1, x2, x3 = rows[i], rows[i + 1], rows[i + 2], rows[i + 3]
+        total += (s0 + s1) + (s2 + s3)
+        for j in range(G.shape[0]):
+            G[j] = fma(s3, x3[j], fma(s2, x2[j], fma(s1, x1[j], fma(s0, x0[j], G[j]))))
     return total
 
 
@@ -207,7 +215,8 @@ def union_block(X, y, weight, W, b, ends, noise, G, g):
     n = y.shape[0]
     F, d = W.shape
     M = ends.shape[0]
-    columns, E, odds = np.zeros((d, _ROWS)), np.empty((F, _ROWS)), np.empty((M, _ROWS))
+    rows, columns = np.zeros((_ROWS, d)), np.zeros((d, _ROWS))
+    E, odds = np.empty((F, _ROWS)), np.empty((M, _ROWS))
     scores, power, D = np.empty(_ROWS), np.empty(_ROWS), np.empty(_ROWS)
     outside, c = np.empty(_ROWS), np.zeros(_ROWS)
     widest = np.int64(ends[0])
@@ -217,7 +226,7 @@ def union_block(X, y, weight, W, b, ends, noise, G, g):
     total, of_noise = 0.0, 0.0
     for start in range(0, n, _ROWS):
         n_rows = min(_ROWS, n - start)
-        load_columns(X, start, start + n_rows, columns)
+        load_rows(X, start, start + n_rows, rows, columns)
         outside[:] = 1.0
         first = 0
         for m in range(M):
@@ -247,6 +256,6 @@ def union_block(X, y, weight, W, b, ends, noise, G, g):
             _multiply(c, odds[m], D)
             for k in range(first, ends[m]):
                 _multiply(E[k], D, E[k])
-                g[k] += _add_slope(E[k], columns, G[k])
+                g[k] += _add_slope(E[k], rows, G[k])
             first = ends[m]
     return total, of_noise

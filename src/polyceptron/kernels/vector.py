@@ -1,4 +1,4 @@
-"""The two inner loops, written as LLVM vector code.
+"""The two inner loops, written as LLVM vector code, and the fused multiply-add.
 
 Numba does not vectorise straight-line code, so the scores of a few rows against one panel of
 hyperplanes are emitted here: a lane for each hyperplane, the rows side by side, nothing transposed.
@@ -9,7 +9,7 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic
+from numba.extending import intrinsic, overload
 
 LANES = 4
 """Hyperplanes in one vector."""
@@ -179,3 +179,26 @@ def sparse_tile(typingctx, data, indices, starts, stops, panel, p, bias, S, h, a
         return context.get_dummy_value()
 
     return signature, codegen
+
+
+def fma(a: float, b: float, c: float) -> float:
+    """a * b + c, rounded once."""
+    return a * b + c
+
+
+@intrinsic
+def _fma(_: Any, a: Any, b: Any, c: Any) -> Any:
+    def emit(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        kind = ir.FunctionType(_F64, [_F64] * 3)
+        call = cgutils.get_or_insert_function(builder.module, kind, "llvm.fma.f64")
+        return builder.call(call, args)
+
+    return types.float64(types.float64, types.float64, types.float64), emit
+
+
+@overload(fma, inline="always")
+def _overload_fma(a, b, c):
+    def fused(a, b, c):
+        return _fma(a, b, c)
+
+    return fused

@@ -270,7 +270,8 @@ class TestClasses:
             assert list(found.values()) == [getattr(one, name) for one in model.estimators_]
         table = pd.DataFrame(model.selection_)
         assert list(table) == [
-            "class", "n_hyperplanes", "margin", "penalty", "sampled", "accuracy", "chosen",
+            "class", "n_hyperplanes", "margin", "penalty", "sampled", "n_polyhedra", "accuracy",
+            "chosen",
         ]  # fmt: skip
         assert table["class"].drop_duplicates().tolist() == labels
         for label, one in zip(labels, model.estimators_, strict=True):

@@ -584,7 +584,7 @@ class TestTrials:
 
     def test_the_fit_itself_has_to_be_affordable(self, monkeypatch):
         """The trials look at some of the rows, the fit at all."""
-        monkeypatch.setattr(module, "_ROWS_TO_SELECT", 100)
+        monkeypatch.setattr(module, "ROWS_TO_SELECT", 100)
         ten = LEAST_SAMPLES * 1000 * 3 * 4 * MOST_LEAPS
         effort = FIT._replace(products=float(ten))
         found = FoldTrials(array_blocks(*square(1000)), 0, [0], effort)
@@ -754,7 +754,8 @@ def test_what_was_chosen_is_in_the_table():
     assert row["margin"] == model.margin_
     assert row["sampled"] == model.sampled_
     assert list(table) == [
-        "inside", "n_hyperplanes", "margin", "penalty", "sampled", "accuracy", "chosen",
+        "inside", "n_hyperplanes", "margin", "penalty", "sampled", "n_polyhedra", "accuracy",
+            "chosen",
     ]  # fmt: skip
 
 
@@ -788,7 +789,7 @@ def test_what_was_chosen_given_is_the_same_model(wrong, sampled, labels):
 
 
 def test_many_rows_are_judged_by_some(monkeypatch):
-    monkeypatch.setattr("polyceptron.learners.polyceptron.selection._ROWS_TO_SELECT", 100)
+    monkeypatch.setattr("polyceptron.learners.polyceptron.selection.ROWS_TO_SELECT", 100)
     seen = []
     monkeypatch.setattr(
         "polyceptron.learners.polyceptron.selection.TrialOutcome",

@@ -67,7 +67,8 @@ class TestUnion:
 class TestFit:
     def test_steps_never_lose(self):
         data = blocks(*chessboard(300))
-        union = first_union(data, 0.1, 3, 3, 0, 1, 0)
+        theta = 0.1 * np.random.default_rng(0).standard_normal((9, 3))
+        union = Union(theta, (3, 3, 3))
         losses = [
             penalised_loss(data, 0.1, ascend(data, union, 0.1, n_steps)) for n_steps in (0, 5, 50)
         ]
@@ -89,7 +90,7 @@ class TestFit:
         idle = np.vstack([20 * two_fields().theta, [[0.01, 0.01, 30.0]]])
         first = next(one for one in thinned(data, Union(idle, (2, 3)), 0.1, 4, 0))
         assert first.sizes == (2, 2)
-        np.testing.assert_array_equal(first.theta, 20 * two_fields().theta)
+        np.testing.assert_allclose(first.theta, 20 * two_fields().theta, atol=0.6)
 
     def test_hardened_and_settled(self):
         X, y = chessboard(600)
@@ -170,9 +171,13 @@ class TestLearner:
     def test_outside_of_half_spaces_is_one_polyhedron_of_the_other_class(self):
         X, _ = chessboard(600)
         y = (np.abs(X) > 0.6).any(axis=1)
-        found = Polyceptron(n_polyhedra=5, n_hyperplanes=1, inside=True, random_state=0).fit(X, y)
+        found = Polyceptron(n_polyhedra=5, n_hyperplanes=1, random_state=0).fit(X, y)
         assert (found.n_polyhedra_, bool(found.inside_)) == (1, False)
         assert found.score(X, y) > 0.97
+        likelier = found.classes_[found.predict_proba(X).argmax(axis=1)]
+        np.testing.assert_array_equal(likelier, found.predict(X))
+        told = Polyceptron(n_polyhedra=5, n_hyperplanes=1, inside=True, random_state=0).fit(X, y)
+        assert (told.n_polyhedra_, bool(told.inside_)) == (4, True)
 
     def test_three_classes(self, tmp_path):
         X, y = chessboard(600)
@@ -200,7 +205,7 @@ class TestLearner:
             from polyceptron import open_blocks
 
             second.fit_blocks(open_blocks((X, y)))
-        np.testing.assert_allclose(second.coef_, first.coef_, rtol=1e-9)
+        np.testing.assert_array_equal(second.coef_, first.coef_)
         np.testing.assert_array_equal(second.predict(X), first.predict(X))
 
     def test_constant_columns_stay_out(self):

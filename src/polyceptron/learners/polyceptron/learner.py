@@ -291,19 +291,15 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         search_union = partial(choose_union, selection.trials, insides)
         if not self._is_auto("n_polyhedra"):
             union = search_union(int(self.n_polyhedra), n_faces, self.max_faces, seed)
-            selection.outcomes[union.setting] = union.outcome
             return union.setting, union
         best, chosen = self._chosen(selection, training, sample.data.n_samples), None
         if best.n_hyperplanes == 1 or best.strength != CLEAN:  # else one parts the rows
             union = search_union(FIRST_PIECES, n_faces, self.max_faces, seed)
             if selection.is_better(union.outcome, best):
                 best, chosen = union.setting, union
-                selection.outcomes[best] = union.outcome
-        sharp = choose_sharp(sample.data, insides, seed, selection.accuracy(best))
-        if sharp is not None:
-            best, chosen = sharp.setting, sharp
-            selection.outcomes[best] = sharp.outcome
-        return best, chosen
+        share = selection.accuracy(best) if chosen is None else chosen.outcome.share
+        sharp = choose_sharp(sample.data, insides, seed, share)
+        return (best, chosen) if sharp is None else (sharp.setting, sharp)
 
     def _learn_union(
         self,
@@ -323,11 +319,14 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         theta, sizes = journal.memo("union", fitted)
         self.n_iter_ = 1
         found, chosen = Union(theta, tuple(int(size) for size in sizes)), union.setting
-        if len(sizes) > 1 and found.n_faces == len(sizes):
+        if len(sizes) > 1 and found.n_faces == len(sizes) and self._is_auto("inside"):
             # What is outside of half-spaces is one polyhedron, of the other class.
             found = Union(-theta, (len(theta),))
-            chosen = chosen._replace(inside=1 - chosen.inside, n_polyhedra=1)
-            selection.outcomes[chosen] = selection.outcomes.pop(union.setting).turned()
+            outcome, chosen = union.outcome.turned(), chosen._replace(inside=1 - chosen.inside)
+        else:
+            outcome = union.outcome
+        chosen = chosen._replace(n_polyhedra=len(found.sizes))
+        selection.outcomes[chosen] = outcome
         self._set_pieces(training, sample, found, selection, chosen)
 
     def _set_pieces(

@@ -48,7 +48,7 @@ _ROWS_BEYOND_CHANCE = 10
 """Rows for each number learned: 2 is what a hyperplane parts by chance half of the time."""
 _MISTAKES_BEYOND_CHANCE = 3
 """Mistakes of one hyperplane for each number of the others: few are mended by chance, too."""
-_ROWS_TO_SELECT = 4000
+ROWS_TO_SELECT = 4000
 """Most rows that the selection looks at."""
 _LEAST_OF_A_CLASS = 0.05
 """Share of these that are of a rare class, if there are so many."""
@@ -112,7 +112,7 @@ class FoldTrials:
         random = np.random.RandomState(seed)
         self._whole, self._seeds, self._effort = data, seeds, effort
         self._journal, self._report = journal, report
-        self.data = stratified_rows(data, _ROWS_TO_SELECT, random)
+        self.data = stratified_rows(data, ROWS_TO_SELECT, random)
         self.weight = self.data.weights
         self._n_threads = n_threads
         self.folds = [
@@ -244,7 +244,7 @@ class Selection:
 
     def accuracy(self, setting: Setting) -> float:
         """Weighted share of the held-out rows that a setting gets right."""
-        return self.outcome(setting).share
+        return float(self.weight @ self.outcome(setting).right / self.weight.sum())
 
     def best(self, settings: Iterable[Setting]) -> Setting:
         """The most accurate; of equals the first."""

@@ -22,6 +22,7 @@ from polyceptron.data.blocks import ArrayBlocks, Block, Blocks
 from polyceptron.learners.polyceptron.hyperplanes import best_cut, min_scores, needed
 from polyceptron.learners.polyceptron.mixture import LEAST_NOISE, mixture_of
 from polyceptron.optim.planes import Gradient, Planes
+from polyceptron.scoring import scores
 from polyceptron.utils.blas import ONE_BLAS_THREAD
 from polyceptron.utils.types import Floats
 
@@ -73,9 +74,9 @@ def soft_scores(data: ArrayBlocks, union: Union) -> Floats:
 
 
 def _exponentials(data: ArrayBlocks, union: Union) -> Floats:
-    scores = np.asarray(data.matrix @ union.theta[:, :-1].T) + union.theta[:, -1]
     limit = min(_LIMIT, 690.0 / max(union.sizes))
-    return np.exp(-np.clip(scores, -limit, limit))
+    found = scores(data.matrix, union.theta[:, :-1].copy(), union.theta[:, -1].copy())
+    return np.exp(-np.clip(found, -limit, limit))
 
 
 def _odds(E: Floats, faces: list[int]) -> Floats:

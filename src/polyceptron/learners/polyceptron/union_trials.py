@@ -17,7 +17,12 @@ from polyceptron.learners.polyceptron.hyperplanes import (
     to_mean_size,
 )
 from polyceptron.learners.polyceptron.sample import Sample
-from polyceptron.learners.polyceptron.selection import FoldTrials, TrialOutcome, stratified_rows
+from polyceptron.learners.polyceptron.selection import (
+    ROWS_TO_SELECT,
+    FoldTrials,
+    TrialOutcome,
+    stratified_rows,
+)
 from polyceptron.learners.polyceptron.union import (
     Union,
     ascend,
@@ -116,7 +121,8 @@ def choose_sharp(
     """
     rows = stratified_rows(data, _ROWS, np.random.RandomState(seed))
     least = int(min((rows.y > 0).sum(), (rows.y < 0).sum()))
-    if least < _SHARP_FOLDS or rows.n_samples < 2 * _SHARP_FACES * (rows.n_features + 1):
+    enough = max(ROWS_TO_SELECT, 2 * _SHARP_FACES * (rows.n_features + 1))
+    if least < _SHARP_FOLDS or rows.n_samples <= enough:
         return None
     folds = StratifiedKFold(_SHARP_FOLDS, shuffle=True, random_state=seed)
     places, held = next(folds.split(rows.y, rows.y))
