@@ -311,8 +311,18 @@ class TestFiles:
 
     def test_memory_is_that_of_a_few_blocks(self, tmp_path):
         _, _, found = self.make(tmp_path, 1000, 64)
-        data = StreamBlocks(found, View(identity(4), 1), 2)
-        assert sum(X.nbytes for X, *_ in data._buffers) == 4 * 64 * 4 * 8
+        data, inside, most = StreamBlocks(found, View(identity(4), 1), 2), set(), []
+
+        def count(block):
+            inside.add(block.number)
+            most.append(len(inside))
+            time.sleep(0.001)
+            inside.remove(block.number)
+            return 1
+
+        assert data.reduce(count) == 16
+        assert max(most) <= 3  # two are worked on while one is read
+        assert sum(X.nbytes for X, *_ in data._buffers) == 3 * 64 * 4 * 8
 
     def test_who_leaves_early_leaves_no_thread(self, tmp_path):
         _, _, found = self.make(tmp_path)
