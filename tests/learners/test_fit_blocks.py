@@ -75,7 +75,7 @@ def source(folder, kind, weighted=False, block_rows=64):
     else:
         found = open_blocks(folder / "X.npy", target=folder / "y.npy")
         if weighted:
-            found.weight = ArrayFile.of_npy(folder / "weight.npy")
+            found.weight = ArrayFile(folder / "weight.npy")
     return FileSource(
         found.X, found.codes, found.classes, weight=found.weight, block_rows=block_rows
     )
@@ -251,7 +251,7 @@ class TestFiles:
         X, y = rows(n)
         np.save(tmp_path / "X.npy", X)
         np.save(tmp_path / "codes.npy", y.astype(np.int8))
-        files = (ArrayFile.of_npy(tmp_path / f"{name}.npy") for name in ("X", "codes"))
+        files = (ArrayFile(tmp_path / f"{name}.npy") for name in ("X", "codes"))
         return X, y, FileSource(*files, np.array([0, 1]), block_rows=block_rows)
 
     def test_blocks_come_in_any_order(self, tmp_path):
@@ -344,13 +344,13 @@ class TestFiles:
     def test_header(self, tmp_path):
         np.save(tmp_path / "f.npy", np.asfortranarray(np.ones((3, 2))))
         with pytest.raises(SourceError, match="Fortran order"):
-            ArrayFile.of_npy(tmp_path / "f.npy")
+            ArrayFile(tmp_path / "f.npy")
         np.save(tmp_path / "o.npy", np.array([None, 1]))
         with pytest.raises(SourceError, match="objects"):
-            ArrayFile.of_npy(tmp_path / "o.npy")
+            ArrayFile(tmp_path / "o.npy")
         (tmp_path / "t.npy").write_bytes(b"no")
         with pytest.raises(SourceError, match=r"t\.npy: no whole file"):
-            ArrayFile.of_npy(tmp_path / "t.npy")
+            ArrayFile(tmp_path / "t.npy")
 
 
 class TestOrder:
@@ -384,7 +384,7 @@ class TestOrder:
         X, y = rows(n)
         np.save(tmp_path / "X.npy", X)
         np.save(tmp_path / "c.npy", y.astype(np.int8))
-        files = (ArrayFile.of_npy(tmp_path / f"{name}.npy") for name in ("X", "c"))
+        files = (ArrayFile(tmp_path / f"{name}.npy") for name in ("X", "c"))
         orders = []
         for one in (
             ArraySource(X, y, block_rows=16),

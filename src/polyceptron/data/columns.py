@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow.types as pt
 from numpy.typing import NDArray
 
 from polyceptron.data.encoding import Coded, missing_columns
-from polyceptron.data.source import SourceError
+from polyceptron.data.source import LabelKind, SourceError
 from polyceptron.data.tables import Table, is_text
 
 MAX_CLASSES = 100
@@ -23,9 +23,6 @@ _MANY = 10_000
 
 Kind = np.dtype[Any] | str | None
 """Of a column: the type of its numbers, "text", or None where it is empty."""
-
-LabelKind = Literal["written", "int", "bool", "float", "str"]
-"""What labels are; those of a file of text are written."""
 
 
 class RequestError(SourceError):
@@ -346,11 +343,3 @@ class Labels:
         places = np.empty(len(order), np.int8)
         places[order] = np.arange(len(order), dtype=np.int8)
         return [labels[j] for j in order], places
-
-
-def as_classes(kind: LabelKind, labels: Sequence[Any]) -> NDArray[Any]:
-    """The labels as an array of their type."""
-    types: dict[str, Any] = {"bool": np.bool_, "float": np.float64}
-    if kind == "int" and max(labels) > np.iinfo(np.int64).max:
-        types["int"] = np.uint64
-    return np.array(labels, dtype=types.get(kind))

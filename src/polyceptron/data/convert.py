@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 from scipy.sparse import vstack
 
-from polyceptron.data.columns import LabelKind, Labels, Plan, Request, Tables, as_classes, make_plan
+from polyceptron.data.columns import Labels, Plan, Request, Tables, make_plan
 from polyceptron.data.dialect import NotANumberError, as_number, not_a_number
 from polyceptron.data.encoding import MAX_CATEGORIES, Coded, Column, Encoding, learn_category
-from polyceptron.data.source import SourceError
+from polyceptron.data.files import ArrayWriter
+from polyceptron.data.source import RowFacts, SourceError
 from polyceptron.data.tables import Batch
 
 Progress = Callable[[int, int], None]
@@ -27,27 +28,10 @@ _GROUP = 1 << 25
 """Values of columns whose medians are found at once."""
 
 
-class Rows(Protocol):
-    """An array that grows by rows."""
-
-    n_rows: int
-
-    def append(self, rows: NDArray[Any]) -> None: ...
-    def array(self) -> NDArray[Any]:
-        """All of it; what is written into it stays."""
-        ...
-
-
-class Store(Protocol):
-    """Makes an array without rows where they are put: in memory, or in a folder."""
-
-    def __call__(self, name: str, dtype: Any, width: tuple[int, ...] = ()) -> Rows: ...
-
-
 class HeldRows:
     """Rows in memory."""
 
-    def __init__(self, name: str, dtype: Any, width: tuple[int, ...] = ()) -> None:
+    def __init__(self, name: str, dtype: Any, width: tuple[int, ...]) -> None:
         del name
         self.n_rows, self._parts = 0, [np.empty((0, *width), dtype)]
 
@@ -61,32 +45,19 @@ class HeldRows:
         return self._parts[0]
 
 
+Rows = HeldRows | ArrayWriter
+"""An array that grows by rows; what is written into its `array` stays."""
+Store = Callable[[str, Any, tuple[int, ...]], Rows]
+"""Makes an array without rows, of a name, type and width, in memory or in a folder."""
+
+
 class Converted(NamedTuple):
     """What there is of rows when they were converted."""
 
     X: Any  # rows, or a csr_matrix; None where the rows can be read from the file itself
     codes: Rows  # places of labels among the classes
     weight: Rows | None
-    target: str  # what the labels are called
-    kind: LabelKind
-    labels: list[Any]  # the sorted classes
-    encoding: Encoding
-    is_plain: bool  # whether features are the columns as they are
-    firsts: list[int]  # the first row of each table
-    n_left_out: int  # rows that were left out for missing values
-    unnamed: tuple[str, ...]  # columns that were left out as they have no name
-    is_named: bool  # whether columns have names
-
-    @property
-    def is_sparse(self) -> bool:
-        """Whether X is a sparse matrix."""
-        return self.X is not None and not hasattr(self.X, "array")
-
-    @property
-    def y(self) -> NDArray[Any]:
-        """The label of every row."""
-        labels: NDArray[Any] = as_classes(self.kind, self.labels)[self.codes.array()]
-        return labels
+    facts: RowFacts
 
 
 @dataclass
@@ -235,8 +206,8 @@ class Conversion:
         new, width = self._store, (len(encoding.feature_names),)
         X = None if self._in_place else new("X.npy", plan.dtype, width)
         matrices = []
-        codes = new("codes.npy", np.int8)
-        weight = None if plan.weight is None else new("weight.npy", np.float64)
+        codes = new("codes.npy", np.int8, ())
+        weight = None if plan.weight is None else new("weight.npy", np.float64, ())
         texts = tuple(dict.fromkeys((*plan.texts, plan.target)))
         for number, batch in self._batches(plan.numbers, texts, 2 if plan.texts else 1):
             firsts += [codes.n_rows] * (number + 1 - len(firsts))
@@ -262,20 +233,18 @@ class Conversion:
             all_codes[first : first + _SOME] = places[all_codes[first : first + _SOME]]
         if self._request.missing == "median" and not matrices:
             encoding = self._filled(X, encoding)
-        return Converted(
-            X=vstack(matrices, format="csr") if matrices else X,
-            codes=codes,
-            weight=weight,
+        facts = RowFacts(
             target=plan.target,
             kind=plan.label_kind,
             labels=found,
-            encoding=encoding,
+            columns=encoding.columns,
             is_plain=not plan.texts and self._request.missing != "median",
+            is_named=plan.is_named,
             firsts=firsts,
             n_left_out=n_read - codes.n_rows,
             unnamed=plan.unnamed,
-            is_named=plan.is_named,
         )
+        return Converted(vstack(matrices, format="csr") if matrices else X, codes, weight, facts)
 
     def _kept(self, batch: Batch, plan: Plan, columns: dict[str, Any]) -> Kept:
         """Which rows are taken, or None if all are; gaps that are an error are counted."""
