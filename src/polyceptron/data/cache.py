@@ -28,7 +28,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from polyceptron.data.source import RowFacts, SourceError
-from polyceptron.data.tables import naming
+from polyceptron.data.streams import naming
 from polyceptron.utils.atomic import replacing
 
 VERSION: Literal[3] = 3

@@ -156,8 +156,10 @@ class Conversion:
                 )
 
     def _batches(
-        self, numbers: tuple[str, ...], texts: tuple[str, ...], expected: int
-    ) -> Iterator[tuple[int, Batch]]:
+        self, plan: Plan, numbers: tuple[str, ...], expected: int
+    ) -> Iterator[tuple[int, Batch, dict[str, Any]]]:
+        """Of every table its number, the batches, and their columns: arrays, and `Coded` text."""
+        texts = tuple(dict.fromkeys((*plan.texts, plan.target)))
         sizes = self._tables.sizes
         total, before = sum(sizes), self._passes * sum(sizes)
         self._passes += 1
@@ -165,7 +167,11 @@ class Conversion:
         for number, size in enumerate(sizes):
             with self._tables.open(number) as table:
                 for batch in table.batches(numbers, texts):
-                    yield number, batch
+                    columns: dict[str, Any] = {plan.target: batch.coded(plan.target)}
+                    if batch.matrix is None:
+                        columns |= {name: batch.numbers(name) for name in numbers}
+                        columns |= {name: batch.texts(name) for name in plan.texts}
+                    yield number, batch, columns
                     if self._progress is not None:
                         self._progress(before + int(batch.share * size), expected * total)
             before += size
@@ -181,16 +187,11 @@ class Conversion:
         ]
         # What is in rows that will be left out does not count.
         numbers = plan.numbers if missing == "drop" else ()
-        texts = plan.texts if missing is None else (*plan.texts, plan.target)
         try:
-            for _, batch in self._batches(numbers, texts, 2) if found else ():
-                columns_read = _read(batch, numbers, plan.texts)
-                kept = None
-                if missing is not None:
-                    columns_read[plan.target] = batch.coded(plan.target)
-                    kept = self._kept(batch, plan, columns_read)
+            for _, batch, values in self._batches(plan, numbers, 2) if found else ():
+                kept = None if missing is None else self._kept(batch, plan, values)
                 for categories in found:
-                    categories.add(batch, columns_read[categories.name], kept)
+                    categories.add(batch, values[categories.name], kept)
             columns.update({c.name: c.column(fill) for c in found})
             return Encoding(list(columns.values()))
         except SourceError:
@@ -208,11 +209,9 @@ class Conversion:
         matrices = []
         codes = new("codes.npy", np.int8, ())
         weight = None if plan.weight is None else new("weight.npy", np.float64, ())
-        texts = tuple(dict.fromkeys((*plan.texts, plan.target)))
-        for number, batch in self._batches(plan.numbers, texts, 2 if plan.texts else 1):
+        passes = 2 if plan.texts else 1
+        for number, batch, columns in self._batches(plan, plan.numbers, passes):
             firsts += [codes.n_rows] * (number + 1 - len(firsts))
-            columns = _read(batch, plan.numbers, plan.texts)
-            columns[plan.target] = batch.coded(plan.target)
             kept = self._kept(batch, plan, columns)
             n_read += batch.n_rows
             if self._gap:
@@ -295,15 +294,6 @@ class Conversion:
                 column[gaps] = medians[name] = float(np.median(column[~gaps]))
             values[:, at] = part
         return Encoding([replace(c, fill=medians.get(c.name, c.fill)) for c in encoding.columns])
-
-
-def _read(batch: Batch, numbers: tuple[str, ...], texts: tuple[str, ...]) -> dict[str, Any]:
-    """Columns of a batch: arrays of numbers, and `Coded` text; none where rows are sparse."""
-    if batch.matrix is not None:
-        return {}
-    return {name: batch.numbers(name) for name in numbers} | {
-        name: batch.texts(name) for name in texts
-    }
 
 
 def _features(

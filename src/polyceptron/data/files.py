@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from polyceptron.data.array_tables import npy_header, read_into
 from polyceptron.data.blocks import Adds, Block, ordered_sum, rows_of_blocks
 from polyceptron.data.source import LabelledRows, Source, SourceError, View
-from polyceptron.data.tables import in_order, naming
+from polyceptron.data.streams import naming
+from polyceptron.data.tables import in_order
 
 S = TypeVar("S", bound=Adds)
 Buffer = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]

@@ -12,13 +12,15 @@ from typing import Any
 import numpy as np
 
 from polyceptron.data import cache
-from polyceptron.data.array_tables import StoredArray
+from polyceptron.data.array_tables import ArraysTable, StoredArray
+from polyceptron.data.arrow_tables import is_frame, open_frame
 from polyceptron.data.columns import Request, Tables
 from polyceptron.data.convert import Conversion, HeldRows, Progress
 from polyceptron.data.encoding import is_missing
 from polyceptron.data.files import ArrayFile, ArrayWriter, FileSource
 from polyceptron.data.source import ArraySource, Source, SourceError
-from polyceptron.data.tables import TARGET, is_frame, naming, open_frame, open_table
+from polyceptron.data.streams import naming
+from polyceptron.data.tables import TARGET, Table, open_table
 
 PathLike = str | os.PathLike[str]
 Names = str | int | Sequence[str | int]
@@ -169,21 +171,33 @@ def _tables(
     """The files as tables, and what to ask of them; and the file of labels, if there is one."""
     labels, label_path = _labels(paths[0], target)
 
-    def opener(number: int, expect: Any, first: int) -> Any:
+    def opener(number: int, expect: Any, first: int) -> Table:
         path = paths[number]
         try:
-            return open_table(
-                path, header=request.header, expect=expect, labels=labels, first=first, name=name
-            )
+            table = open_table(path, header=request.header, expect=expect, name=name)
         except OSError as error:
             if error.filename is not None and Path(error.filename) != path:
                 raise
             raise SourceError(f"{path}: {error.strerror or error}") from error
+        if labels is not None:
+            _add_labels(table, labels, first)
+        return table
 
     sizes = [path.stat().st_size for path in paths]
     tables = Tables([name or str(path) for path in paths], sizes, opener, labels)
     asked = TARGET if labels is not None else _as_name(target, request.option("target"))
     return tables, request._replace(target=asked), label_path
+
+
+def _add_labels(table: Table, labels: Any, first: int) -> None:
+    try:
+        if not isinstance(table, ArraysTable) or table.is_named:
+            what = "target is an array, and the file is no matrix of numpy"
+            raise SourceError(f"{table.name}: {what}")
+        table.add_labels(labels, first)
+    except BaseException:
+        table.close()
+        raise
 
 
 def _convert(
