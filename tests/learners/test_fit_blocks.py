@@ -22,7 +22,7 @@ from polyceptron import (
     Polyhedron,
     open_blocks,
 )
-from polyceptron.data.blocks import OrderedSum, rows_of_blocks
+from polyceptron.data.blocks import ordered_sum, rows_of_blocks
 from polyceptron.data.files import ArrayFile, FileSource, StreamBlocks
 from polyceptron.data.scaling import Coordinates, block_ends, identity
 from polyceptron.data.source import ArraySource, SourceError, View
@@ -356,20 +356,11 @@ class TestFiles:
 class TestOrder:
     def test_runs_may_be_added_up_elsewhere(self):
         rng = np.random.default_rng(0)
-        parts = np.ldexp(rng.standard_normal(200), rng.integers(-30, 30, 200)).tolist()
-        whole, by_runs = OrderedSum(), OrderedSum()
-        for number, part in enumerate(parts):
-            whole.add(number, part)
-        for start in range(0, 200, 64):
-            if start == 64:  # not a whole run here
-                for number in range(64, 128):
-                    by_runs.add(number, parts[number])
-            else:
-                run = OrderedSum()
-                for number in range(start, min(start + 64, 200)):
-                    run.add(number, parts[number])
-                by_runs.add(start, run.result())
-        assert whole.result() == by_runs.result()
+        values = np.ldexp(rng.standard_normal(200), rng.integers(-30, 30, 200)).tolist()
+        parts = list(enumerate(values))
+        first, rest = ordered_sum(parts[:64]), ordered_sum(parts[128:192])
+        by_runs = [(0, first), *parts[64:128], (128, rest), *parts[192:]]
+        assert ordered_sum(by_runs) == ordered_sum(parts)
 
     @pytest.mark.parametrize("d", [1, 20, 64, 65, 1000, 10**9])
     def test_wide_rows_make_small_blocks(self, d):

@@ -72,37 +72,30 @@ class Categories:
     doubt: NotANumberError | None
     may_be_numbers: bool
     counts: Counter[str] = field(default_factory=Counter)
-    n_cells: int = 0
-    n_words: int = 0
-    n_odd: int = 0
     odd: str | None = None
 
     def add(self, batch: Batch, found: Coded, kept: Kept) -> None:
         """Take the rows of a batch into account."""
-        if self.may_be_numbers:
-            self._count_words(batch, found)
-        self.counts.update(found.take(kept).counts())
+        counts = found.take(kept).counts()
+        if self.may_be_numbers and self.odd is None:
+            odd = next((text for text in counts if as_number(text) is None), None)
+            if odd is not None:
+                row = int((found.codes == found.values.index(odd)).argmax())
+                self.odd = f"{batch.where(row, self.name)}: {not_a_number(odd)}"
+        self.counts.update(counts)
         if len(self.counts) > MAX_CATEGORIES:
             self.column(fill=False)  # which says so
 
-    def _count_words(self, batch: Batch, found: Coded) -> None:
-        for text, n in found.counts().items():
-            self.n_cells += n
-            if as_number(text) is not None:
-                continue
-            self.n_odd += n
-            # A decimal comma is a number that is written wrong, not text.
-            if as_number(text.replace(",", ".", 1)) is None:
-                self.n_words += n
-            if self.odd is None:
-                row = int((found.codes == found.values.index(text)).argmax())
-                self.odd = f"{batch.where(row, self.name)}: {not_a_number(text)}"
-
     def column(self, fill: bool) -> Column:
         """How the column becomes features."""
-        if self.odd is not None and 2 * self.n_words < self.n_cells:
-            more = f", as are {self.n_odd - 1} more of {self.n_cells} values"
-            raise NotANumberError(f"{self.odd}{more if self.n_odd > 1 else ''}", self.name)
+        if self.odd is not None:
+            n, odd = self.counts.total(), [t for t in self.counts if as_number(t) is None]
+            # A decimal comma is a number that is written wrong, not text.
+            words = [text for text in odd if as_number(text.replace(",", ".", 1)) is None]
+            n_odd, n_words = (sum(self.counts[text] for text in texts) for texts in (odd, words))
+            if 2 * n_words < n:
+                more = f", as are {n_odd - 1} more of {n} values" if n_odd > 1 else ""
+                raise NotANumberError(f"{self.odd}{more}", self.name)
         try:
             return learn_category(self.name, self.counts, fill)
         except ValueError as error:

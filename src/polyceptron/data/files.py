@@ -205,7 +205,7 @@ class StreamBlocks:
 
         tasks = (partial(part, number) for number in range(len(self)))
         with closing(in_order(tasks, self._n_threads + 1)) as parts:
-            return ordered_sum(parts)
+            return ordered_sum(enumerate(parts))
 
     def _block(self, number: int, buffer: Buffer) -> Block:
         return self._view.block(number, *self._source.read(number, buffer), own=True)
