@@ -61,6 +61,14 @@ class Block:
     def n_samples(self) -> int:
         return int(self.y.shape[0])
 
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        """What its rows are made of, and nothing of other rows: one array, or those of CSR."""
+        if not isinstance(self.X, tuple):
+            return (self.X,)
+        data, indices, indptr = self.X
+        rows = slice(int(indptr[0]), int(indptr[-1]))
+        return data[rows], indices[rows], indptr - indptr[0]
+
 
 class Blocks(Protocol):
     """What learners see of their data: fixed boundaries, fixed order.

@@ -272,12 +272,7 @@ def digest_of(*arrays: NDArray[Any]) -> str:
 
 def digest_of_block(block: Block) -> NDArray[np.uint64]:
     """A number that tells blocks apart: their rows, labels, weights and numbers."""
-    parts: Arrays = (block.X,) if isinstance(block.X, np.ndarray) else block.X
-    if len(parts) == 3:
-        data, indices, indptr = parts
-        rows = slice(int(indptr[0]), int(indptr[-1]))
-        parts = data[rows], indices[rows], indptr - indptr[0]
-    digest = digest_of(np.array(block.number), *parts, block.y, block.weight)
+    digest = digest_of(np.array(block.number), *block.arrays(), block.y, block.weight)
     return np.array([int(digest, 16)], np.uint64)  # arrays wrap around where they are added
 
 
