@@ -30,7 +30,7 @@ from distributed.protocol import pickle
 
 from distributed import Client, LocalCluster
 from polyceptron import BatchPolyceptron
-from polyceptron.data.blocks import OrderedSum
+from polyceptron.data.blocks import ordered_sum
 from polyceptron.data.scaling import Coordinates
 from polyceptron.data.source import ArraySource, View
 from polyceptron.distributed import source_of
@@ -199,10 +199,7 @@ def adding(n=10_000):
     parts = [Gradient(np.ones((K, COLUMNS)), np.ones(K), np.ones(4)) for _ in range(n)]
     message = pickle.dumps(list(enumerate(parts)))
     begun = time.perf_counter()
-    total = OrderedSum()
-    for number, of_block in pickle.loads(message):
-        total.add(number, of_block)
-    total.result()
+    ordered_sum(pickle.loads(message))
     found = {
         "microseconds a block": round(1e6 * (time.perf_counter() - begun) / n, 1),
         "bytes a block": round(len(message) / n),

@@ -129,7 +129,8 @@ class TestCache:
         elif spoil == "digest":
             at.write_text(at.read_text().replace('"n_left_out":0', '"n_left_out":1'))
         else:
-            changes = {"version": {"version": 1}, "type": {"target": 3}, "unknown": {"more": 1}}
+            facts = known["facts"] | {"target": 3}
+            changes = {"version": {"version": 1}, "type": {"facts": facts}, "unknown": {"more": 1}}
             plant(at, known | changes[spoil])
         again, rows = opened(path, "y")
         assert len(converted) == 2

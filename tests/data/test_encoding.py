@@ -6,11 +6,13 @@ import json
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from polyceptron import open_blocks
 from polyceptron.data.encoding import (
     Column,
     Encoding,
@@ -81,34 +83,28 @@ class TestEncoding:
             np.testing.assert_array_equal(code.transform({"code": values}), np.eye(2))
 
 
-class TestLearn:
-    def test_kinds(self):
+class TestLearned:
+    """That of a table, as `open_blocks` finds it."""
+
+    def test_kinds_and_codes(self):
         table = {"a": [1, 2, None], "b": ["x", None, "y"], "c": [True, False, True]}
-        assert Encoding.learn(table) == Encoding(
-            [Column("a", "number"), Column("b", "category", ("x", "y")), Column("c", "number")]
+        table |= {"code": [3, 1, 3], "class": [0, 1, 1]}
+        found = open_blocks(pa.table(table), "class", categories="code", missing="median")
+        assert found.encoding == Encoding(
+            [
+                Column("a", "number", fill=1.5),
+                Column("b", "category", ("x", "y"), "x"),
+                Column("c", "number", fill=1.0),
+                Column("code", "category", ("1", "3"), "3"),
+            ]
         )
 
-    def test_codes(self):
-        encoding = Encoding.learn({"code": [3, 1, 3]}, categories=["code"], fill=True)
-        assert encoding.columns == (Column("code", "category", ("1", "3"), "3"),)
-
-    def test_too_many_categories_are_named(self):
-        table = {"age": range(300), "name": [f"n{i}" for i in range(300)], "b": ["x", "y"] * 150}
-        with pytest.raises(ValueError, match="too many categories: 'name' has 300 in 300 rows"):
-            Encoding.learn(table)
-        assert Encoding.learn({"b": list("abcdefghij") * 2}).columns[0].kind == "category"
-
-    @pytest.mark.parametrize("values", [[None, None], [np.nan]])
-    def test_nothing_to_fill_with(self, values):
+    def test_nothing_to_fill_with(self):
+        numbers = pa.table({"a": pa.array([None, None], "float64"), "class": [0, 1]})
         with pytest.raises(ValueError, match="'a' has no value to fill its gaps with"):
-            Encoding.learn({"a": np.array(values, dtype=float)}, fill=True)
-        with pytest.raises(ValueError, match="'a' has no value"):
-            Encoding.learn({"a": values}, categories=["a"])
-
-    def test_what_is_no_number_is_a_category(self):
-        assert Encoding.learn({"a": [1, "1"]}).columns[0].categories == ("1",)
-        objects = np.array([None, np.float32(1)], dtype=object)
-        assert Encoding.learn({"a": objects}).columns[0].kind == "number"
+            open_blocks(numbers, "class", missing="median")
+        with pytest.raises(ValueError, match="column 'a' has no value"):
+            open_blocks(numbers, "class", categories="a")
 
 
 class TestJSON:

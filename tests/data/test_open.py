@@ -238,6 +238,12 @@ class TestNpy:
             labels = np.array(["u", "v", gap, "v"], dtype=object)
             assert refused(tmp_path / "X.npy", labels) == "target: row 2 is missing"
 
+    def test_labels_for_files_that_have_their_own(self, tmp_path):
+        np.savez(tmp_path / "d.npz", X=np.zeros((2, 2)), y=[0, 1])
+        (tmp_path / "d.svm").write_text("1 1:2 2:3\n-1 1:1 2:2\n")
+        for name in ("d.npz", "d.svm"):
+            assert "the file is no matrix of numpy" in refused(tmp_path / name, np.array([1, 0]))
+
     def test_labels_of_another_length(self, tmp_path):
         np.save(tmp_path / "X.npy", np.zeros((5, 2)))
         assert "5 rows, and a target of shape (4,)" in refused(tmp_path / "X.npy", np.zeros(4))

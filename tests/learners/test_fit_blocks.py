@@ -22,7 +22,7 @@ from polyceptron import (
     Polyhedron,
     open_blocks,
 )
-from polyceptron.data.blocks import OrderedSum, rows_of_blocks
+from polyceptron.data.blocks import ordered_sum, rows_of_blocks
 from polyceptron.data.files import ArrayFile, FileSource, StreamBlocks
 from polyceptron.data.scaling import Coordinates, block_ends, identity
 from polyceptron.data.source import ArraySource, SourceError, View
@@ -75,7 +75,7 @@ def source(folder, kind, weighted=False, block_rows=64):
     else:
         found = open_blocks(folder / "X.npy", target=folder / "y.npy")
         if weighted:
-            found.weight = ArrayFile.of_npy(folder / "weight.npy")
+            found.weight = ArrayFile(folder / "weight.npy")
     return FileSource(
         found.X, found.codes, found.classes, weight=found.weight, block_rows=block_rows
     )
@@ -251,7 +251,7 @@ class TestFiles:
         X, y = rows(n)
         np.save(tmp_path / "X.npy", X)
         np.save(tmp_path / "codes.npy", y.astype(np.int8))
-        files = (ArrayFile.of_npy(tmp_path / f"{name}.npy") for name in ("X", "codes"))
+        files = (ArrayFile(tmp_path / f"{name}.npy") for name in ("X", "codes"))
         return X, y, FileSource(*files, np.array([0, 1]), block_rows=block_rows)
 
     def test_blocks_come_in_any_order(self, tmp_path):
@@ -311,8 +311,18 @@ class TestFiles:
 
     def test_memory_is_that_of_a_few_blocks(self, tmp_path):
         _, _, found = self.make(tmp_path, 1000, 64)
-        data = StreamBlocks(found, View(identity(4), 1), 2)
-        assert sum(X.nbytes for X, *_ in data._buffers) == 4 * 64 * 4 * 8
+        data, inside, most = StreamBlocks(found, View(identity(4), 1), 2), set(), []
+
+        def count(block):
+            inside.add(block.number)
+            most.append(len(inside))
+            time.sleep(0.001)
+            inside.remove(block.number)
+            return 1
+
+        assert data.reduce(count) == 16
+        assert max(most) <= 3  # two are worked on while one is read
+        assert sum(X.nbytes for X, *_ in data._buffers) == 3 * 64 * 4 * 8
 
     def test_who_leaves_early_leaves_no_thread(self, tmp_path):
         _, _, found = self.make(tmp_path)
@@ -334,32 +344,23 @@ class TestFiles:
     def test_header(self, tmp_path):
         np.save(tmp_path / "f.npy", np.asfortranarray(np.ones((3, 2))))
         with pytest.raises(SourceError, match="Fortran order"):
-            ArrayFile.of_npy(tmp_path / "f.npy")
+            ArrayFile(tmp_path / "f.npy")
         np.save(tmp_path / "o.npy", np.array([None, 1]))
         with pytest.raises(SourceError, match="objects"):
-            ArrayFile.of_npy(tmp_path / "o.npy")
+            ArrayFile(tmp_path / "o.npy")
         (tmp_path / "t.npy").write_bytes(b"no")
         with pytest.raises(SourceError, match=r"t\.npy: no whole file"):
-            ArrayFile.of_npy(tmp_path / "t.npy")
+            ArrayFile(tmp_path / "t.npy")
 
 
 class TestOrder:
     def test_runs_may_be_added_up_elsewhere(self):
         rng = np.random.default_rng(0)
-        parts = np.ldexp(rng.standard_normal(200), rng.integers(-30, 30, 200)).tolist()
-        whole, by_runs = OrderedSum(), OrderedSum()
-        for number, part in enumerate(parts):
-            whole.add(number, part)
-        for start in range(0, 200, 64):
-            if start == 64:  # not a whole run here
-                for number in range(64, 128):
-                    by_runs.add(number, parts[number])
-            else:
-                run = OrderedSum()
-                for number in range(start, min(start + 64, 200)):
-                    run.add(number, parts[number])
-                by_runs.add(start, run.result())
-        assert whole.result() == by_runs.result()
+        values = np.ldexp(rng.standard_normal(200), rng.integers(-30, 30, 200)).tolist()
+        parts = list(enumerate(values))
+        first, rest = ordered_sum(parts[:64]), ordered_sum(parts[128:192])
+        by_runs = [(0, first), *parts[64:128], (128, rest), *parts[192:]]
+        assert ordered_sum(by_runs) == ordered_sum(parts)
 
     @pytest.mark.parametrize("d", [1, 20, 64, 65, 1000, 10**9])
     def test_wide_rows_make_small_blocks(self, d):
@@ -374,7 +375,7 @@ class TestOrder:
         X, y = rows(n)
         np.save(tmp_path / "X.npy", X)
         np.save(tmp_path / "c.npy", y.astype(np.int8))
-        files = (ArrayFile.of_npy(tmp_path / f"{name}.npy") for name in ("X", "c"))
+        files = (ArrayFile(tmp_path / f"{name}.npy") for name in ("X", "c"))
         orders = []
         for one in (
             ArraySource(X, y, block_rows=16),

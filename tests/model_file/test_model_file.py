@@ -34,6 +34,7 @@ from polyceptron import (
     Polyhedron,
     Rule,
     model_file,
+    open_blocks,
 )
 from polyceptron.data.encoding import Column, Encoding
 from polyceptron.learners.registry import name_of_learner
@@ -322,7 +323,8 @@ class TestSummaryAndEncoding:
     def test_tables_with_text(self, tmp_path):
         frame = pd.DataFrame({"colour": ["red", "blue"] * 20, "age": range(40), "extra": "x"})
         y = np.where(frame["age"] + 10 * (frame["colour"] == "red") > 20, "old", "young")
-        encoding = Encoding.learn(frame[["colour", "age"]], fill=True)
+        source = open_blocks(frame.assign(y=y), "y", drop="extra", missing="median")
+        encoding = source.encoding
         X = pd.DataFrame(encoding.transform(frame), columns=encoding.feature_names)
         for rows in (X, X.to_numpy()):
             model = fit(quick(SPLA1), rows, y)

@@ -16,8 +16,8 @@ import click
 from polyceptron.cli._terminal import Waiting, note
 
 if TYPE_CHECKING:
-    from polyceptron.data.convert import Converted
     from polyceptron.data.files import FileSource
+    from polyceptron.data.source import ArraySource
 
 _SHARE = 4
 """A file larger than this part of memory is not read into it: rows take more than their file."""
@@ -54,14 +54,14 @@ def _asking(features: Sequence[str], **options: Any) -> Iterator[Any]:
         raise click.UsageError(str(error)) from error
 
 
-def read_rows(data: str, *, target: str | None, **options: Any) -> Converted:
+def read_rows(data: str, *, target: str | None, **options: Any) -> ArraySource:
     """Read a file, and make rows of numbers and labels of it."""
     from polyceptron.data.open import read_files
 
     with _asking(**options) as request, _again(data) as (path, name):
-        found = read_files(path, target, request, name)
-    _note_unnamed(found.unnamed)
-    return found if found.is_sparse else found._replace(X=found.X.array())
+        source = read_files(path, target, request, name)
+    _note_unnamed(source.unnamed)
+    return source
 
 
 def open_rows(

@@ -168,7 +168,6 @@ class _Fitted(NamedTuple):
 
 def _fit_on_disk(source: Any, learn: partial[Any], checkpoint: Path | None, path: Path) -> None:
     from polyceptron.data.blocks import count_threads
-    from polyceptron.data.encoding import Column, Encoding
     from polyceptron.data.scaling import identity
     from polyceptron.data.source import View
 
@@ -185,13 +184,19 @@ def _fit_on_disk(source: Any, learn: partial[Any], checkpoint: Path | None, path
         lambda block: _learning.tally(estimator.rule_, block.X, (block.y > 0).astype(int))
     )
     some = np.unique(np.linspace(0, n - 1, min(n, _TYPICAL_ROWS)).astype(np.int64))
-    encoding = source.encoding
-    if encoding is None and source.feature_names is not None:
-        encoding = Encoding([Column(name, "number") for name in source.feature_names])
+    encoding = source.encoding or _plain_encoding(source)
     fitted = _Fitted(estimator, encoding, source.target, counts, source.take(some).X)
     _save(fitted, path, checkpoint)
     _say_data(classes, fitted.answers.sum(axis=1), source.n_features, source.n_left_out)
     _say_model(fitted, "")
+
+
+def _plain_encoding(source: Any) -> Any:
+    """Columns as they are, if they have names."""
+    from polyceptron.data.encoding import Column, Encoding
+
+    names = source.feature_names
+    return None if names is None else Encoding([Column(name, "number") for name in names])
 
 
 def _fit_in_memory(
@@ -218,7 +223,7 @@ def _fit_in_memory(
             score = _learning.cross_validated(estimator, X, y, cv, seed)
         with Waiting("Learning"):
             with_checkpoint(estimator, checkpoint).fit(X, y)
-    encoding = rows.encoding if rows.is_named else None
+    encoding = None if rows.feature_names is None else rows.encoding or _plain_encoding(rows)
     if encoding is not None:
         # Names are not given to fit, as it takes them from data frames only.
         estimator.feature_names_in_ = np.array(encoding.feature_names, dtype=object)

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from polyceptron.data.dialect import as_number
 from polyceptron.data.source import SourceError
-from polyceptron.data.tables import TARGET, Batch, ByteStream, Table, one_line, rows_of_batch
+from polyceptron.data.streams import ByteStream, one_line
+from polyceptron.data.tables import TARGET, Batch, Table, rows_of_batch
 
 _DAMAGED = (
     zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError,
@@ -32,6 +33,7 @@ MOST_FEATURES = 10_000_000
 
 Places = dict[str, tuple[str, int | None]]
 """For each column its array, and which column it is of that, if the array is a matrix."""
+_LABELS: Places = {TARGET: ("y", None)}
 
 
 def npy_header(name: str, file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
@@ -92,37 +94,40 @@ def read_into(file: Any, into: NDArray[Any]) -> int:
 
 
 class ArraysTable(Table):
-    """Columns that are arrays, or columns of arrays: anything of which rows can be taken.
-
-    `first` has the row of an array that is the first of this table, if it is another than 0.
-    """
+    """Columns that are arrays, or columns of arrays: anything of which rows can be taken."""
 
     def __init__(
-        self,
-        name: str,
-        arrays: dict[str, Any],
-        places: Places,
-        target: str | None,
-        first: dict[str, int] | None = None,
+        self, name: str, arrays: dict[str, Any], places: Places, target: str | None
     ) -> None:
         self.name, self.names, self.target = name, tuple(places), target
-        self._arrays, self._places, self._first = arrays, places, first or {}
+        self._arrays, self._places = arrays, places
+        self._firsts: dict[str, int] = {}
         if not places:
             raise SourceError(f"{name} is empty")
         self.refuse_twice()
-        for column, (array, j) in places.items():
-            shape, dtype = arrays[array].shape, arrays[array].dtype
-            if len(shape) != (1 if j is None else 2) or dtype.kind not in "biufUS":
-                raise SourceError(
-                    f"{name}, array {column!r}: a column is one-dimensional, of numbers or text; "
-                    f"got {dtype} of shape {shape} (X and y make a table too)"
-                )
-        lengths = {a: arrays[a].shape[0] for a, _ in places.values() if a not in self._first}
+        for column in places:
+            self._check(column)
+        lengths = {a: arrays[a].shape[0] for a, _ in places.values()}
         if len(set(lengths.values())) != 1:
             raise SourceError(f"{name}: arrays must be of one length; got {lengths}")
         self.n_rows = next(iter(lengths.values()))
         if not self.n_rows:
             raise SourceError(f"{name} has no rows")
+
+    def _check(self, column: str) -> None:
+        array, j = self._places[column]
+        shape, dtype = self._arrays[array].shape, self._arrays[array].dtype
+        if len(shape) != (1 if j is None else 2) or dtype.kind not in "biufUS":
+            raise SourceError(
+                f"{self.name}, array {column!r}: a column is one-dimensional, of numbers or text; "
+                f"got {dtype} of shape {shape} (X and y make a table too)"
+            )
+
+    def add_labels(self, labels: Any, first: int) -> None:
+        """Take labels that are elsewhere, from a row on."""
+        self._arrays, self._places = self._arrays | {"y": labels}, self._places | _LABELS
+        self.names, self.target, self._firsts = tuple(self._places), TARGET, {"y": first}
+        self._check(TARGET)
 
     def types(self, names: Sequence[str]) -> dict[str, Any]:
         kinds = {name: self._arrays[self._places[name][0]].dtype for name in names}
@@ -145,7 +150,7 @@ class ArraysTable(Table):
             yield partial(Batch, batch, self.place(start), stop / self.n_rows)
 
     def _read(self, array: str, start: int, stop: int) -> NDArray[Any]:
-        first = self._first.get(array, 0)
+        first = self._firsts.get(array, 0)
         try:
             values: NDArray[Any] = self._arrays[array][first + start : first + stop]
         except SourceError:
@@ -157,16 +162,13 @@ class ArraysTable(Table):
         return values.astype(values.dtype.newbyteorder("="), copy=False)
 
 
-def open_npy(name: str, file: IO[bytes], labels: Any = None, first: int = 0) -> ArraysTable:
-    """Open a matrix in a file .npy, its columns called x1, x2, ...; labels may be elsewhere."""
+def open_npy(name: str, file: IO[bytes]) -> ArraysTable:
+    """Open a matrix in a file .npy, its columns called x1, x2, ...; labels may be added."""
     X = StoredArray(name, file)
     if len(X.shape) != 2:
         raise SourceError(f"{name}: X must be 2-D, one row a sample; got shape {X.shape}")
     places: Places = {f"x{j + 1}": ("X", j) for j in range(X.shape[1])}
-    if labels is not None:
-        places[TARGET] = ("y", None)
-    target = None if labels is None else TARGET
-    table = ArraysTable(name, {"X": X, "y": labels}, places, target, {"y": first})
+    table = ArraysTable(name, {"X": X}, places, None)
     table.is_named = False
     return table
 
@@ -287,8 +289,7 @@ def open_libsvm(stream: ByteStream, expect: Collection[str] = ()) -> Table:
         labels = labels.astype(np.int64)
     if matrix.nnz < _DENSE * max(1, matrix.shape[0] * matrix.shape[1]):
         return SparseTable(stream.name, matrix, labels, base)
-    places: Places = {TARGET: ("y", None)}
-    places |= {f"x{j + base}": ("X", j) for j in range(matrix.shape[1])}
+    places = _LABELS | {f"x{j + base}": ("X", j) for j in range(matrix.shape[1])}
     return ArraysTable(stream.name, {"X": matrix.toarray(), "y": labels}, places, TARGET)
 
 

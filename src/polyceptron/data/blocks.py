@@ -7,12 +7,13 @@ whatever the number of threads, and wherever the blocks live.
 from __future__ import annotations
 
 import itertools
+import operator
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any, Generic, Protocol, TypeVar
+from functools import lru_cache, reduce
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,6 +61,14 @@ class Block:
     def n_samples(self) -> int:
         return int(self.y.shape[0])
 
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        """What its rows are made of, and nothing of other rows: one array, or those of CSR."""
+        if not isinstance(self.X, tuple):
+            return (self.X,)
+        data, indices, indptr = self.X
+        rows = slice(int(indptr[0]), int(indptr[-1]))
+        return data[rows], indices[rows], indptr - indptr[0]
+
 
 class Blocks(Protocol):
     """What learners see of their data: fixed boundaries, fixed order.
@@ -84,41 +93,15 @@ class Blocks(Protocol):
         """Sum of the statistic over the blocks, added in block order."""
 
 
-class OrderedSum(Generic[S]):
-    """A sum over blocks in one fixed order: of runs of 64 blocks, then of these sums.
+def ordered_sum(parts: Iterable[tuple[int, S]]) -> S:
+    """The sum of the numbered parts of blocks: of runs of 64 blocks, then of these sums.
 
-    So whoever has whole runs can add them up where they are, and pass on one sum each.
+    So whoever has whole runs can add them up, and pass on one part each, under its first number.
     """
-
-    def __init__(self) -> None:
-        self._whole: S | None = None
-        self._open: S | None = None
-        self._run = -1
-
-    def add(self, number: int, part: S) -> None:
-        """Add the part of the next block, or the sum of a whole run, under its first block."""
-        if number // RUN != self._run:
-            self._close()
-            self._run = number // RUN
-        self._open = part if self._open is None else self._open + part
-
-    def _close(self) -> None:
-        if self._open is not None:
-            self._whole = self._open if self._whole is None else self._whole + self._open
-        self._open = None
-
-    def result(self) -> S:
-        self._close()
-        assert self._whole is not None
-        return self._whole
-
-
-def ordered_sum(parts: Iterable[S]) -> S:
-    """The sum of the parts of all blocks."""
-    total: OrderedSum[S] = OrderedSum()
-    for number, one in enumerate(parts):
-        total.add(number, one)
-    return total.result()
+    runs = itertools.groupby(parts, lambda numbered: numbered[0] // RUN)
+    sums = (reduce(operator.add, (part for _, part in run)) for _, run in runs)
+    total: S = reduce(operator.add, sums)
+    return total
 
 
 def rows_of_blocks(n_features: int, *, is_sparse: bool = False) -> int:
@@ -260,4 +243,4 @@ class ArrayBlocks:
     def reduce(self, statistic: Callable[[Block], S]) -> S:
         if len(self._blocks) == 1:
             return statistic(self._blocks[0])
-        return ordered_sum(map_in_order(statistic, self._blocks, self.n_threads))
+        return ordered_sum(enumerate(map_in_order(statistic, self._blocks, self.n_threads)))

@@ -27,12 +27,11 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from polyceptron.data.columns import LabelKind
-from polyceptron.data.source import SourceError
-from polyceptron.data.tables import naming
+from polyceptron.data.source import RowFacts, SourceError
+from polyceptron.data.streams import naming
 from polyceptron.utils.atomic import replacing
 
-VERSION: Literal[2] = 2
+VERSION: Literal[3] = 3
 
 _JSON = "entry.json"
 _DIGITS = "^[0-9a-f]{16}$"
@@ -122,25 +121,18 @@ def stamps_of(paths: Sequence[Path], before: Sequence[tuple[int, int]]) -> list[
 
 
 class Description(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is known of converted rows beside the arrays: see `Converted`.
+    """Converted rows, and where they are.
 
     `request` is the digest of what was asked for, `files` are those that the rows came from,
     `folder` is where the arrays are, in the entry.
     """
 
-    version: Literal[2]
+    version: Literal[3]
     request: str
     files: list[Stamp]
     folder: Annotated[str, msgspec.Meta(pattern=_DIGITS)]
     arrays: dict[Literal["X.npy", "codes.npy", "weight.npy"], Stamp]
-    target: str
-    kind: LabelKind
-    labels: list[bool | int | float | str]
-    feature_names: list[str] | None
-    encoding: list[dict[str, Any]] | None
-    firsts: list[int]
-    n_left_out: int
-    unnamed: list[str]
+    facts: RowFacts
 
 
 class _Signed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow.types as pt
 from numpy.typing import NDArray
 
 from polyceptron.data.encoding import Coded, missing_columns
-from polyceptron.data.source import SourceError
+from polyceptron.data.source import LabelKind, SourceError
 from polyceptron.data.tables import Table, is_text
 
 MAX_CLASSES = 100
@@ -23,9 +23,6 @@ _MANY = 10_000
 
 Kind = np.dtype[Any] | str | None
 """Of a column: the type of its numbers, "text", or None where it is empty."""
-
-LabelKind = Literal["written", "int", "bool", "float", "str"]
-"""What labels are; those of a file of text are written."""
 
 
 class RequestError(SourceError):
@@ -126,13 +123,7 @@ def column_of(name: str, names: Sequence[str], source: str) -> str:
 
 
 def listed(values: Sequence[str], names: Sequence[str]) -> list[str]:
-    """Take lists at commas apart, unless a whole one is a name.
-
-    Examples
-    --------
-    >>> listed(["a,b", "c, d"], ["a", "b", "c, d"])
-    ['a', 'b', 'c, d']
-    """
+    """Take lists at commas apart, unless a whole one is a name."""
     return [
         name.strip() if name.strip() in names else name
         for value in values
@@ -143,7 +134,9 @@ def listed(values: Sequence[str], names: Sequence[str]) -> list[str]:
 
 def make_plan(tables: Tables, request: Request) -> Plan:
     """Look into every table, and find out what its columns hold."""
-    seen, n_rows = _Seen(), 0
+    labels: dict[LabelKind, str] = {}  # and the first table that has such
+    kinds: dict[str, dict[Kind, str]] = {}
+    n_rows = 0
     for number, name in enumerate(tables.names):
         tables.firsts[number:] = [n_rows]
         with tables.open(number) as table:
@@ -153,19 +146,21 @@ def make_plan(tables: Tables, request: Request) -> Plan:
             _check_names(table, plan, None if request.features else names, tables.names[0])
             if table.is_sparse and len(tables.names) > 1:
                 raise SourceError(f"{name}: sparse rows of LIBSVM are read from one file only")
-            seen.add(table, plan)
+            labels.setdefault(_label_kind(table, plan.target), name)
+            _add_kinds(kinds, table, plan)
             n_rows += table.n_rows or 0
-    if len(seen.labels) > 1:
-        found = ", ".join(f"{kind} in {name}" for kind, name in seen.labels.items())
+    if len(labels) > 1:
+        found = ", ".join(f"{kind} in {name}" for kind, name in labels.items())
         raise SourceError(f"column {plan.target!r}: labels of different types: {found}")
     if tables.labels is not None and tables.labels.shape != (n_rows,):
         shape = tables.labels.shape
         raise SourceError(f"{tables.names[0]}: {n_rows} rows, and a target of shape {shape}")
     codes = set(plan.codes)
+    held = {kind for name in plan.features for kind in kinds.get(name, {"text": ""})}
     return plan._replace(
-        texts=tuple(name for name in plan.features if name in codes or seen.is_text(name)),
-        dtype=seen.dtype(plan, request.dtype),
-        label_kind=next(iter(seen.labels)),
+        texts=tuple(name for name in plan.features if name in codes or "text" in kinds[name]),
+        dtype=_dtype_of(held) if request.dtype is None else np.dtype(request.dtype),
+        label_kind=next(iter(labels)),
     )
 
 
@@ -246,38 +241,26 @@ def _label_kind(table: Table, name: str) -> LabelKind:
     raise SourceError(f"{table.name}, column {name!r}: a column of {kind} holds no classes")
 
 
-class _Seen:
-    """What the columns of the tables up to now hold."""
+def _add_kinds(kinds: dict[str, dict[Kind, str]], table: Table, plan: Plan) -> None:
+    """Take note of what the columns of one more table hold, and refuse what does not fit."""
+    for name, kind in table.types(plan.free).items():
+        held = kinds.setdefault(name, {})
+        held.setdefault(_kind(table, name, kind), table.name)
+        numbers = next((k for k in held if isinstance(k, np.dtype)), None)
+        if "text" in held and numbers is not None:
+            raise SourceError(
+                f"{held['text']}: column {name!r} holds text, and numbers in "
+                f"{held[numbers]}; categories or drop would say what to do"
+            )
+        if "text" in held and name == plan.weight:
+            raise SourceError(f"{table.name}: the weight {name!r} is a column of text")
 
-    def __init__(self) -> None:
-        self.labels: dict[LabelKind, str] = {}
-        self._kinds: dict[str, dict[Kind, str]] = {}
 
-    def add(self, table: Table, plan: Plan) -> None:
-        self.labels.setdefault(_label_kind(table, plan.target), table.name)
-        for name, kind in table.types(plan.free).items():
-            kinds = self._kinds.setdefault(name, {})
-            kinds.setdefault(_kind(table, name, kind), table.name)
-            numbers = next((k for k in kinds if isinstance(k, np.dtype)), None)
-            if "text" in kinds and numbers is not None:
-                raise SourceError(
-                    f"{kinds['text']}: column {name!r} holds text, and numbers in "
-                    f"{kinds[numbers]}; categories or drop would say what to do"
-                )
-            if "text" in kinds and name == plan.weight:
-                raise SourceError(f"{table.name}: the weight {name!r} is a column of text")
-
-    def is_text(self, name: str) -> bool:
-        return "text" in self._kinds[name]
-
-    def dtype(self, plan: Plan, asked: str | None) -> np.dtype[Any]:
-        """The type that a data frame of these columns becomes."""
-        if asked is not None:
-            return np.dtype(asked)
-        kinds = {kind for name in plan.features for kind in self._kinds.get(name, {"text": ""})}
-        types = [kind for kind in kinds if isinstance(kind, np.dtype) and kind.kind != "b"]
-        single = len(types) == len(kinds) and np.result_type(*types) == np.float32
-        return np.dtype(np.float32 if single else np.float64)
+def _dtype_of(kinds: Collection[Kind]) -> np.dtype[Any]:
+    """The type that a data frame of columns of these kinds becomes."""
+    types = [kind for kind in kinds if isinstance(kind, np.dtype) and kind.kind != "b"]
+    single = len(types) == len(kinds) and np.result_type(*types) == np.float32
+    return np.dtype(np.float32 if single else np.float64)
 
 
 # --- labels --------------------------------------------------------------------------------
@@ -287,11 +270,6 @@ def as_labels(texts: Sequence[str]) -> list[Any]:
     """Return labels as whole numbers if they are all written as such, else as text.
 
     Text has no types: what is not a whole number, such as true or 1.0, is the text that it is.
-
-    Examples
-    --------
-    >>> as_labels(["1", "-1"]), as_labels(["1", "01"])
-    ([1, -1], ['1', '01'])
     """
     try:
         numbers = [int(text) for text in texts]
@@ -346,11 +324,3 @@ class Labels:
         places = np.empty(len(order), np.int8)
         places[order] = np.arange(len(order), dtype=np.int8)
         return [labels[j] for j in order], places
-
-
-def as_classes(kind: LabelKind, labels: Sequence[Any]) -> NDArray[Any]:
-    """The labels as an array of their type."""
-    types: dict[str, Any] = {"bool": np.bool_, "float": np.float64}
-    if kind == "int" and max(labels) > np.iinfo(np.int64).max:
-        types["int"] = np.uint64
-    return np.array(labels, dtype=types.get(kind))

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 from scipy.sparse import vstack
 
-from polyceptron.data.columns import LabelKind, Labels, Plan, Request, Tables, as_classes, make_plan
+from polyceptron.data.columns import Labels, Plan, Request, Tables, make_plan
 from polyceptron.data.dialect import NotANumberError, as_number, not_a_number
 from polyceptron.data.encoding import MAX_CATEGORIES, Coded, Column, Encoding, learn_category
-from polyceptron.data.source import SourceError
+from polyceptron.data.files import ArrayWriter
+from polyceptron.data.source import RowFacts, SourceError
 from polyceptron.data.tables import Batch
 
 Progress = Callable[[int, int], None]
@@ -27,27 +28,10 @@ _GROUP = 1 << 25
 """Values of columns whose medians are found at once."""
 
 
-class Rows(Protocol):
-    """An array that grows by rows."""
-
-    n_rows: int
-
-    def append(self, rows: NDArray[Any]) -> None: ...
-    def array(self) -> NDArray[Any]:
-        """All of it; what is written into it stays."""
-        ...
-
-
-class Store(Protocol):
-    """Makes an array without rows where they are put: in memory, or in a folder."""
-
-    def __call__(self, name: str, dtype: Any, width: tuple[int, ...] = ()) -> Rows: ...
-
-
 class HeldRows:
     """Rows in memory."""
 
-    def __init__(self, name: str, dtype: Any, width: tuple[int, ...] = ()) -> None:
+    def __init__(self, name: str, dtype: Any, width: tuple[int, ...]) -> None:
         del name
         self.n_rows, self._parts = 0, [np.empty((0, *width), dtype)]
 
@@ -61,32 +45,19 @@ class HeldRows:
         return self._parts[0]
 
 
+Rows = HeldRows | ArrayWriter
+"""An array that grows by rows; what is written into its `array` stays."""
+Store = Callable[[str, Any, tuple[int, ...]], Rows]
+"""Makes an array without rows, of a name, type and width, in memory or in a folder."""
+
+
 class Converted(NamedTuple):
     """What there is of rows when they were converted."""
 
     X: Any  # rows, or a csr_matrix; None where the rows can be read from the file itself
     codes: Rows  # places of labels among the classes
     weight: Rows | None
-    target: str  # what the labels are called
-    kind: LabelKind
-    labels: list[Any]  # the sorted classes
-    encoding: Encoding
-    is_plain: bool  # whether features are the columns as they are
-    firsts: list[int]  # the first row of each table
-    n_left_out: int  # rows that were left out for missing values
-    unnamed: tuple[str, ...]  # columns that were left out as they have no name
-    is_named: bool  # whether columns have names
-
-    @property
-    def is_sparse(self) -> bool:
-        """Whether X is a sparse matrix."""
-        return self.X is not None and not hasattr(self.X, "array")
-
-    @property
-    def y(self) -> NDArray[Any]:
-        """The label of every row."""
-        labels: NDArray[Any] = as_classes(self.kind, self.labels)[self.codes.array()]
-        return labels
+    facts: RowFacts
 
 
 @dataclass
@@ -101,37 +72,30 @@ class Categories:
     doubt: NotANumberError | None
     may_be_numbers: bool
     counts: Counter[str] = field(default_factory=Counter)
-    n_cells: int = 0
-    n_words: int = 0
-    n_odd: int = 0
     odd: str | None = None
 
     def add(self, batch: Batch, found: Coded, kept: Kept) -> None:
         """Take the rows of a batch into account."""
-        if self.may_be_numbers:
-            self._count_words(batch, found)
-        self.counts.update(found.take(kept).counts())
+        counts = found.take(kept).counts()
+        if self.may_be_numbers and self.odd is None:
+            odd = next((text for text in counts if as_number(text) is None), None)
+            if odd is not None:
+                row = int((found.codes == found.values.index(odd)).argmax())
+                self.odd = f"{batch.where(row, self.name)}: {not_a_number(odd)}"
+        self.counts.update(counts)
         if len(self.counts) > MAX_CATEGORIES:
             self.column(fill=False)  # which says so
 
-    def _count_words(self, batch: Batch, found: Coded) -> None:
-        for text, n in found.counts().items():
-            self.n_cells += n
-            if as_number(text) is not None:
-                continue
-            self.n_odd += n
-            # A decimal comma is a number that is written wrong, not text.
-            if as_number(text.replace(",", ".", 1)) is None:
-                self.n_words += n
-            if self.odd is None:
-                row = int((found.codes == found.values.index(text)).argmax())
-                self.odd = f"{batch.where(row, self.name)}: {not_a_number(text)}"
-
     def column(self, fill: bool) -> Column:
         """How the column becomes features."""
-        if self.odd is not None and 2 * self.n_words < self.n_cells:
-            more = f", as are {self.n_odd - 1} more of {self.n_cells} values"
-            raise NotANumberError(f"{self.odd}{more if self.n_odd > 1 else ''}", self.name)
+        if self.odd is not None:
+            n, odd = self.counts.total(), [t for t in self.counts if as_number(t) is None]
+            # A decimal comma is a number that is written wrong, not text.
+            words = [text for text in odd if as_number(text.replace(",", ".", 1)) is None]
+            n_odd, n_words = (sum(self.counts[text] for text in texts) for texts in (odd, words))
+            if 2 * n_words < n:
+                more = f", as are {n_odd - 1} more of {n} values" if n_odd > 1 else ""
+                raise NotANumberError(f"{self.odd}{more}", self.name)
         try:
             return learn_category(self.name, self.counts, fill)
         except ValueError as error:
@@ -185,8 +149,10 @@ class Conversion:
                 )
 
     def _batches(
-        self, numbers: tuple[str, ...], texts: tuple[str, ...], expected: int
-    ) -> Iterator[tuple[int, Batch]]:
+        self, plan: Plan, numbers: tuple[str, ...], expected: int
+    ) -> Iterator[tuple[int, Batch, dict[str, Any]]]:
+        """Of every table its number, the batches, and their columns: arrays, and `Coded` text."""
+        texts = tuple(dict.fromkeys((*plan.texts, plan.target)))
         sizes = self._tables.sizes
         total, before = sum(sizes), self._passes * sum(sizes)
         self._passes += 1
@@ -194,7 +160,11 @@ class Conversion:
         for number, size in enumerate(sizes):
             with self._tables.open(number) as table:
                 for batch in table.batches(numbers, texts):
-                    yield number, batch
+                    columns: dict[str, Any] = {plan.target: batch.coded(plan.target)}
+                    if batch.matrix is None:
+                        columns |= {name: batch.numbers(name) for name in numbers}
+                        columns |= {name: batch.texts(name) for name in plan.texts}
+                    yield number, batch, columns
                     if self._progress is not None:
                         self._progress(before + int(batch.share * size), expected * total)
             before += size
@@ -210,16 +180,11 @@ class Conversion:
         ]
         # What is in rows that will be left out does not count.
         numbers = plan.numbers if missing == "drop" else ()
-        texts = plan.texts if missing is None else (*plan.texts, plan.target)
         try:
-            for _, batch in self._batches(numbers, texts, 2) if found else ():
-                columns_read = _read(batch, numbers, plan.texts)
-                kept = None
-                if missing is not None:
-                    columns_read[plan.target] = batch.coded(plan.target)
-                    kept = self._kept(batch, plan, columns_read)
+            for _, batch, values in self._batches(plan, numbers, 2) if found else ():
+                kept = None if missing is None else self._kept(batch, plan, values)
                 for categories in found:
-                    categories.add(batch, columns_read[categories.name], kept)
+                    categories.add(batch, values[categories.name], kept)
             columns.update({c.name: c.column(fill) for c in found})
             return Encoding(list(columns.values()))
         except SourceError:
@@ -235,13 +200,11 @@ class Conversion:
         new, width = self._store, (len(encoding.feature_names),)
         X = None if self._in_place else new("X.npy", plan.dtype, width)
         matrices = []
-        codes = new("codes.npy", np.int8)
-        weight = None if plan.weight is None else new("weight.npy", np.float64)
-        texts = tuple(dict.fromkeys((*plan.texts, plan.target)))
-        for number, batch in self._batches(plan.numbers, texts, 2 if plan.texts else 1):
+        codes = new("codes.npy", np.int8, ())
+        weight = None if plan.weight is None else new("weight.npy", np.float64, ())
+        passes = 2 if plan.texts else 1
+        for number, batch, columns in self._batches(plan, plan.numbers, passes):
             firsts += [codes.n_rows] * (number + 1 - len(firsts))
-            columns = _read(batch, plan.numbers, plan.texts)
-            columns[plan.target] = batch.coded(plan.target)
             kept = self._kept(batch, plan, columns)
             n_read += batch.n_rows
             if self._gap:
@@ -262,20 +225,18 @@ class Conversion:
             all_codes[first : first + _SOME] = places[all_codes[first : first + _SOME]]
         if self._request.missing == "median" and not matrices:
             encoding = self._filled(X, encoding)
-        return Converted(
-            X=vstack(matrices, format="csr") if matrices else X,
-            codes=codes,
-            weight=weight,
+        facts = RowFacts(
             target=plan.target,
             kind=plan.label_kind,
             labels=found,
-            encoding=encoding,
+            columns=encoding.columns,
             is_plain=not plan.texts and self._request.missing != "median",
+            is_named=plan.is_named,
             firsts=firsts,
             n_left_out=n_read - codes.n_rows,
             unnamed=plan.unnamed,
-            is_named=plan.is_named,
         )
+        return Converted(vstack(matrices, format="csr") if matrices else X, codes, weight, facts)
 
     def _kept(self, batch: Batch, plan: Plan, columns: dict[str, Any]) -> Kept:
         """Which rows are taken, or None if all are; gaps that are an error are counted."""
@@ -326,15 +287,6 @@ class Conversion:
                 column[gaps] = medians[name] = float(np.median(column[~gaps]))
             values[:, at] = part
         return Encoding([replace(c, fill=medians.get(c.name, c.fill)) for c in encoding.columns])
-
-
-def _read(batch: Batch, numbers: tuple[str, ...], texts: tuple[str, ...]) -> dict[str, Any]:
-    """Columns of a batch: arrays of numbers, and `Coded` text; none where rows are sparse."""
-    if batch.matrix is not None:
-        return {}
-    return {name: batch.numbers(name) for name in numbers} | {
-        name: batch.texts(name) for name in texts
-    }
 
 
 def _features(

@@ -11,7 +11,7 @@ import io
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -19,9 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from polyceptron.data.source import SourceError
-
-if TYPE_CHECKING:
-    from polyceptron.data.tables import ByteStream
+from polyceptron.data.streams import ByteStream
 
 MISSING = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "NAN", "null", "NULL", "#N/A")
 """What counts as a missing value in a file of text, blanks around it apart."""
@@ -258,15 +256,7 @@ def _line_ends(data: bytes) -> int:
 
 
 def boundary(data: bytes, delimiter: bytes) -> tuple[int, bool]:
-    r"""Return where the last record that is whole ends, and whether a quote is open at the end.
-
-    Examples
-    --------
-    >>> boundary(b'1,2\n3,"a\nb', b",")
-    (4, True)
-    >>> boundary(b'1,2\n3,5" pipe\n4', b",")
-    (14, False)
-    """
+    """Return where the last record that is whole ends, and whether a quote is open at the end."""
     newline = b"\n" if b"\n" in data else b"\r"
     if b'"' not in data:
         return data.rfind(newline) + 1, False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any, NamedTuple
@@ -99,6 +99,8 @@ class Column(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
 class Encoding:
     """The columns that a model reads, in the order of its features.
 
+    That of a table is ``open_blocks(table, target).encoding``, where some columns are text.
+
     Parameters
     ----------
     columns : sequence of Column
@@ -146,47 +148,6 @@ class Encoding:
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(column.name for column in self.columns)
-
-    @classmethod
-    def learn(
-        cls,
-        table: Mapping[str, Any],
-        *,
-        fill: bool = False,
-        categories: Collection[str] = (),
-    ) -> Encoding:
-        """Find out what the columns of a table hold: numbers, or else categories.
-
-        Parameters
-        ----------
-        table : mapping of str to array-like
-        fill : bool
-            Whether missing values are to be filled: numbers with the median, categories with
-            the most frequent value.
-        categories : collection of str
-            Columns that are categories although they hold numbers, such as codes.
-
-        Examples
-        --------
-        >>> table = {"age": [30, None, 50, 80], "colour": ["red", "red", "blue", None]}
-        >>> for column in Encoding.learn(table, fill=True).columns:
-        ...     print(column)
-        Column(name='age', kind='number', categories=(), fill=50.0)
-        Column(name='colour', kind='category', categories=('blue', 'red'), fill='red')
-        """
-        columns: list[Column] = []
-        for name in _names(table):
-            values = table[name]
-            if name not in categories and _is_numeric(values):
-                numbers = _floats(name, values)
-                known = numbers[~np.isnan(numbers)]
-                if fill and not known.size:
-                    raise ValueError(f"column {name!r} has no value to fill its gaps with")
-                median = float(np.median(known)) if fill else None
-                columns.append(Column(name, "number", fill=median))
-            else:
-                columns.append(learn_category(name, coded(values).counts(), fill))
-        return cls(columns)
 
     def transform(self, table: Mapping[str, Any]) -> Floats:
         """Return the features of every row.
@@ -291,15 +252,7 @@ def _names(table: Any) -> list[str]:
 
 
 def missing_columns(missing: Sequence[str], there: Sequence[str], most: int = 10) -> str:
-    """Say which columns are missing, and which of those there are may be meant.
-
-    Examples
-    --------
-    >>> print(missing_columns(["Age"], ["age", "dose"]))
-    column 'Age' is missing (is it 'age'?)
-    >>> print(missing_columns(["a", "b"], ["dose"]))
-    columns 'a', 'b' are missing; there is 'dose'
-    """
+    """Say which columns are missing, and which of those there are may be meant."""
 
     def listed(names: Sequence[str]) -> str:
         more = f" and {len(names) - most} more" if len(names) > most else ""
@@ -340,15 +293,6 @@ def _as_array(values: Any) -> NDArray[Any]:
     except ValueError:  # ragged
         return np.asarray(values, dtype=object)
     return numbers if numbers.dtype.kind in "biuf" else np.asarray(values, dtype=object)
-
-
-def _is_numeric(values: Any) -> bool:
-    """Whether all values are numbers or missing."""
-    array = _as_array(values)
-    return array.dtype.kind in "biuf" or (
-        array.dtype.kind == "O"
-        and all(x is None or isinstance(x, int | float | np.number | np.bool_) for x in array)
-    )
 
 
 def learn_category(name: str, counts: Mapping[str, int], fill: bool) -> Column:
@@ -399,13 +343,7 @@ def _set_categories(X: NDArray[Any], column: Column, found: Coded) -> None:
 
 
 def coded(values: Any) -> Coded:
-    """Return a number for each value, and the text, or None for a gap, that it stands for.
-
-    Examples
-    --------
-    >>> coded(["red", None, "red"])
-    Coded(codes=array([0, 1, 0]), values=['red', None])
-    """
+    """Return a number for each value, and the text, or None for a gap, that it stands for."""
     numbers: dict[str | None, int] = {}
     texts = (None if _is_gap(item) else as_text(item) for item in _as_array(values).tolist())
     codes = [numbers.setdefault(text, len(numbers)) for text in texts]

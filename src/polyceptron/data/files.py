@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 
 from polyceptron.data.array_tables import npy_header, read_into
 from polyceptron.data.blocks import Adds, Block, ordered_sum, rows_of_blocks
-from polyceptron.data.encoding import Encoding
 from polyceptron.data.source import LabelledRows, Source, SourceError, View
-from polyceptron.data.tables import in_order, naming
+from polyceptron.data.streams import naming
+from polyceptron.data.tables import in_order
 
 S = TypeVar("S", bound=Adds)
 Buffer = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
@@ -31,30 +31,24 @@ Buffer = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
 
 
 class ArrayFile:
-    """A C-ordered array in a file, after `offset` bytes, of which rows are read."""
+    """A C-ordered array in a file .npy, of which rows are read."""
 
-    def __init__(self, path: Path, offset: int, shape: tuple[int, ...], dtype: Any) -> None:
-        self.path, self.offset, self.shape = path, offset, shape
-        self.dtype = np.dtype(dtype)
-        self._time = path.stat().st_mtime_ns
-
-    @classmethod
-    def of_npy(cls, path: Path) -> ArrayFile:
-        """Read the header of a file .npy; its numbers must be C-ordered."""
+    def __init__(self, path: Path) -> None:
+        self.path = path
         with naming(path), path.open("rb") as file:
-            shape, fortran, dtype = npy_header(str(path), file)
-            offset = file.tell()
-        if fortran and len(shape) > 1:
+            self.shape, fortran, self.dtype = npy_header(str(path), file)
+            self._offset, at = file.tell(), os.fstat(file.fileno())
+        if fortran and len(self.shape) > 1:
             raise SourceError(f"{path}: the array is in Fortran order; save np.ascontiguousarray")
-        found = cls(path, offset, shape, dtype)
-        rows = max(0, path.stat().st_size - offset) // max(1, found._row_bytes)
-        if rows < shape[0]:
-            raise SourceError(f"{path}: ends in row {rows}, and should have {shape[0]} rows")
-        return found
+        self._row_bytes = int(self.dtype.itemsize * np.prod(self.shape[1:], dtype=np.int64))
+        self._time = at.st_mtime_ns
+        rows = self._rows_in(at)
+        if rows < self.shape[0]:
+            raise SourceError(f"{path}: ends in row {rows}, and should have {self.shape[0]} rows")
 
-    @property
-    def _row_bytes(self) -> int:
-        return int(self.dtype.itemsize * np.prod(self.shape[1:], dtype=np.int64))
+    def _rows_in(self, file: os.stat_result) -> int:
+        """Whole rows that a file of this size has."""
+        return max(0, file.st_size - self._offset) // max(1, self._row_bytes)
 
     def __getitem__(self, rows: slice) -> NDArray[Any]:
         start, stop, _ = rows.indices(self.shape[0])
@@ -64,14 +58,14 @@ class ArrayFile:
 
     def read(self, start: int, into: NDArray[Any]) -> None:
         with naming(self.path, f"row {start}: "), self.path.open("rb", buffering=0) as file:
-            file.seek(self.offset + start * self._row_bytes)
+            file.seek(self._offset + start * self._row_bytes)
             left = read_into(file, into)
             now = os.fstat(file.fileno())
         if left or now.st_mtime_ns != self._time:
-            rows = (now.st_size - self.offset) // max(1, self._row_bytes)
+            rows = self._rows_in(now)
             what = f"row {start}: the file has changed since it was opened"
             if rows < self.shape[0]:
-                what = f"ends in row {max(0, rows)}, and had {self.shape[0]} rows: "
+                what = f"ends in row {rows}, and had {self.shape[0]} rows: "
                 what += "it became shorter while it was read"
             raise SourceError(f"{self.path}: {what}")
 
@@ -79,7 +73,7 @@ class ArrayFile:
 class ArrayWriter:
     """A file .npy that grows by rows of the shape `width`."""
 
-    def __init__(self, path: Path, dtype: Any, width: tuple[int, ...] = ()) -> None:
+    def __init__(self, path: Path, dtype: Any, width: tuple[int, ...]) -> None:
         self.path, self.n_rows = path, 0
         self._dtype, self._width = np.dtype(dtype), width
         self.path.touch(0o600)
@@ -120,9 +114,6 @@ class FileSource(Source):
     the rows came from, and the first row of each.
     """
 
-    unnamed: tuple[str, ...] = ()
-    """Columns that are left out as they have no name."""
-
     def __init__(
         self,
         X: ArrayFile,
@@ -130,14 +121,11 @@ class FileSource(Source):
         classes: NDArray[Any],
         *,
         weight: ArrayFile | None = None,
-        feature_names: tuple[str, ...] | None = None,
-        encoding: Encoding | None = None,
         origins: Sequence[tuple[str, int]] = (),
         block_rows: int | None = None,
     ) -> None:
         self.X, self.codes, self.weight, self.classes = X, codes, weight, classes
         self.n_samples, self.n_features = X.shape
-        self.feature_names, self.encoding = feature_names, encoding
         self._origins = list(origins) or [(str(X.path), 0)]
         self._block_rows = block_rows or rows_of_blocks(self.n_features)
         self.starts = np.arange(0, self.n_samples, self._block_rows)
@@ -217,7 +205,7 @@ class StreamBlocks:
 
         tasks = (partial(part, number) for number in range(len(self)))
         with closing(in_order(tasks, self._n_threads + 1)) as parts:
-            return ordered_sum(parts)
+            return ordered_sum(enumerate(parts))
 
     def _block(self, number: int, buffer: Buffer) -> Block:
         return self._view.block(number, *self._source.read(number, buffer), own=True)

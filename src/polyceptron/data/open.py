@@ -12,13 +12,15 @@ from typing import Any
 import numpy as np
 
 from polyceptron.data import cache
-from polyceptron.data.array_tables import StoredArray
-from polyceptron.data.columns import Request, Tables, as_classes
-from polyceptron.data.convert import Conversion, Converted, HeldRows, Progress
-from polyceptron.data.encoding import Encoding, is_missing
+from polyceptron.data.array_tables import ArraysTable, StoredArray
+from polyceptron.data.arrow_tables import is_frame, open_frame
+from polyceptron.data.columns import Request, Tables
+from polyceptron.data.convert import Conversion, HeldRows, Progress
+from polyceptron.data.encoding import is_missing
 from polyceptron.data.files import ArrayFile, ArrayWriter, FileSource
 from polyceptron.data.source import ArraySource, Source, SourceError
-from polyceptron.data.tables import TARGET, is_frame, naming, open_frame, open_table
+from polyceptron.data.streams import naming
+from polyceptron.data.tables import TARGET, Table, open_table
 
 PathLike = str | os.PathLike[str]
 Names = str | int | Sequence[str | int]
@@ -118,20 +120,25 @@ def open_blocks(
     if is_frame(path):
         asked = request._replace(target=_as_name(target, "target"))
         table = open_frame(path)
-        found = Conversion(Tables([table.name], [0], lambda *_: table), asked, HeldRows).run()
-        held = None if found.weight is None else found.weight.array()
-        names = found.encoding.feature_names
-        source = ArraySource(found.X.array(), found.y, held, feature_names=names)
-        source.encoding = None if found.is_plain else found.encoding
-        source.target, source.n_left_out = found.target, found.n_left_out
-        return source
+        return _in_memory(Tables([table.name], [0], lambda *_: table), asked)
     return open_files(path, target, request, cache_dir, progress)
 
 
-def read_files(path: Any, target: Any, request: Request, name: str | None = None) -> Converted:
+def read_files(path: Any, target: Any, request: Request, name: str | None = None) -> ArraySource:
     """Read the rows of files, which errors call `name`, into memory; they may be sparse."""
     tables, request, _ = _tables(files_of(path), target, request, name)
-    return Conversion(tables, request, HeldRows).run()
+    return _in_memory(tables, request)
+
+
+def _in_memory(tables: Tables, request: Request) -> ArraySource:
+    X, codes, weight, facts = Conversion(tables, request, HeldRows).run()
+    source = ArraySource(
+        X.array() if isinstance(X, HeldRows) else X,
+        facts.classes[codes.array()],
+        None if weight is None else weight.array(),
+    )
+    source.take_facts(facts)
+    return source
 
 
 def open_files(
@@ -164,21 +171,33 @@ def _tables(
     """The files as tables, and what to ask of them; and the file of labels, if there is one."""
     labels, label_path = _labels(paths[0], target)
 
-    def opener(number: int, expect: Any, first: int) -> Any:
+    def opener(number: int, expect: Any, first: int) -> Table:
         path = paths[number]
         try:
-            return open_table(
-                path, header=request.header, expect=expect, labels=labels, first=first, name=name
-            )
+            table = open_table(path, header=request.header, expect=expect, name=name)
         except OSError as error:
             if error.filename is not None and Path(error.filename) != path:
                 raise
             raise SourceError(f"{path}: {error.strerror or error}") from error
+        if labels is not None:
+            _add_labels(table, labels, first)
+        return table
 
     sizes = [path.stat().st_size for path in paths]
     tables = Tables([name or str(path) for path in paths], sizes, opener, labels)
     asked = TARGET if labels is not None else _as_name(target, request.option("target"))
     return tables, request._replace(target=asked), label_path
+
+
+def _add_labels(table: Table, labels: Any, first: int) -> None:
+    try:
+        if not isinstance(table, ArraysTable) or table.is_named:
+            what = "target is an array, and the file is no matrix of numpy"
+            raise SourceError(f"{table.name}: {what}")
+        table.add_labels(labels, first)
+    except BaseException:
+        table.close()
+        raise
 
 
 def _convert(
@@ -192,13 +211,13 @@ def _convert(
     before = [cache.size_and_time(path) for path in entry.paths]
     with entry.new() as folder:
 
-        def new(name: str, dtype: Any, width: tuple[int, ...] = ()) -> ArrayWriter:
+        def new(name: str, dtype: Any, width: tuple[int, ...]) -> ArrayWriter:
             return ArrayWriter(folder / name, dtype, width)
 
         found = Conversion(tables, request, new, in_place=in_place, progress=progress).run()
-        if found.is_sparse:
+        written: list[Any] = [rows for rows in found[:3] if isinstance(rows, ArrayWriter)]
+        if not isinstance(found.X, ArrayWriter | None):
             raise SourceError(f"{paths[0]}: rows of LIBSVM are sparse, and are read in memory only")
-        written: list[Any] = [a for a in (found.X, found.codes, found.weight) if a is not None]
         for rows in written:
             rows.finish()
         description = cache.Description(
@@ -207,31 +226,21 @@ def _convert(
             files=cache.stamps_of(entry.paths, before),
             folder=folder.name,
             arrays={rows.path.name: cache.Stamp.of(rows.path) for rows in written},
-            target=found.target,
-            kind=found.kind,
-            labels=found.labels,
-            feature_names=list(found.encoding.feature_names) if found.is_named else None,
-            encoding=None if found.is_plain else found.encoding.to_json(),
-            firsts=found.firsts,
-            n_left_out=found.n_left_out,
-            unnamed=list(found.unnamed),
+            facts=found.facts,
         )
         return entry.keep(description)
 
 
 def _source(folder: Path, found: cache.Description, paths: Sequence[Path]) -> FileSource:
-    written = found.arrays
+    written, facts = found.arrays, found.facts
     source = FileSource(
-        ArrayFile.of_npy(folder / "X.npy" if "X.npy" in written else paths[0]),
-        ArrayFile.of_npy(folder / "codes.npy"),
-        as_classes(found.kind, found.labels),
-        weight=ArrayFile.of_npy(folder / "weight.npy") if "weight.npy" in written else None,
-        feature_names=None if found.feature_names is None else tuple(found.feature_names),
-        encoding=None if found.encoding is None else Encoding.from_json(found.encoding),
-        origins=list(zip(map(str, paths), found.firsts, strict=True)),
+        ArrayFile(folder / "X.npy" if "X.npy" in written else paths[0]),
+        ArrayFile(folder / "codes.npy"),
+        facts.classes,
+        weight=ArrayFile(folder / "weight.npy") if "weight.npy" in written else None,
+        origins=list(zip(map(str, paths), facts.firsts, strict=True)),
     )
-    source.target, source.n_left_out = found.target, found.n_left_out
-    source.unnamed = tuple(found.unnamed)
+    source.take_facts(facts)
     return source
 
 
@@ -286,7 +295,7 @@ def _labels(first: Path, target: Any) -> tuple[Any, Path | None]:
             return None, None
         if not _is_npy(path):
             raise SourceError(f"{path}: target must be a file .npy")
-        return ArrayFile.of_npy(path), path
+        return ArrayFile(path), path
     array = np.asarray(target)
     if array.ndim != 1:
         raise SourceError(

@@ -167,10 +167,7 @@ def block_moments(unit: Floats, block: Block) -> ColumnMoments:
 
 
 def _csr(block: Block, n_features: int) -> Any:
-    data, indices, indptr = block.X
-    rows = slice(int(indptr[0]), int(indptr[-1]))
-    parts = data[rows], indices[rows], indptr - indptr[0]
-    return sparse.csr_matrix(parts, shape=(block.n_samples, n_features))
+    return sparse.csr_matrix(block.arrays(), shape=(block.n_samples, n_features))
 
 
 def within_range(ends: Ends) -> Coordinates:

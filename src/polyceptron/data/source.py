@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
@@ -19,7 +20,7 @@ from polyceptron.data.blocks import (
     kernel_rows,
     rows_of_blocks,
 )
-from polyceptron.data.encoding import Encoding
+from polyceptron.data.encoding import Column, Encoding
 from polyceptron.data.scaling import Coordinates
 from polyceptron.utils.checks import as_floats
 from polyceptron.utils.types import Floats
@@ -28,8 +29,34 @@ Codes = NDArray[np.integer[Any]]
 """For every row the place of its label among the classes."""
 
 
+LabelKind = Literal["written", "int", "bool", "float", "str"]
+"""What labels are; those of a file of text are written."""
+
+
 class SourceError(ValueError):
     """Rows that cannot be learned from; says which file and row."""
+
+
+class RowFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is known of the rows of tables beside the numbers; a cache keeps it with them."""
+
+    target: str  # what the labels are called
+    kind: LabelKind
+    labels: list[bool | int | float | str]  # the sorted classes
+    columns: tuple[Column, ...]  # how columns became features
+    is_plain: bool  # whether features are the columns as they are
+    is_named: bool  # whether columns have names
+    firsts: list[int]  # the first row of each table
+    n_left_out: int  # rows that were left out for missing values
+    unnamed: tuple[str, ...]  # columns that were left out as they have no name
+
+    @property
+    def classes(self) -> NDArray[Any]:
+        """The labels as an array of their type."""
+        types: dict[str, Any] = {"bool": np.bool_, "float": np.float64}
+        if self.kind == "int" and max(self.labels) > np.iinfo(np.int64).max:  # type: ignore[operator]
+            types["int"] = np.uint64
+        return np.array(self.labels, dtype=types.get(self.kind))
 
 
 class View(NamedTuple):
@@ -69,7 +96,8 @@ class Source(ABC):
 
     ``starts`` are the first rows of blocks, ``classes`` the labels, sorted, which are called
     ``target``. ``encoding`` says how the columns of a table became features, where some were text;
-    ``n_left_out`` counts rows without some value. Blocks have CSR rows where ``is_sparse``.
+    ``n_left_out`` counts rows without some value, and columns are ``unnamed`` that are left out as
+    they have no name. Blocks have CSR rows where ``is_sparse``.
     A source is a context: what it holds while it is learned from is let go at the end.
     """
 
@@ -82,6 +110,15 @@ class Source(ABC):
     encoding: Encoding | None = None
     target: str | None = None
     n_left_out: int = 0
+    unnamed: tuple[str, ...] = ()
+
+    def take_facts(self, facts: RowFacts) -> None:
+        """Say what is known of the tables that the rows came from."""
+        names = (name for column in facts.columns for name in column.feature_names)
+        self.feature_names = tuple(names) if facts.is_named else None
+        self.encoding = None if facts.is_plain else Encoding(facts.columns)
+        self.target, self.n_left_out = facts.target, facts.n_left_out
+        self.unnamed = facts.unnamed
 
     def __repr__(self) -> str:
         labels = ", ".join(map(repr, self.classes.tolist()[:5]))
@@ -132,15 +169,15 @@ class ArraySource(Source):
         block_rows: int | None = None,
     ) -> None:
         self.is_sparse = bool(sparse.issparse(X))
-        self._X: Any = canonical(X.tocsr()) if self.is_sparse else _dense(X)
-        if self._X.ndim != 2:
-            raise ValueError(f"X must be 2-D, one row a sample; got shape {self._X.shape}")
+        self.X: Any = canonical(X.tocsr()) if self.is_sparse else _dense(X)
+        if self.X.ndim != 2:
+            raise ValueError(f"X must be 2-D, one row a sample; got shape {self.X.shape}")
         if classes is None:
             self.classes, self.codes = np.unique(np.asarray(y), return_inverse=True)
         else:
             self.classes, self.codes = np.asarray(classes), np.searchsorted(classes, y)
         self._weight: Floats = np.empty(0) if weight is None else as_floats(weight, "weight")
-        self.n_samples, self.n_features = self._X.shape
+        self.n_samples, self.n_features = self.X.shape
         for name, array in [("y", self.codes), ("weight", self._weight)]:
             if array.size and array.shape != (self.n_samples,):
                 raise ValueError(f"{name} must have {self.n_samples} items; got {array.shape}")
@@ -154,18 +191,24 @@ class ArraySource(Source):
         self.starts = np.arange(0, self.n_samples, self._block_rows)
 
     @property
+    def y(self) -> NDArray[Any]:
+        """The label of every row."""
+        labels: NDArray[Any] = self.classes[self.codes]
+        return labels
+
+    @property
     def n_values(self) -> int:
-        return int(self._X.nnz if self.is_sparse else self._X.size)
+        return int(self.X.nnz if self.is_sparse else self.X.size)
 
     def blocks(self, view: View, n_threads: int = 1) -> ArrayBlocks:
-        all_rows = view.block(0, kernel_rows(self._X), self.codes, self._weight)
+        all_rows = view.block(0, kernel_rows(self.X), self.codes, self._weight)
         X, y, weight = all_rows.X, all_rows.y, all_rows.weight
         d, size = self.n_features, self._block_rows
         return ArrayBlocks(X, y, weight, d, n_threads=n_threads, block_rows=size)
 
     def take(self, rows: NDArray[np.int64]) -> LabelledRows:
         weight = self._weight[rows] if self._weight.size else self._weight
-        X = self._X[rows]
+        X = self.X[rows]
         return LabelledRows(kernel_rows(X) if self.is_sparse else X, self.codes[rows], weight)
 
     def where(self, number: int, row: int) -> str:

@@ -1,4 +1,4 @@
-"""The only reader of tables: files of every format, data frames, and streams of Arrow.
+"""The only reader of tables: what a table is, and which format a file has.
 
 A table is a stream of Arrow record batches, with a type for each column, whatever it came from.
 Files are told by what is in them, not by what they are called.
@@ -6,14 +6,12 @@ Files are told by what is in them, not by what they are called.
 
 from __future__ import annotations
 
-import shutil
 import sys
-import tempfile
 from abc import ABC, abstractmethod
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -21,7 +19,6 @@ from typing import IO, Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet
 import pyarrow.types as pt
 from numpy.typing import NDArray
 
@@ -29,6 +26,7 @@ from polyceptron.data import dialect
 from polyceptron.data.blocks import count_threads
 from polyceptron.data.encoding import Coded, as_text
 from polyceptron.data.source import SourceError
+from polyceptron.data.streams import ByteStream
 
 TARGET = "target"
 """What the labels are called in files that do not name them."""
@@ -36,22 +34,12 @@ TARGET = "target"
 T = TypeVar("T")
 
 _MOST_ROWS, _VALUES = 1 << 16, 1 << 21
-_ROOM = 1 << 24
-_BUFFER = 1 << 20
-"""Bytes of a column that are read at once, so that a row group need not fit into memory."""
-_CODECS = {
-    b"\x1f\x8b": "gzip",
-    b"BZh": "bz2",
-    b"\x28\xb5\x2f\xfd": "zstd",
-    b"\x04\x22\x4d\x18": "lz4",
-}
 _REFUSED = {
     b"FEA1": "a file of Feather 1: write it with version 2",
     b"PARE": "a Parquet file that is encrypted",
     b"ORC": "a file of ORC: write it as Parquet",
     b"\x89HDF": "a file of HDF5: write it as Parquet or .npy",
 }
-_ERRORS = (pa.ArrowException, OSError, ValueError, KeyError, IndexError, MemoryError, OverflowError)
 
 
 class NoRowsError(SourceError):
@@ -61,20 +49,6 @@ class NoRowsError(SourceError):
 def rows_of_batch(n_columns: int) -> int:
     """How many rows to read at once."""
     return max(256, min(_MOST_ROWS, _VALUES // max(1, n_columns)))
-
-
-def one_line(error: BaseException) -> str:
-    """What an error of another library says, in one line."""
-    return " ".join(str(error).split())[:200]
-
-
-@contextmanager
-def naming(path: Path, where: str = "") -> Iterator[None]:
-    """Make an error of the operating system one that names the file."""
-    try:
-        yield
-    except OSError as error:
-        raise SourceError(f"{path}: {where}{error.strerror or error}") from error
 
 
 class Batch(NamedTuple):
@@ -209,11 +183,6 @@ def in_order(
     """Run tasks in threads, few at a time, and give their results in order.
 
     Not more than the threads and `ahead` are begun before the first result is taken.
-
-    Examples
-    --------
-    >>> list(in_order([lambda: 1, lambda: 2, lambda: 3], 2))
-    [1, 2, 3]
     """
     n_threads = n_threads or count_threads(None, sys.maxsize)
     waiting: deque[Future[T]] = deque()
@@ -227,86 +196,6 @@ def in_order(
             yield waiting.popleft().result()
     finally:
         pool.shutdown(cancel_futures=True)
-
-
-# --- bytes ---------------------------------------------------------------------------------
-
-
-class _Ahead:
-    """A stream whose first bytes can be looked at before they are read; the file is another's."""
-
-    closed = False
-
-    def __init__(self, stream: Any) -> None:
-        self._stream, self._seen = stream, b""
-
-    def _more(self, size: int) -> bytes:
-        more: bytes = self._stream.read(size)
-        return more
-
-    def peek(self, size: int) -> bytes:
-        """Return the first bytes, without taking them."""
-        while len(self._seen) < size and (more := self._more(size - len(self._seen))):
-            self._seen += more
-        return self._seen[:size]
-
-    def read(self, size: int = _BUFFER) -> bytes:
-        """Return up to `size` bytes; none is the end."""
-        piece, self._seen = self._seen[:size], self._seen[size:]
-        return piece or self._more(size)
-
-    def close(self) -> None: ...
-
-
-class ByteStream(_Ahead):
-    """The bytes of a file; `-` is standard input, and compression is seen through."""
-
-    def __init__(self, path: str | Path, name: str | None = None) -> None:
-        standard = str(path) == "-"
-        if standard and sys.stdin is None:
-            raise SourceError("standard input is closed")
-        self.name = name or ("standard input" if standard else str(path))
-        self._file: IO[bytes] | None = None if standard else Path(path).open("rb")  # noqa: SIM115
-        self._copy: Any = None
-        self._size = 0 if standard else Path(path).stat().st_size
-        raw: Any = _Ahead(sys.stdin.buffer if self._file is None else self._file)
-        head = raw.peek(4)
-        self._codec = next((name for magic, name in _CODECS.items() if head.startswith(magic)), "")
-        if self._codec:
-            raw = pa.CompressedInputStream(pa.PythonFile(raw, mode="r"), self._codec)
-        super().__init__(raw)
-
-    def _more(self, size: int) -> bytes:
-        try:
-            return super()._more(size)
-        except (OSError, pa.ArrowException) as error:
-            if not self._codec:
-                raise
-            what = f"the {self._codec} file is damaged ({one_line(error)})"
-            raise SourceError(f"{self.name}: {what}") from None
-
-    def share(self) -> float:
-        """How much of the file itself has been read; 0 if it is none, but a pipe."""
-        return min(1.0, self._file.tell() / self._size) if self._file and self._size else 0.0
-
-    def seekable(self) -> IO[bytes]:
-        """Return all bytes as a file that can be read in any order."""
-        if self._file is not None and not self._codec:
-            self._file.seek(0)
-            return self._file
-        self._copy = tempfile.SpooledTemporaryFile(max_size=_ROOM)  # noqa: SIM115
-        shutil.copyfileobj(self, self._copy, _BUFFER)
-        self._copy.seek(0)
-        return self._copy  # type: ignore[no-any-return]
-
-    def close(self) -> None:
-        """Let go of the file."""
-        for file in (self._file, self._copy):
-            if file is not None:
-                file.close()
-
-
-# --- formats -------------------------------------------------------------------------------
 
 
 class TextTable(Table):
@@ -360,194 +249,22 @@ class TextTable(Table):
                 yield partial(batch, block, stream.share())
 
 
-class ArrowTable(Table):
-    """Columns with types of Arrow."""
-
-    format, part = "Arrow", "record batch"
-
-    def __init__(self, name: str, opened: Any) -> None:
-        self.name = name
-        try:
-            self._schema = self._begin(opened)
-            self.names = tuple(self._schema.names)
-        except _ERRORS as error:
-            raise self._damaged(error) from None
-        self.refuse_twice()
-
-    @abstractmethod
-    def _begin(self, opened: Any) -> Any:
-        """Keep what is open, and return its schema."""
-
-    @abstractmethod
-    def _parts(self, names: list[str]) -> Iterator[Iterable[Any]]:
-        """The parts of the table, each as its batches."""
-
-    def _share(self, n_rows: int) -> float:
-        return n_rows / max(1, self.n_rows or 0)
-
-    def _damaged(self, error: BaseException, place: str = "") -> SourceError:
-        return SourceError(
-            f"{self.name}{place}: the file of {self.format} is damaged ({one_line(error)})"
-        )
-
-    def types(self, names: Sequence[str]) -> dict[str, Any]:
-        return {name: self._schema.field(name).type for name in names}
-
-    def jobs(self, numbers: Sequence[str], texts: Sequence[str]) -> Iterator[Callable[[], Batch]]:
-        first, place = 0, f", {self.part} 0 (from row 0)"
-        names = list(dict.fromkeys((*numbers, *texts)))
-        size = rows_of_batch(len(names))
-        try:
-            for number, part in enumerate(self._parts(names), 1):
-                for rows in (w.slice(j, size) for w in part for j in range(0, len(w), size)):
-                    share = self._share(first + len(rows))
-                    yield partial(self._checked, Batch(rows, self.place(first), share), place)
-                    first += len(rows)
-                place = f", {self.part} {number} (from row {first})"
-        except SourceError:
-            raise
-        except _ERRORS as error:
-            raise self._damaged(error, place) from None
-        if not first:
-            raise NoRowsError(f"{self.name} has no rows")
-
-    def _checked(self, batch: Batch, place: str) -> Batch:
-        """Refuse text with wrong offsets, which would be read from anywhere, or not in UTF-8."""
-        for name, column in zip(batch.data.schema.names, batch.data.columns, strict=True):
-            try:
-                column.validate(full=not pt.is_primitive(column.type))
-            except _ERRORS as error:
-                raise self._damaged(error, f"{place}, column {name!r}") from None
-        return batch
-
-
-class ParquetTable(ArrowTable):
-    """Parquet, by row group."""
-
-    format, part = "Parquet", "row group"
-
-    def _begin(self, opened: Any) -> Any:
-        self._file = pa.parquet.ParquetFile(
-            opened, buffer_size=_BUFFER, pre_buffer=False, page_checksum_verification=True
-        )
-        self.n_rows = self._file.metadata.num_rows
-        return self._file.schema_arrow
-
-    def _parts(self, names: list[str]) -> Iterator[Iterable[Any]]:
-        return (self._rows(j, names) for j in range(self._file.metadata.num_row_groups))
-
-    def _rows(self, group: int, names: list[str]) -> Iterator[Any]:
-        n_read, n_rows = 0, self._file.metadata.row_group(group).num_rows
-        size = rows_of_batch(len(names))
-        for batch in self._file.iter_batches(size, [group], names, use_threads=False):
-            n_read += len(batch)
-            yield batch
-        if n_read != n_rows:
-            raise ValueError(f"{n_read} rows where there should be {n_rows}")
-
-
-class IpcTable(ArrowTable):
-    """Arrow IPC, the format of files (Feather) or of streams."""
-
-    def _begin(self, opened: Any) -> Any:
-        self._handle = pa.PythonFile(opened, mode="r")
-        self._is_file = self._handle.read(6) == b"ARROW1"
-        return self._reader(None).schema
-
-    def _reader(self, fields: list[int] | None) -> Any:
-        self._handle.seek(0)
-        options = pa.ipc.IpcReadOptions(included_fields=fields, use_threads=False)
-        open_ = pa.ipc.open_file if self._is_file else pa.ipc.open_stream
-        return open_(self._handle, options=options)
-
-    def _parts(self, names: list[str]) -> Iterator[Iterable[Any]]:
-        reader = self._reader([self._schema.names.index(name) for name in names])
-        if self._is_file:
-            return ([reader.get_batch(j)] for j in range(reader.num_record_batches))
-        return ([batch] for batch in reader)
-
-    def _share(self, n_rows: int) -> float:
-        del n_rows
-        return float(self._handle.tell() / max(1, self._handle.size()))
-
-
-class FrameTable(ArrowTable):
-    """A table in memory: pyarrow's, or what gives a stream of Arrow, or a data frame."""
-
-    def _begin(self, opened: Any) -> Any:
-        self._table = opened
-        self.n_rows = len(opened)
-        return opened.schema
-
-    def _parts(self, names: list[str]) -> Iterator[Iterable[Any]]:
-        return iter([self._table.select(names).to_batches()])
-
-
-def is_frame(value: Any) -> bool:
-    """Whether something is a table in memory: a frame, or what gives a stream of Arrow."""
-    return hasattr(value, "__arrow_c_stream__") or isinstance(value, pa.RecordBatch | pa.Table)
-
-
-def open_frame(frame: Any) -> Table:
-    """Return a frame of pandas or polars, a relation of DuckDB or the like as a table."""
-    name = type(frame).__name__
-    try:
-        if type(frame).__module__.startswith("pandas"):
-            table = pa.Table.from_pandas(frame, preserve_index=False)
-        else:
-            table = pa.table(frame)
-    except (pa.ArrowException, ValueError, TypeError) as error:
-        raise SourceError(f"{name}: {one_line(error)}") from None
-    return FrameTable(name, table)
-
-
 def open_table(
     path: str | Path,
     *,
     header: bool | None = None,
     expect: Collection[str] = (),
-    labels: Any = None,
-    first: int = 0,
     name: str | None = None,
 ) -> Table:
-    r"""Open a table in a file of any format.
+    """Open a table in a file of any format, which errors call `name`; ``"-"`` is standard input.
 
-    Delimited text, LIBSVM, Parquet, Arrow (Feather), .npy or .npz, also inside gzip, bzip2,
-    Zstandard or LZ4.
-
-    Parameters
-    ----------
-    path : str or Path
-        ``"-"`` is standard input.
-    header : bool or None
-        Whether delimited text begins with the names of the columns. None finds out: it does
-        if its first record holds no number.
-    expect : collection of str
-        Columns that will be asked for. A first record with all of them is a header.
-    labels, first : array and int, optional
-        The labels of a matrix in a file .npy, which are elsewhere; its own are from row `first` on.
-    name : str, optional
-        What errors call the file.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> from polyceptron.data.tables import open_table
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder) / "pets.csv"
-    ...     _ = path.write_text("age;kind\n3;cat\n?;dog\n")
-    ...     with open_table(path) as table:
-    ...         for batch in table.batches(["age"], ["kind"]):
-    ...             print(batch.numbers("age"), batch.texts("kind"))
-    [ 3. nan] Coded(codes=array([0, 1], dtype=int32), values=['cat', 'dog', None])
+    Delimited text begins with the names of its columns if `header` says so; where that is None, if
+    its first record holds no number, or all columns that are to be expected.
     """
     stream = ByteStream(path, name)
     try:
-        table = _choose(stream, path, header, expect, labels, first)
+        table = _choose(stream, path, header, expect)
         table.stream = stream
-        if labels is not None and TARGET not in table.names:
-            what = "target is an array, and the file is no matrix of numpy"
-            raise SourceError(f"{stream.name}: {what}")
     except BaseException:
         stream.close()
         raise
@@ -555,27 +272,21 @@ def open_table(
 
 
 def _choose(
-    stream: ByteStream,
-    path: str | Path,
-    header: bool | None,
-    expect: Collection[str],
-    labels: Any,
-    first: int,
+    stream: ByteStream, path: str | Path, header: bool | None, expect: Collection[str]
 ) -> Table:
-    from polyceptron.data import array_tables
+    from polyceptron.data import array_tables, arrow_tables
 
     head = stream.peek(dialect.HEAD)
     for magic, what in _REFUSED.items():
         if head.startswith(magic):
             raise SourceError(f"{stream.name} is {what}")
-    if head.startswith(b"\x93NUMPY"):
-        return array_tables.open_npy(stream.name, stream.seekable(), labels, first)
-    openers = {
+    openers: dict[bytes, Callable[[str, IO[bytes]], Table]] = {
+        b"\x93NUMPY": array_tables.open_npy,
         b"PK\x03\x04": array_tables.open_npz,
         b"PK\x05\x06": array_tables.open_npz,
-        b"PAR1": ParquetTable,
-        b"ARROW1": IpcTable,
-        b"\xff\xff\xff\xff": IpcTable,
+        b"PAR1": arrow_tables.ParquetTable,
+        b"ARROW1": arrow_tables.IpcTable,
+        b"\xff\xff\xff\xff": arrow_tables.IpcTable,
     }
     for magic, opener in openers.items():
         if head.startswith(magic):

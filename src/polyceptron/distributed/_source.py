@@ -16,7 +16,7 @@ from distributed.comm import CommClosedError
 from numpy.typing import NDArray
 
 from distributed import CancelledError, Client, KilledWorker, LocalCluster, futures_of, get_client
-from polyceptron.data.blocks import Adds, Block, OrderedSum, rows_of_blocks
+from polyceptron.data.blocks import Adds, Block, ordered_sum, rows_of_blocks
 from polyceptron.data.source import LabelledRows, Source, SourceError, View
 from polyceptron.distributed import _partitions
 from polyceptron.utils.checks import as_names
@@ -267,7 +267,5 @@ class DaskBlocks:
         self._kept = self._kept or tasks.map(_partitions.seen, held, view=self._view)
         common = {"view": self._view, "statistic": statistic}
         answers = tasks.gather(tasks.map(_partitions.reduced, held, self._kept, **common))
-        total: OrderedSum[S] = OrderedSum()
-        for number, part in sorted(chain.from_iterable(answers), key=lambda item: item[0]):
-            total.add(number, part)
-        return total.result()
+        total: S = ordered_sum(sorted(chain.from_iterable(answers), key=lambda item: item[0]))
+        return total

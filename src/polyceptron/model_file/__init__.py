@@ -148,13 +148,14 @@ def read_model(path: str | PathLike[str]) -> Model:
     Columns of text need the encoding, which `polyceptron fit` saves as well:
 
     >>> import tempfile
-    >>> from polyceptron.data.encoding import Encoding
-    >>> from polyceptron.learners import OC1
+    >>> import pyarrow
+    >>> from polyceptron import OC1, open_blocks
     >>> pets = {"weight": [3, 4, 30, 40], "coat": ["long", "short", "short", "long"]}
-    >>> encoding = Encoding.learn(pets)
-    >>> model = OC1(random_state=0).fit(encoding.transform(pets), ["cat", "cat", "dog", "dog"])
+    >>> pets |= {"kind": ["cat", "cat", "dog", "dog"]}
+    >>> source = open_blocks(pyarrow.table(pets), "kind")
+    >>> model = OC1(random_state=0).fit(source.X, source.y)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save_model(model, f"{folder}/model.json", encoding=encoding)
+    ...     save_model(model, f"{folder}/model.json", encoding=source.encoding)
     ...     loaded = read_model(f"{folder}/model.json")
     >>> loaded.predict({"weight": [5, 35], "coat": ["short", "short"]})
     array(['cat', 'dog'], dtype='<U3')

@@ -29,6 +29,8 @@ from polyceptron.utils.checks import as_count
 
 StateArrays: TypeAlias = dict[str, NDArray[Any]]
 Arrays: TypeAlias = tuple[NDArray[Any], ...]
+Record: TypeAlias = dict[str, Any]
+"""Arrays by name, or dicts of arrays."""
 
 _FORMAT = 1
 _HEAD = "checkpoint"
@@ -111,7 +113,7 @@ class FitJournal:
     def __init__(self, checkpoint: Checkpoint | None, identity: Mapping[str, str]) -> None:
         self._checkpoint = checkpoint
         self._identity = dict(identity)
-        self._records: dict[str, StateArrays] = {}
+        self._records: dict[str, Record] = {}
         self._begun = self._written = time.monotonic()
         self._steps = 0
         self.is_kept = checkpoint is not None
@@ -124,15 +126,14 @@ class FitJournal:
             if self._path.exists():
                 self._records = self._read()
 
-    def get(self, name: str) -> StateArrays | None:
+    def get(self, name: str) -> Record | None:
         """A record of before, if there is one."""
         return self._records.get(self._prefix + name)
 
-    def put(self, name: str, record: Mapping[str, Any]) -> None:
+    def put(self, name: str, record: Record) -> None:
         """Keep a record; it is written when it is time to."""
         if self.is_kept:
-            arrays = {key: np.asarray(value) for key, value in record.items()}
-            self._records[self._prefix + name] = arrays
+            self._records[self._prefix + name] = record
             if self._is_time():
                 self.write()
 
@@ -154,8 +155,12 @@ class FitJournal:
 
     def write(self) -> None:
         """Write all records in one step."""
-        parts = (with_name(name, record, "/") for name, record in self._records.items())
-        arrays = {name: array for part in parts for name, array in part.items()}
+        arrays: StateArrays = {}
+        for name, record in self._records.items():
+            for key, value in record.items():
+                inner = value if isinstance(value, dict) else {"": value}
+                for rest, array in inner.items():
+                    arrays[f"{name}/{key}.{rest}".removesuffix(".")] = array
         head = json.dumps({"format": _FORMAT, "identity": self._identity})
         file = io.BytesIO()
         np.savez(file, **{_HEAD: np.frombuffer(head.encode(), np.uint8)}, **arrays)  # type: ignore[arg-type]
@@ -187,7 +192,7 @@ class FitJournal:
         return part
 
     @contextmanager
-    def at_a_stop(self, name: str, record: Callable[[], StateArrays | None]) -> Iterator[None]:
+    def at_a_stop(self, name: str, record: Callable[[], Record | None]) -> Iterator[None]:
         """Write down a last record if what is done here is stopped: by Ctrl-C, or by an error."""
         try:
             yield
@@ -206,14 +211,14 @@ class FitJournal:
         record = self.get("random")
         if record is None:
             _, keys, place, has_gauss, gauss = fresh.get_state(legacy=True)
-            record = {"keys": keys, "rest": np.array([place, has_gauss, gauss])}  # type: ignore[dict-item]
+            record = {"keys": keys, "rest": np.array([place, has_gauss, gauss])}
             self.put("random", record)
         again = np.random.RandomState()
         place, has_gauss, gauss = record["rest"].tolist()
         again.set_state(("MT19937", record["keys"], int(place), int(has_gauss), gauss))
         return again
 
-    def _read(self) -> dict[str, StateArrays]:
+    def _read(self) -> dict[str, Record]:
         try:
             with np.load(io.BytesIO(self._path.read_bytes()), allow_pickle=False) as file:
                 head = json.loads(file[_HEAD].tobytes())
@@ -229,10 +234,15 @@ class FitJournal:
             now, then = self._identity.get(name), found.get(name)
             if now != then:
                 raise self._error(f"a checkpoint of another fit: {name} was {then}, is {now}")
-        records: dict[str, StateArrays] = {}
-        for name, array in arrays.items():
-            record, _, key = name.rpartition("/")
-            records.setdefault(record, {})[key] = array
+        records: dict[str, Record] = {}
+        for place, array in arrays.items():
+            name, _, key = place.rpartition("/")
+            key, is_inner, inner = key.partition(".")
+            record = records.setdefault(name, {})
+            if is_inner:
+                record.setdefault(key, {})[inner] = array
+            else:
+                record[key] = array
         return records
 
     def _error(self, problem: str) -> CheckpointError:
@@ -262,26 +272,10 @@ def digest_of(*arrays: NDArray[Any]) -> str:
 
 def digest_of_block(block: Block) -> NDArray[np.uint64]:
     """A number that tells blocks apart: their rows, labels, weights and numbers."""
-    parts: Arrays = (block.X,) if isinstance(block.X, np.ndarray) else block.X
-    if len(parts) == 3:
-        data, indices, indptr = parts
-        rows = slice(int(indptr[0]), int(indptr[-1]))
-        parts = data[rows], indices[rows], indptr - indptr[0]
-    digest = digest_of(np.array(block.number), *parts, block.y, block.weight)
+    digest = digest_of(np.array(block.number), *block.arrays(), block.y, block.weight)
     return np.array([int(digest, 16)], np.uint64)  # arrays wrap around where they are added
 
 
 def fingerprint(data: Blocks) -> str:
     """A number in hex that tells rows apart, the same wherever they are."""
     return f"{int(data.reduce(digest_of_block)[0]):016x}"
-
-
-def with_name(name: str, record: StateArrays, mark: str = ".") -> StateArrays:
-    """A record as a part of another, its keys with a name before them."""
-    return {f"{name}{mark}{key}": value for key, value in record.items()}
-
-
-def named_part(name: str, record: StateArrays) -> StateArrays:
-    """The part of a record that has this name."""
-    parts = ((key.partition("."), value) for key, value in record.items())
-    return {rest: value for (first, _, rest), value in parts if first == name}

@@ -13,7 +13,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from polyceptron.data.blocks import Blocks
-from polyceptron.optim.checkpoint import NO_JOURNAL, FitJournal, StateArrays, named_part, with_name
+from polyceptron.optim.checkpoint import NO_JOURNAL, FitJournal, Record, StateArrays
 from polyceptron.optim.criterion import gradient
 from polyceptron.optim.planes import Planes
 from polyceptron.utils.types import Floats
@@ -129,22 +129,19 @@ class Run(Generic[State]):
     converged: bool
     totals: dict[str, float] = field(default_factory=dict)
 
-    def pack(self, learner: IterativeLearner[State]) -> StateArrays | None:
+    def pack(self, learner: IterativeLearner[State]) -> Record | None:
         """The run as arrays, if the learner can pack its end."""
         state = learner._pack_end(self.state)
         if state is None:
             return None
         facts = np.array([*self.rank, self.n_iter, self.converged], float)
-        return with_name("state", state) | with_name("history", self.history) | {"facts": facts}
+        return {"state": state, "history": self.history, "facts": facts}
 
     @classmethod
-    def unpack(
-        cls, learner: IterativeLearner[State], data: Blocks, record: StateArrays
-    ) -> Run[State]:
+    def unpack(cls, learner: IterativeLearner[State], data: Blocks, record: Record) -> Run[State]:
         mistakes, value, n_iter, converged = record["facts"].tolist()
-        state = learner._unpack_end(data, named_part("state", record))
-        history = named_part("history", record)
-        return cls(state, Rank(mistakes, value), history, int(n_iter), bool(converged))
+        state, rank = learner._unpack_end(data, record["state"]), Rank(mistakes, value)
+        return cls(state, rank, record.get("history", {}), int(n_iter), bool(converged))
 
 
 @dataclass(slots=True)
@@ -177,34 +174,28 @@ class RunState(Generic[State]):
     def history(self) -> dict[str, Floats]:
         return {name: np.array([row[name] for row in self.rows]) for name in self.rows[0]}
 
-    def pack(self, learner: IterativeLearner[State]) -> StateArrays | None:
+    def pack(self, learner: IterativeLearner[State]) -> Record | None:
         """Arrays to go on from; None in the middle of a step, or where the learner has none."""
         if not self.rows or self.n_whole != len(self.rows) or self.best is None:
             return None
         state, best = learner._pack(self.state), learner._pack(self.best)
         if state is None or best is None:
             return None
-        rank = () if self.best_rank is None else self.best_rank
+        rank = np.array(() if self.best_rank is None else self.best_rank, float)
         since = np.array([self.fewest, float(self.since)])
-        more = {"best_rank": np.array(rank, float), "since": since}
-        history = with_name("history", self.history())
-        return with_name("state", state) | with_name("best", best) | history | more
+        known = {"state": state, "best": best, "history": self.history()}
+        return known | {"best_rank": rank, "since": since}
 
     @classmethod
     def unpack(
-        cls, learner: IterativeLearner[State], data: Blocks, record: StateArrays
+        cls, learner: IterativeLearner[State], data: Blocks, record: Record
     ) -> RunState[State]:
         rank, (fewest, since) = record["best_rank"].tolist(), record["since"].tolist()
-        columns = named_part("history", record)
+        state, best = (learner._unpack(data, record[name]) for name in ("state", "best"))
+        columns = record["history"]
         lists = zip(*(column.tolist() for column in columns.values()), strict=True)
-        return cls(
-            learner._unpack(data, named_part("state", record)),
-            [dict(zip(columns, row, strict=True)) for row in lists],
-            learner._unpack(data, named_part("best", record)),
-            Rank(*rank) if rank else None,
-            fewest,
-            int(since),
-        )
+        rows = [dict(zip(columns, row, strict=True)) for row in lists]
+        return cls(state, rows, best, Rank(*rank) if rank else None, fewest, int(since))
 
 
 def run_once(
@@ -225,7 +216,7 @@ def run_once(
     at = RunState(state, []) if saved is None else RunState.unpack(learner, data, saved)
     why = "stopped"
 
-    def packed() -> StateArrays | None:
+    def packed() -> Record | None:
         return at.pack(learner) if len(at.rows) < stopping.max_iter else None
 
     with journal.at_a_stop(name, packed):

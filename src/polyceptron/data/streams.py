@@ -1,0 +1,113 @@
+"""The bytes of files: standard input and compression seen through, errors that name the file."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import pyarrow as pa
+
+from polyceptron.data.source import SourceError
+
+BUFFER = 1 << 20
+"""Bytes that are read at once."""
+_ROOM = 1 << 24
+_CODECS = {
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bz2",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"\x04\x22\x4d\x18": "lz4",
+}
+
+
+def one_line(error: BaseException) -> str:
+    """What an error of another library says, in one line."""
+    return " ".join(str(error).split())[:200]
+
+
+@contextmanager
+def naming(path: Path, where: str = "") -> Iterator[None]:
+    """Make an error of the operating system one that names the file."""
+    try:
+        yield
+    except OSError as error:
+        raise SourceError(f"{path}: {where}{error.strerror or error}") from error
+
+
+class _Ahead:
+    """A stream whose first bytes can be looked at before they are read; the file is another's."""
+
+    closed = False
+
+    def __init__(self, stream: Any) -> None:
+        self._stream, self._seen = stream, b""
+
+    def _more(self, size: int) -> bytes:
+        more: bytes = self._stream.read(size)
+        return more
+
+    def peek(self, size: int) -> bytes:
+        """Return the first bytes, without taking them."""
+        while len(self._seen) < size and (more := self._more(size - len(self._seen))):
+            self._seen += more
+        return self._seen[:size]
+
+    def read(self, size: int = BUFFER) -> bytes:
+        """Return up to `size` bytes; none is the end."""
+        piece, self._seen = self._seen[:size], self._seen[size:]
+        return piece or self._more(size)
+
+    def close(self) -> None: ...
+
+
+class ByteStream(_Ahead):
+    """The bytes of a file; `-` is standard input, and compression is seen through."""
+
+    def __init__(self, path: str | Path, name: str | None = None) -> None:
+        standard = str(path) == "-"
+        if standard and sys.stdin is None:
+            raise SourceError("standard input is closed")
+        self.name = name or ("standard input" if standard else str(path))
+        self._file: IO[bytes] | None = None if standard else Path(path).open("rb")  # noqa: SIM115
+        self._copy: Any = None
+        self._size = 0 if standard else Path(path).stat().st_size
+        raw: Any = _Ahead(sys.stdin.buffer if self._file is None else self._file)
+        head = raw.peek(4)
+        self._codec = next((name for magic, name in _CODECS.items() if head.startswith(magic)), "")
+        if self._codec:
+            raw = pa.CompressedInputStream(pa.PythonFile(raw, mode="r"), self._codec)
+        super().__init__(raw)
+
+    def _more(self, size: int) -> bytes:
+        try:
+            return super()._more(size)
+        except (OSError, pa.ArrowException) as error:
+            if not self._codec:
+                raise
+            what = f"the {self._codec} file is damaged ({one_line(error)})"
+            raise SourceError(f"{self.name}: {what}") from None
+
+    def share(self) -> float:
+        """How much of the file itself has been read; 0 if it is none, but a pipe."""
+        return min(1.0, self._file.tell() / self._size) if self._file and self._size else 0.0
+
+    def seekable(self) -> IO[bytes]:
+        """Return all bytes as a file that can be read in any order."""
+        if self._file is not None and not self._codec:
+            self._file.seek(0)
+            return self._file
+        self._copy = tempfile.SpooledTemporaryFile(max_size=_ROOM)  # noqa: SIM115
+        shutil.copyfileobj(self, self._copy, BUFFER)
+        self._copy.seek(0)
+        return self._copy  # type: ignore[no-any-return]
+
+    def close(self) -> None:
+        """Let go of the file."""
+        for file in (self._file, self._copy):
+            if file is not None:
+                file.close()
