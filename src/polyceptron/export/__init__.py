@@ -17,6 +17,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from polyceptron.utils.lazy import lazy_names
+
 if TYPE_CHECKING:
     from polyceptron.data.encoding import Encoding
     from polyceptron.export._shared import ExportError, ExportOptionError
@@ -46,11 +48,15 @@ __all__ = [
     "to_sql",
 ]
 
-# The module of a public name, where that is not the name of the format.
-_HOME = dict.fromkeys(["lp_names", "to_cvxpy", "to_lp", "to_pyomo", "to_scipy"], "optimise")
-_HOME |= dict.fromkeys(["to_c", "to_javascript", "to_python"], "programs")
-_HOME |= dict.fromkeys(["ExportError", "ExportOptionError"], "_shared")
-_HOME |= {"register_skl2onnx": "onnx"}
+_MODULES = {
+    "_shared": "ExportError ExportOptionError",
+    "latex": "to_latex",
+    "onnx": "register_skl2onnx to_onnx",
+    "optimise": "lp_names to_cvxpy to_lp to_pyomo to_scipy",
+    "programs": "to_c to_javascript to_python",
+    "sql": "to_sql",
+}
+_HOME = {name: f"{__name__}.{m}" for m, names in _MODULES.items() for name in names.split()}
 
 
 class Format(NamedTuple):
@@ -147,17 +153,4 @@ def _npz(polyhedron: Any) -> bytes:
     return file.getvalue()
 
 
-def __getattr__(name: str) -> Any:
-    """Load a public name on first use (PEP 562)."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    home = _HOME.get(name, name.removeprefix("to_"))
-    value = getattr(import_module(f"{__name__}.{home}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(__name__, _HOME)
