@@ -141,7 +141,7 @@ def test_one_class_and_one_row():
     one = PolyhedronDisplay.from_polyhedron(SQUARE, [[0.2, 0.3]], ["good"])
     assert texts(one)[0] == "class good (inside)"
     outside = PolyhedronDisplay.from_polyhedron(SQUARE, [[3.0, 3.0]] * 3, [0] * 3, inside=1)
-    assert texts(outside)[:2] == ["class 0 (outside)", "nothing here is inside"]
+    assert texts(outside)[:2] == ["nothing here is inside", "class 0 (outside)"]
 
 
 def test_one_column_is_a_line():
