@@ -81,8 +81,8 @@ def test_rows_without_labels():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"plane": (0, 2)}, "plane has 2, which is none of the columns"),
-        ({"plane": ("age", "weight")}, "plane has 'weight'"),
+        ({"plane": (0, 2)}, "plane names 2, which is no feature"),
+        ({"plane": ("age", "weight")}, "plane names 'weight', which is no feature"),
         ({"plane": (1, 1)}, "two different columns"),
         ({"plane": (0,)}, "must be two columns"),
         ({"plane": "age"}, "plane must be 'pca', 'faces' or two columns"),

@@ -48,14 +48,11 @@ class CounterfactualSearch:
         rule: Rule,
         row: Floats,
         roots: Floats,
-        given: Conditions | None = None,
+        given: Conditions,
         max_nodes: int = 10_000,
     ) -> None:
-        if given is None:
-            far, none = np.full(len(row), np.inf), np.zeros(len(row), bool)
-            given = Conditions(-far, far, none, none, None)
-        self.given = given
-        self.rule, self.row, self.roots, self.max_nodes = rule, row, roots, max_nodes
+        self.rule, self.row, self.roots = rule, row, roots
+        self.given, self.max_nodes = given, max_nodes
         decision = rule.decide(row[None, :])
         self.before, piece = int(decision.place[0]), int(decision.piece[0])
         self.targets = [

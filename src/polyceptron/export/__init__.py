@@ -19,34 +19,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from polyceptron.utils.lazy import lazy_names
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # for type checkers, which do not run `__getattr__`
     from polyceptron.data.encoding import Encoding
-    from polyceptron.export._shared import ExportError, ExportOptionError
-    from polyceptron.export.latex import to_latex
-    from polyceptron.export.onnx import register_skl2onnx, to_onnx
-    from polyceptron.export.optimise import lp_names, to_cvxpy, to_lp, to_pyomo, to_scipy
-    from polyceptron.export.programs import to_c, to_javascript, to_python
-    from polyceptron.export.sql import to_sql
-
-__all__ = [
-    "FORMATS",
-    "ExportError",
-    "ExportOptionError",
-    "Format",
-    "export",
-    "lp_names",
-    "register_skl2onnx",
-    "to_c",
-    "to_cvxpy",
-    "to_javascript",
-    "to_latex",
-    "to_lp",
-    "to_onnx",
-    "to_pyomo",
-    "to_python",
-    "to_scipy",
-    "to_sql",
-]
+    from polyceptron.export._shared import ExportError as ExportError
+    from polyceptron.export._shared import ExportOptionError as ExportOptionError
+    from polyceptron.export.latex import to_latex as to_latex
+    from polyceptron.export.onnx import register_skl2onnx as register_skl2onnx
+    from polyceptron.export.onnx import to_onnx as to_onnx
+    from polyceptron.export.optimise import lp_names as lp_names
+    from polyceptron.export.optimise import to_cvxpy as to_cvxpy
+    from polyceptron.export.optimise import to_lp as to_lp
+    from polyceptron.export.optimise import to_pyomo as to_pyomo
+    from polyceptron.export.optimise import to_scipy as to_scipy
+    from polyceptron.export.programs import to_c as to_c
+    from polyceptron.export.programs import to_javascript as to_javascript
+    from polyceptron.export.programs import to_python as to_python
+    from polyceptron.export.sql import to_sql as to_sql
 
 _MODULES = {
     "_shared": "ExportError ExportOptionError",
@@ -57,6 +45,9 @@ _MODULES = {
     "sql": "to_sql",
 }
 _HOME = {name: f"{__name__}.{m}" for m, names in _MODULES.items() for name in names.split()}
+
+__all__ = ["FORMATS", "Format", "export"]
+__all__ += list(_HOME)
 
 
 class Format(NamedTuple):

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from polyceptron.plots import style
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.rule import as_rule
+from polyceptron.utils.checks import place_of
 from polyceptron.utils.text import inequality
 from polyceptron.utils.types import Floats
 
@@ -261,12 +262,8 @@ def _columns_of(wanted: Sequence[int | str] | None, polyhedron: Polyhedron) -> t
         return 0, min(1, polyhedron.n_features - 1)
     if len(wanted) != 2:
         raise ValueError(f"plane must be two columns, 'pca' or 'faces'; got {wanted!r}")
-    names = list(as_rule(polyhedron).names)
-    places = {name: j for j, name in enumerate(names)} | {j: j for j in range(len(names))}
-    for column in wanted:
-        if column not in places:
-            raise ValueError(f"plane has {column!r}, which is none of the columns {names}")
-    found = [places[column] for column in wanted]
+    names = as_rule(polyhedron).names
+    found = [place_of(column, names, "plane", ValueError) for column in wanted]
     if found[0] == found[1]:
         raise ValueError(f"plane must be two different columns, got {wanted!r}")
     return found[0], found[1]

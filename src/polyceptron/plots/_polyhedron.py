@@ -156,8 +156,6 @@ class PolyhedronDisplay(PlaneDisplay):
     the plane shows them, however far they are from it. Mistakes, by all columns, are ringed.
     A single column is drawn along x, and the classes above each other.
 
-    Make one by `from_estimator`, `from_polyhedron` or `from_predictions`.
-
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
@@ -184,8 +182,6 @@ class PolyhedronDisplay(PlaneDisplay):
     >>> display = PolyhedronDisplay.from_polyhedron(triangle, X, y)
     >>> display.text_[2]
     '-age - 2*dose ≥ -4'
-    >>> PolyhedronDisplay.from_polyhedron(triangle, X, y, regions="faces").cells_.keys()
-    dict_keys([0, 1, 2])
     """
 
     def __init__(
@@ -214,6 +210,8 @@ class PolyhedronDisplay(PlaneDisplay):
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any = None, y: Any = None, **how: Any) -> Self:
         """Draw a fitted learner or a Rule of a single polyhedron; else as `from_polyhedron`."""
+        if isinstance(estimator, Polyhedron):  # whose sides have no labels
+            return cls.from_polyhedron(estimator, X, y, **how)
         rule = as_rule(estimator, "estimator")
         if len(rule.pieces) > 1:
             raise ValueError(
@@ -292,8 +290,6 @@ class PolyhedraDisplay(PlaneDisplay):
     the plane, and `Polyceptron` with more than two classes, whose polyhedra may overlap and leave
     places to none. Each polyhedron has its outline; but for trees, where there are few faces they
     have numbers such as 1.0: the first polyhedron, its face 0.
-
-    Make one by `from_estimator`, `from_polyhedra` or `from_predictions`.
 
     Attributes
     ----------

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyceptron.polyhedron import Polyhedron
+from polyceptron.utils.text import printable
 from polyceptron.utils.types import Floats
 
 LARGEST = 1e150
@@ -155,8 +156,7 @@ def shorten(text: Any, width: int = 24) -> str:
     # Only so many characters can be seen; the rest of a very long name is not looked at.
     whole = str(text) or '""'
     ends = whole if len(whole) <= 2 * width else whole[:width] + whole[-width:]
-    shown = (c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in ends)
-    line = "".join(shown)
+    line = printable(ends)
     if len(line) > width or len(ends) < len(whole):
         front = width // 2
         line = f"{line[:front]}…{line[-(width - 1 - front) :]}"
