@@ -95,16 +95,6 @@ def labelled(
     return Labelled(Rule.inside([0, 1], 1, *union), (other, one))
 
 
-def need(module: str, what: str, extra: str | None = None) -> Any:
-    """Return an optional module, or say how to get it."""
-    try:
-        return import_module(module)
-    except ImportError:
-        package = module.partition(".")[0]
-        wanted = f"polyceptron[{extra}]" if extra else package
-        raise ImportError(f"{what} needs {package}: pip install {wanted}") from None
-
-
 def named(model: Any, encoding: Encoding | None) -> Any:
     """Return the model with the features of an encoding, if there is one."""
     rule = as_rule(model, "polyhedron", ExportError)

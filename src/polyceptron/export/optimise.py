@@ -17,9 +17,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from polyceptron.export._shared import ExportError, check_name, made_by, need, safe
+from polyceptron.export._shared import ExportError, check_name, made_by, safe
 from polyceptron.rule import Rule, as_rule
 from polyceptron.utils.checks import as_bounds, as_columns, place_of
+from polyceptron.utils.lazy import need
 from polyceptron.utils.types import Floats
 
 Bounds = Mapping[str, tuple[float | None, float | None]] | None

@@ -14,10 +14,10 @@ from polyceptron.export._shared import (
     Label,
     columns_of,
     labelled,
-    need,
     refuse_unwritable,
 )
 from polyceptron.polyhedron import Polyhedron
+from polyceptron.utils.lazy import need
 from polyceptron.utils.types import Floats
 
 Used: TypeAlias = tuple[Column, slice]

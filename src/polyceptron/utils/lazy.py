@@ -1,4 +1,4 @@
-"""Public names of a package that are loaded when they are first used (PEP 562)."""
+"""Names and modules that are loaded when they are first used."""
 
 import sys
 from collections.abc import Callable, Mapping
@@ -9,7 +9,7 @@ from typing import Any
 def lazy_names(
     package: str, homes: Mapping[str, str]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return `__getattr__` and `__dir__` of a package: each name is in a module, or is it."""
+    """Return `__getattr__` and `__dir__` (PEP 562): each name is in a module, or is that."""
 
     def load(name: str) -> Any:
         if name not in homes:
@@ -20,3 +20,13 @@ def lazy_names(
         return value
 
     return load, lambda: sorted({*vars(sys.modules[package]), *homes})
+
+
+def need(module: str, what: str, extra: str | None = None) -> Any:
+    """Return an optional module, or say how to get it."""
+    try:
+        return import_module(module)
+    except ImportError:
+        package = module.partition(".")[0]
+        wanted = f"polyceptron[{extra}]" if extra else package
+        raise ImportError(f"{what} needs {package}: pip install {wanted}") from None
