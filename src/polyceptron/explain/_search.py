@@ -39,8 +39,7 @@ class CounterfactualSearch:
     """Best-first branch and bound over targets, whole numbers and ways out of several pieces.
 
     What is popped first has the least distance of all that is left, so the first point that is
-    whole and verified is the answer. Without whole numbers there is one node a target, but where
-    the way out of a piece ends in another of the same class: then each face of that one is a way.
+    whole and verified is the answer.
     """
 
     def __init__(

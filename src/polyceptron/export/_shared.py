@@ -148,10 +148,7 @@ def refuse_unwritable(text: str, what: str) -> None:
 
 
 def safe(name: str, most: int = 200) -> str:
-    """Return a name for a comment of any language, quoted where it is not a plain word.
-
-    It can neither end the comment nor show in another order than it is read.
-    """
+    """Return a name that cannot end a comment of any language; in quotes if no plain word."""
     if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_.]*", name) and len(name) <= most:
         return name
     shown = "".join(map(_escaped, name[:most]))

@@ -154,11 +154,9 @@ def normals_of(polyhedron: Polyhedron, spread: Floats) -> Floats:
 
 
 def middle_of(X: Floats) -> Floats:
-    """Return the medians of rows; columns of 0 and 1 as in the row nearest to their means.
-
-    So a column of text, one column for each value, is at its commonest value, not at none.
-    """
+    """Return the medians of rows; columns of 0 and 1 as in the row nearest to their means."""
     middle: Floats = np.median(X, axis=0)
+    # So a column of text, one column for each value, is at its commonest value, not at none.
     flags = np.flatnonzero(((X == 0) | (X == 1)).all(axis=0))
     marks = X[:, flags]
     middle[flags] = marks[((marks - marks.mean(axis=0)) ** 2).sum(axis=1).argmin()]
@@ -291,14 +289,12 @@ def _point_of(at: ArrayLike | None, d: int, X: Floats | None) -> Floats:
 
 @dataclass(frozen=True)
 class Slice:
-    """Half-planes ``w . (u, v) + c >= 0`` in a window, whose corners are (0, 0) and (1, 1).
-
-    ``raw`` has the rows [w_0, w_1, c] whose values are the margins of the faces; ``lines``
-    the same with w of length one, or [0, 0, c] where the face does not depend on the place.
-    """
+    """Half-planes ``w . (u, v) + c >= 0`` in a window, whose corners are (0, 0) and (1, 1)."""
 
     raw: Floats
+    """Rows [w_0, w_1, c] whose values are the margins of the faces."""
     lines: Floats
+    """The same with w of length one, or [0, 0, c] where the face does not depend on the place."""
     limits: Limits
 
     def polygon(self) -> Floats:
@@ -306,10 +302,7 @@ class Slice:
         return self.to_user(_clipped(self.lines))
 
     def cell(self, k: int, inside: bool | None = None) -> Floats:
-        """Return the corners of S_k, where face `k` has the least margin, in user units.
-
-        ``inside`` leaves only its part in the polyhedron, or only the part that face `k` rejects.
-        """
+        """Return the corners of S_k, where face `k` is least; `inside`: its part there, or not."""
         # Margins as they are decide, so these differences are not normalised.
         closer = self.raw - self.raw[k]
         if not closer[:k].any(axis=1).all():  # the first of equal faces is responsible
