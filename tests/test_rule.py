@@ -301,11 +301,12 @@ class TestText:
     def test_of_a_union(self):
         text = str(Rule.inside(["no", "so so"], 1, self.low, self.high))
         assert text.splitlines() == [
-            '"so so" if one of 2 holds:',
-            '  1. -"a b" >= -1',
-            '  2. "a b" >= 5',
-            '     and 2*"a b" >= 0',
-            "otherwise no",
+            '"so so" if this holds (piece 1 of 2):',
+            '  face 0: -"a b" >= -1',
+            '"so so" if all 2 hold (piece 2 of 2):',
+            '  face 0: "a b" >= 5',
+            '  face 1: 2*"a b" >= 0',
+            "Otherwise no.",
         ]
 
     def test_of_classes(self):
@@ -313,7 +314,7 @@ class TestText:
         text = str(Rule([3, 4], [Piece(self.low, 0), Piece(self.high, 1)], links=links))
         assert text.splitlines()[0] == "3 if this holds:"
         assert text.splitlines()[2] == "4 if all 2 hold:"
-        assert text.endswith("most probable")
+        assert text.endswith("most probable.")
 
     def test_repr_and_labels(self):
         rule = Rule.inside([1, 2], 0, self.low, self.high)

@@ -3,9 +3,10 @@
 Names are loaded when they are first used, so ``import polyceptron`` costs next to nothing.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from polyceptron.learners.registry import BUILT_IN as _LEARNERS
+from polyceptron.utils.lazy import lazy_names
 
 if TYPE_CHECKING:  # for type checkers, which do not run `__getattr__`
     from polyceptron import datasets as datasets
@@ -43,18 +44,4 @@ _HOME |= {n: f"polyceptron.{n}" for n in ("datasets", "explain", "export", "geom
 __all__ = ["__version__"]
 __all__ += list(_HOME)
 
-
-def __getattr__(name: str) -> Any:
-    """Load a public name on first use (PEP 562)."""
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    module = import_module(_HOME[name])
-    value = module if module.__name__ == f"{__name__}.{name}" else getattr(module, name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(__name__, _HOME)

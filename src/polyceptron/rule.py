@@ -77,10 +77,11 @@ class Rule:
     >>> high = Polyhedron([[1.0]], [-5.0], ["dose"])
     >>> rule = Rule.inside(["fine", "harm"], 1, low, high)
     >>> print(rule)
-    harm if one of 2 holds:
-      1. -dose >= -1
-      2. dose >= 5
-    otherwise fine
+    harm if this holds (piece 1 of 2):
+      face 0: -dose >= -1
+    harm if this holds (piece 2 of 2):
+      face 0: dose >= 5
+    Otherwise fine.
     >>> rule.predict([[0], [3], [7]]).tolist()
     ['harm', 'fine', 'harm']
     """
@@ -368,16 +369,34 @@ class Rule:
             face[here], slack[here] = margins.argmin(axis=1), margins.min(axis=1)
         return decision._replace(face=face, slack=slack)
 
+    def which(self, piece: int) -> str:
+        """The number of a piece, counted from 1, where it is one of a union of several."""
+        is_union = self.otherwise is not None and len(self.pieces) > 1
+        return f" (piece {piece + 1} of {len(self.pieces)})" if is_union else ""
+
+    def in_words(self, labels: Sequence[str] = ()) -> tuple[list[str], str]:
+        """For each piece what it answers and when, and the answer besides; `labels` as shown."""
+        labels = labels or [show_label(label) for label in self.labels]
+        headings = []
+        for p, piece in enumerate(self.pieces):
+            n = piece.polyhedron.n_faces
+            how = {0: "always", 1: "if this holds"}.get(n, f"if all {n} hold")
+            headings.append(f"{labels[piece.place]} {how}{self.which(p)}")
+        if self.otherwise is not None:
+            return headings, f"Otherwise {labels[self.otherwise]}."
+        if self.links:
+            most = "Where none or several hold, the answer is the class that is most probable."
+            return headings, most
+        return headings, "One of them holds for every row: they are the leaves of a tree."
+
     def to_text(self, digits: int = 3) -> str:
         """The rule in words, numbers to `digits` significant digits."""
+        headings, besides = self.in_words()
         lines = []
-        for label, union in self.polyhedra.items():
-            lines += _as_text(label, union, digits)
-        if self.otherwise is not None:
-            lines.append(f"otherwise {show_label(self.labels[self.otherwise])}")
-        elif self.links:
-            lines.append("where none or several hold, the class that is most probable")
-        return "\n".join(lines)
+        for heading, piece in zip(headings, self.pieces, strict=True):
+            faces = piece.polyhedron.to_text(digits).splitlines()
+            lines += [f"{heading}:", *(f"  face {k}: {face}" for k, face in enumerate(faces))]
+        return "\n".join([*lines, besides])
 
     def __str__(self) -> str:
         return self.to_text()
@@ -438,17 +457,3 @@ def _least(rows: Any, polyhedron: Polyhedron, n_jobs: int | None) -> Floats:
     """h(x) of every row by one polyhedron."""
     h, finite = least_margins(rows, polyhedron.W, polyhedron.b, n_jobs)
     return h if finite else polyhedron.decision(rows)  # which mends overflow
-
-
-def _as_text(label: Any, union: Sequence[Polyhedron], digits: int) -> list[str]:
-    name, n = show_label(label), len(union)
-    if n == 1:
-        how = "this holds" if union[0].n_faces == 1 else f"all {union[0].n_faces} hold"
-        faces = union[0].to_text(digits).splitlines()
-        return [f"{name} if {how}:", *(f"  {face}" for face in faces)]
-    lines = [f"{name} if one of {n} holds:"]
-    for number, part in enumerate(union, 1):
-        first, *rest = part.to_text(digits).splitlines()
-        indent = " " * len(f"  {number}. ")
-        lines += [f"  {number}. {first}", *(f"{indent}and {face}" for face in rest)]
-    return lines

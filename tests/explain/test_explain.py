@@ -2,6 +2,7 @@
 
 import doctest
 import itertools
+import re
 from pathlib import Path
 
 import numpy as np
@@ -67,26 +68,16 @@ def three_classes():
 
 
 class TestRules:
-    def test_of_a_learner(self, model):
-        words = rules(model, digits=2).splitlines()
-        assert words[0] == "A row is 'benign' if all of these hold:"
-        assert words[1].startswith("  face 0: ")
-        assert '"body mass"' in words[1]
-        assert words[-1] == "Otherwise it is 'malignant'."
-        assert len(words) == 6
-
-    def test_of_one_face(self):
-        assert rules(Polyhedron([[2.0]], [1])).splitlines()[0] == "A row is inside if this holds:"
-
-    def test_of_a_tree(self, tree):
+    def test_are_those_of_the_rule(self, model, tree, three_classes):
+        words = rules(model, digits=2)
+        assert words == model.rule_.to_text(2)
+        assert words.startswith("benign if all 4 hold:\n  face 0: ")
+        assert words.endswith("\nOtherwise malignant.")
         words = rules(tree)
-        assert words.count("A row is ") == tree.n_leaves_
-        assert "A row is 'benign' if all of these hold:" in words
-
-    def test_of_three_classes(self, three_classes):
-        words = rules(three_classes)
-        assert words.count("The polyhedron of ") == 3
-        assert words.endswith("most probable.")
+        assert len(re.findall("^(benign|malignant) if ", words, re.M)) == tree.n_leaves_
+        assert words.endswith("the leaves of a tree.")
+        assert rules(three_classes).endswith("most probable.")
+        assert rules(Polyhedron([[2.0]], [1])).startswith("inside if this holds:\n")
 
     def test_table(self, model, tree, three_classes):
         frame = pd.DataFrame(rules_table(model))
@@ -97,6 +88,8 @@ class TestRules:
         assert frame["inequality"].tolist() == str(model.polyhedron_).splitlines()
         assert set(pd.DataFrame(rules_table(tree))["label"]) == {"benign", "malignant"}
         assert set(rules_table(three_classes)["label"]) == {"a", "b", "c"}
+        union = Rule.inside(["no", "yes"], 1, *boxes([(0, 1)], [(2, 4)]))
+        assert rules_table(union)["part"] == [0, 0, 1, 1]
 
     def test_names_that_the_table_uses_itself(self):
         table = rules_table(Polyhedron([[1, 2]], [3], ["b", "face"]))
@@ -250,19 +243,6 @@ class TestUnions:
         assert rejected_by(rule, [1.25, 0.5]) == rejected_by(rule.polyhedra["yes"][0], [1.25, 0.5])
         assert contributions(rule, [1.75, 0.5]).slack == pytest.approx(-0.25)
         assert membership(P, INSIDE).label == "inside"
-
-    def test_rules(self):
-        rule = Rule.inside(["no", "yes"], 1, *boxes([(0, 1)], [(2, 4)], names=["a"]))
-        assert rules(rule).splitlines() == [
-            "A row is 'yes' if all of these hold:",
-            "  face 0: a >= 0",
-            "  face 1: -a >= -1",
-            "A row is 'yes' if all of these hold:",
-            "  face 0: a >= 2",
-            "  face 1: -a >= -4",
-            "Otherwise it is 'no'.",
-        ]
-        assert rules_table(rule)["part"] == [0, 0, 1, 1]
 
 
 class TestRejectedBy:

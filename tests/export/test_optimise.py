@@ -174,7 +174,7 @@ def test_any_names(tmp_path, names):
 @pytest.mark.parametrize(
     ("options", "match"),
     [
-        ({"objective": {"c": 1}}, "objective names 'c', which is not one of the features"),
+        ({"objective": {"c": 1}}, "objective names 'c', which is no feature; features are"),
         ({"objective": [1.0, np.nan]}, "objective must be finite"),
         ({"bounds": {"c": (0, 1)}}, "bounds names 'c'"),
         ({"integers": ["c"]}, "integers names 'c'"),

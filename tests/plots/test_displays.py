@@ -7,6 +7,7 @@ import pytest
 from hostile_names import HOSTILE
 from polyceptron import BatchPolyceptron, Polyhedron, plots
 from polyceptron.plots import (
+    AnimationDisplay,
     FaceHeatmapDisplay,
     HistoryDisplay,
     PolyhedraDisplay,
@@ -22,6 +23,28 @@ def test_every_display_is_made_from_an_estimator_and_from_predictions():
     displays = [getattr(plots, name) for name in plots.__all__ if name.endswith("Display")]
     assert len(displays) == 6
     assert all(callable(d.from_estimator) and callable(d.from_predictions) for d in displays)
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        PolyhedronDisplay.from_polyhedron,
+        PolyhedraDisplay.from_estimator,
+        FaceHeatmapDisplay.from_polyhedron,
+        lambda _, **how: HistoryDisplay.from_predictions({"mistakes": [1]}, **how),
+        lambda P, **how: WaterfallDisplay.from_polyhedron(P, [1, 1], **how),
+        lambda P, **how: AnimationDisplay.from_predictions([(P, "now")], [[0, 1]], [1], **how),
+    ],
+)
+def test_an_option_that_is_not_known_is_refused_by_name(draw):
+    with pytest.raises(TypeError, match="'colour_of_lines'"):
+        draw(TRIANGLE, colour_of_lines="red")
+
+
+def test_an_animation_refuses_what_it_does_not_draw():
+    for option in ("regions", "predicted", "limits"):
+        with pytest.raises(TypeError, match=f"'{option}'"):
+            AnimationDisplay.from_predictions([(TRIANGLE, "now")], [[0, 1]], [1], **{option: None})
 
 
 def test_numbers_too_large_to_draw_are_refused():

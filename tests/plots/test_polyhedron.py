@@ -81,8 +81,8 @@ def test_rows_without_labels():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"plane": (0, 2)}, "plane has 2, which is none of the columns"),
-        ({"plane": ("age", "weight")}, "plane has 'weight'"),
+        ({"plane": (0, 2)}, "plane names 2, which is no feature"),
+        ({"plane": ("age", "weight")}, "plane names 'weight', which is no feature"),
         ({"plane": (1, 1)}, "two different columns"),
         ({"plane": (0,)}, "must be two columns"),
         ({"plane": "age"}, "plane must be 'pca', 'faces' or two columns"),
@@ -141,7 +141,7 @@ def test_one_class_and_one_row():
     one = PolyhedronDisplay.from_polyhedron(SQUARE, [[0.2, 0.3]], ["good"])
     assert texts(one)[0] == "class good (inside)"
     outside = PolyhedronDisplay.from_polyhedron(SQUARE, [[3.0, 3.0]] * 3, [0] * 3, inside=1)
-    assert texts(outside)[:2] == ["class 0 (outside)", "nothing here is inside"]
+    assert texts(outside)[:2] == ["nothing here is inside", "class 0 (outside)"]
 
 
 def test_one_column_is_a_line():

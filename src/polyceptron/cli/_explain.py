@@ -11,7 +11,6 @@ import click
 
 import polyceptron
 from polyceptron.cli._lazy import columns, encoding, np, source, text
-from polyceptron.cli._learning import piece_of
 from polyceptron.cli._model import Loaded
 from polyceptron.cli._options import columns_option, data_argument, header_option, model_argument
 from polyceptron.cli._terminal import section, shown, table
@@ -73,7 +72,7 @@ def explain(
     except explanations.ExplainError as error:
         raise click.ClickException(f"{place}: {error}") from error
     click.echo(f"Row {row} ({place}): {answer}")
-    _say_faces(faces, shown(label) + piece_of(rule, number + 1))
+    _say_faces(faces, shown(label) + rule.which(number))
     if why is not None:
         _say_contributions(why, x)
     _say_change(change, spreads is not None)

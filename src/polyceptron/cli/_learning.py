@@ -120,29 +120,17 @@ def show_counts(title: str, counts: Any, classes: Any) -> None:
 
 def show_faces(rule: polyceptron.Rule, counts: Any = None) -> None:
     """Print the inequalities of every polyhedron; with a tally, how many rows each rejects."""
-    start = len(rule.classes)
-    for number, (polyhedron, place, _) in enumerate(rule.pieces, 1):
-        label, n = shown(rule.labels[place]), polyhedron.n_faces
+    start, labels = len(rule.classes), list(map(shown, rule.labels))
+    headings, besides = rule.in_words(labels)
+    for heading, (polyhedron, place, _) in zip(headings, rule.pieces, strict=True):
+        n = polyhedron.n_faces
         columns, heads = [range(n)], ["face"]
         if counts is not None:
             rejected = counts[:, start : start + n]
             columns += [rejected.sum(axis=0) - rejected[place], rejected[place]]
-            heads += ["rejects others", f"rejects {label}"]
+            heads += ["rejects others", f"rejects {labels[place]}"]
         rows = zip(*columns, polyhedron.to_text().splitlines(), strict=True)
-        how = "this holds" if n == 1 else f"all {n} hold"
         body = table([*heads, "inequality"], rows, "<>><" if counts is not None else "<<")
-        section(f"{label} if {how}{piece_of(rule, number)}", body)
+        section(heading, body)
         start += n
-    if rule.is_partition:
-        otherwise = "One of them holds for every row: they are the leaves of a tree."
-    elif rule.otherwise is None:
-        otherwise = "Where none or several hold, the answer is the class that is most probable."
-    else:
-        otherwise = f"Otherwise {shown(rule.labels[rule.otherwise])}."
-    click.echo(f"\n{otherwise}")
-
-
-def piece_of(rule: polyceptron.Rule, number: int) -> str:
-    """Which of a union of polyhedra this is, counted from 1."""
-    is_union = rule.otherwise is not None and len(rule.pieces) > 1
-    return f" (piece {number} of {len(rule.pieces)})" if is_union else ""
+    click.echo(f"\n{besides}")

@@ -8,8 +8,6 @@ Examples
 --------
 >>> from polyceptron import Polyhedron, explain
 >>> safe = Polyhedron([[-1, 0], [0, -1]], [80, 5], ["temperature", "pressure"])
->>> explain.robustness(safe, [90, 3])
-10.0
 >>> print(explain.counterfactual(safe, [90, 3]))
 'inside' instead of 'outside': temperature from 90 to 80 (distance 10)
 """

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from polyceptron.geometry.faces import GeometryError, as_roots
 from polyceptron.rule import Rule, as_rule
-from polyceptron.utils.checks import as_floats, refuse_text
+from polyceptron.utils.checks import as_bounds, as_floats, place_of, refuse_text
 from polyceptron.utils.text import quoted
 from polyceptron.utils.types import Floats
 
@@ -29,8 +29,8 @@ def answerable() -> Iterator[None]:
         raise ExplainError(str(error)) from None
 
 
-def _rule_of(model: Any) -> Rule:
-    """The rule that a model answers by, unless it answers by the most probable class."""
+def asked(model: Any, x: Any) -> tuple[Rule, Floats]:
+    """The rule of a model, unless it answers by the most probable class, and one row for it."""
     rule = as_rule(model, error=ExplainError)
     if rule.is_most_probable:
         raise ExplainError(
@@ -38,32 +38,14 @@ def _rule_of(model: Any) -> Rule:
             "polyhedron: explain that of a class instead, for example "
             f"model.polyhedra_[{rule.labels[0]!r}]"
         )
-    return rule
-
-
-def asked(model: Any, x: Any) -> tuple[Rule, Floats]:
-    """The rule of a model, and one row for it."""
-    rule = _rule_of(model)
     return rule, as_row(x, rule)
-
-
-def place_of(key: Any, rule: Rule, argument: str) -> int:
-    """The place of a feature that is given by its name or by its place."""
-    names = rule.names
-    if isinstance(key, str) and key in names:
-        return names.index(key)
-    whole = isinstance(key, int | np.integer) and not isinstance(key, bool)
-    if whole and 0 <= key < len(names):
-        return int(key)
-    shown = ", ".join(map(repr, names[:10])) + (", ..." if len(names) > 10 else "")
-    raise ExplainError(f"{argument} names {key!r}, which is no feature; features are {shown}")
 
 
 def places_of(keys: Any, rule: Rule, argument: str) -> list[int]:
     """The places of several features; a single one may come without brackets."""
     if isinstance(keys, str | int | np.integer) or not isinstance(keys, Iterable):
         keys = [keys]
-    return [place_of(key, rule, argument) for key in keys]
+    return [place_of(key, rule.names, argument, ExplainError) for key in keys]
 
 
 def roots_of(weights: Any, rule: Rule) -> Floats:
@@ -71,7 +53,8 @@ def roots_of(weights: Any, rule: Rule) -> Floats:
     if isinstance(weights, Mapping):
         given, weights = weights, np.ones(rule.n_features)
         for key, value in given.items():
-            weights[place_of(key, rule, "weights")] = as_floats(value, f"weights[{key!r}]")
+            j = place_of(key, rule.names, "weights", ExplainError)
+            weights[j] = as_floats(value, f"weights[{key!r}]")
     return as_roots(weights, rule.n_features)
 
 
@@ -88,14 +71,7 @@ class Conditions(NamedTuple):
 def conditions_of(row: Floats, rule: Rule, frozen: Any, bounds: Any, integers: Any) -> Conditions:
     """What new values of a row may be."""
     d = rule.n_features
-    lower, upper = np.full(d, -np.inf), np.full(d, np.inf)
-    if not isinstance(bounds, Mapping | None):
-        raise ExplainError(
-            f"bounds must be a mapping of feature to (lower, upper); got {bounds!r:.200}"
-        )
-    for key, pair in (bounds or {}).items():
-        j = place_of(key, rule, "bounds")
-        lower[j], upper[j] = _limits(key, pair)
+    lower, upper = as_bounds(bounds, rule.names, ExplainError)
     held = np.isin(np.arange(d), places_of(frozen, rule, "frozen"))
     whole = np.isin(np.arange(d), places_of(integers, rule, "integers"))
     clash = None
@@ -104,18 +80,6 @@ def conditions_of(row: Floats, rule: Rule, frozen: Any, bounds: Any, integers: A
     lower, upper = np.where(held, row, lower), np.where(held, row, upper)
     lower, upper = np.where(whole, np.ceil(lower), lower), np.where(whole, np.floor(upper), upper)
     return Conditions(lower, upper, held, whole, clash)
-
-
-def _limits(key: Any, pair: Any) -> tuple[float, float]:
-    try:
-        low, high = pair
-    except (TypeError, ValueError):
-        raise ExplainError(f"bounds[{key!r}] must be a pair (lower, upper); got {pair!r}") from None
-    lower = -np.inf if low is None else float(as_floats(low, f"bounds[{key!r}]"))
-    upper = np.inf if high is None else float(as_floats(high, f"bounds[{key!r}]"))
-    if not lower <= upper or lower == np.inf or upper == -np.inf:
-        raise ExplainError(f"bounds[{key!r}] must have lower <= upper; got {pair!r}")
-    return lower, upper
 
 
 def _clash(

@@ -26,16 +26,12 @@ class Counterfactual:
 
     Attributes
     ----------
-    x : ndarray of shape (n_features,) or None
-        The changed row.
-    change : ndarray of shape (n_features,) or None
-        ``x`` minus the row.
+    x, change : ndarray of shape (n_features,) or None
+        The changed row, and ``x`` minus the row.
     distance : float
         The weighted Euclidean length of the change; infinite if there is none.
-    feasible : bool
-        Whether there is such a change.
-    reason : str
-        Why not; empty if there is.
+    feasible, reason : bool and str
+        Whether there is such a change, and why not; empty if there is.
     before, after : label
         The answers for the row and for ``x``, "inside" and "outside" for a Polyhedron; both are
         that of the row if there is no change.

@@ -6,10 +6,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from polyceptron.explain._arguments import ExplainError, answerable, as_row, asked, roots_of
+from polyceptron.explain._arguments import (
+    ExplainError,
+    answerable,
+    as_row,
+    asked,
+    conditions_of,
+    roots_of,
+)
 from polyceptron.explain._search import CounterfactualSearch
 from polyceptron.geometry import distance
-from polyceptron.geometry.projection import Goal, length, too_large
+from polyceptron.geometry.projection import length
 from polyceptron.polyhedron import Polyhedron, scaled_faces
 from polyceptron.rule import Rule, as_rule
 from polyceptron.utils.checks import as_count
@@ -31,31 +38,12 @@ def rules(model: Any, digits: int = 3) -> str:
     --------
     >>> from polyceptron import Polyhedron, explain
     >>> print(explain.rules(Polyhedron([[1, 0], [-1, -2]], [0, 4], ["age", "dose"])))
-    A row is inside if all of these hold:
+    inside if all 2 hold:
       face 0: age >= 0
       face 1: -age - 2*dose >= -4
-    Otherwise it is outside.
+    Otherwise outside.
     """
-    digits = as_count(digits, "digits")
-    rule = as_rule(model, error=ExplainError)
-    shown = str if isinstance(model, Polyhedron) else repr
-    head = "The polyhedron of {} holds a row" if rule.is_most_probable else "A row is {}"
-    lines = [
-        f"{head.format(shown(label))} {_conditions(part, digits)}"
-        for label, union in rule.polyhedra.items()
-        for part in union
-    ]
-    if rule.is_most_probable:
-        lines.append("A row is of the class that its polyhedron makes most probable.")
-    elif rule.otherwise is not None:
-        lines.append(f"Otherwise it is {shown(rule.labels[rule.otherwise])}.")
-    return "\n".join(lines)
-
-
-def _conditions(polyhedron: Polyhedron, digits: int) -> str:
-    lines = polyhedron.to_text(digits).splitlines()
-    head = "if this holds:" if len(lines) == 1 else "if all of these hold:"
-    return "\n".join([head, *(f"  face {k}: {line}" for k, line in enumerate(lines))])
+    return as_rule(model, error=ExplainError).to_text(digits)
 
 
 def rules_table(model: Any, digits: int = 3) -> dict[str, list[Any]]:
@@ -295,18 +283,11 @@ def robustness(model: Any, x: Any, *, weights: Any = None) -> float:
     """
     rule, row = asked(model, x)
     roots = roots_of(weights, rule)
-    inside = rule.otherwise is not None and bool((rule.scores(row[None, :]) >= 0).any())
-    if inside and len(rule.pieces) == 1:
-        # Of an affine function on a ball: no program to solve.
-        P = rule.pieces[0].polyhedron
-        goal = Goal(P.W, P.b, roots)
-        radius = (goal.distances(row) / np.linalg.norm(goal.faces.A / roots, axis=1)).min()
-        if not np.isfinite(radius):
-            raise ExplainError(str(too_large()))
-        return float(radius)
-    search = CounterfactualSearch(rule, row, roots)
+    search = CounterfactualSearch(rule, row, roots, conditions_of(row, rule, (), None, ()))
+    is_union = rule.otherwise is not None and len(rule.pieces) > 1
     with answerable():
-        if inside:  # what is beyond a face may be in another piece: the search verifies
+        if is_union and rule.scores(row[None, :]).max() >= 0:
+            # What is beyond a face may be in another piece: the search verifies.
             new = search.run()
             return np.inf if new is None else length(new - row, roots)
         points = [target.goal.nearest(row).x for target in search.targets]

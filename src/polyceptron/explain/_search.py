@@ -39,8 +39,7 @@ class CounterfactualSearch:
     """Best-first branch and bound over targets, whole numbers and ways out of several pieces.
 
     What is popped first has the least distance of all that is left, so the first point that is
-    whole and verified is the answer. Without whole numbers there is one node a target, but where
-    the way out of a piece ends in another of the same class: then each face of that one is a way.
+    whole and verified is the answer.
     """
 
     def __init__(
@@ -48,14 +47,11 @@ class CounterfactualSearch:
         rule: Rule,
         row: Floats,
         roots: Floats,
-        given: Conditions | None = None,
+        given: Conditions,
         max_nodes: int = 10_000,
     ) -> None:
-        if given is None:
-            far, none = np.full(len(row), np.inf), np.zeros(len(row), bool)
-            given = Conditions(-far, far, none, none, None)
-        self.given = given
-        self.rule, self.row, self.roots, self.max_nodes = rule, row, roots, max_nodes
+        self.rule, self.row, self.roots = rule, row, roots
+        self.given, self.max_nodes = given, max_nodes
         decision = rule.decide(row[None, :])
         self.before, piece = int(decision.place[0]), int(decision.piece[0])
         self.targets = [

@@ -17,40 +17,37 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-if TYPE_CHECKING:
+from polyceptron.utils.lazy import lazy_names
+
+if TYPE_CHECKING:  # for type checkers, which do not run `__getattr__`
     from polyceptron.data.encoding import Encoding
-    from polyceptron.export._shared import ExportError, ExportOptionError
-    from polyceptron.export.latex import to_latex
-    from polyceptron.export.onnx import register_skl2onnx, to_onnx
-    from polyceptron.export.optimise import lp_names, to_cvxpy, to_lp, to_pyomo, to_scipy
-    from polyceptron.export.programs import to_c, to_javascript, to_python
-    from polyceptron.export.sql import to_sql
+    from polyceptron.export._shared import ExportError as ExportError
+    from polyceptron.export._shared import ExportOptionError as ExportOptionError
+    from polyceptron.export.latex import to_latex as to_latex
+    from polyceptron.export.onnx import register_skl2onnx as register_skl2onnx
+    from polyceptron.export.onnx import to_onnx as to_onnx
+    from polyceptron.export.optimise import lp_names as lp_names
+    from polyceptron.export.optimise import to_cvxpy as to_cvxpy
+    from polyceptron.export.optimise import to_lp as to_lp
+    from polyceptron.export.optimise import to_pyomo as to_pyomo
+    from polyceptron.export.optimise import to_scipy as to_scipy
+    from polyceptron.export.programs import to_c as to_c
+    from polyceptron.export.programs import to_javascript as to_javascript
+    from polyceptron.export.programs import to_python as to_python
+    from polyceptron.export.sql import to_sql as to_sql
 
-__all__ = [
-    "FORMATS",
-    "ExportError",
-    "ExportOptionError",
-    "Format",
-    "export",
-    "lp_names",
-    "register_skl2onnx",
-    "to_c",
-    "to_cvxpy",
-    "to_javascript",
-    "to_latex",
-    "to_lp",
-    "to_onnx",
-    "to_pyomo",
-    "to_python",
-    "to_scipy",
-    "to_sql",
-]
+_MODULES = {
+    "_shared": "ExportError ExportOptionError",
+    "latex": "to_latex",
+    "onnx": "register_skl2onnx to_onnx",
+    "optimise": "lp_names to_cvxpy to_lp to_pyomo to_scipy",
+    "programs": "to_c to_javascript to_python",
+    "sql": "to_sql",
+}
+_HOME = {name: f"{__name__}.{m}" for m, names in _MODULES.items() for name in names.split()}
 
-# The module of a public name, where that is not the name of the format.
-_HOME = dict.fromkeys(["lp_names", "to_cvxpy", "to_lp", "to_pyomo", "to_scipy"], "optimise")
-_HOME |= dict.fromkeys(["to_c", "to_javascript", "to_python"], "programs")
-_HOME |= dict.fromkeys(["ExportError", "ExportOptionError"], "_shared")
-_HOME |= {"register_skl2onnx": "onnx"}
+__all__ = ["FORMATS", "Format", "export"]
+__all__ += list(_HOME)
 
 
 class Format(NamedTuple):
@@ -147,17 +144,4 @@ def _npz(polyhedron: Any) -> bytes:
     return file.getvalue()
 
 
-def __getattr__(name: str) -> Any:
-    """Load a public name on first use (PEP 562)."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    home = _HOME.get(name, name.removeprefix("to_"))
-    value = getattr(import_module(f"{__name__}.{home}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(__name__, _HOME)

@@ -5,17 +5,15 @@ from __future__ import annotations
 import math
 import re
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from polyceptron.data.encoding import Column, Encoding
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.rule import Rule, as_rule
 from polyceptron.utils.text import inequality
 from polyceptron.utils.types import Floats
-
-if TYPE_CHECKING:
-    from polyceptron.data.encoding import Encoding
 
 Label: TypeAlias = bool | int | float | str
 
@@ -49,21 +47,17 @@ class Labelled(NamedTuple):
 
     def comment(self) -> list[str]:
         """Say what made a file, and what is answered where, to be read in a comment."""
-        rule, single = self.rule, len(self.rule.pieces) == 1 and self.rule.otherwise is not None
-        head = "A row is inside where all of this holds"
-        head = head if single else "The first of these that holds gives the label"
-        lines = [made_by(), f"{head}, here to three digits:"]
-        for polyhedron, place, _ in rule.pieces:
-            if not single:
-                lines.append(f"  {safe(str(self.labels[place]))} where all of this holds:")
-            for w, b in zip(polyhedron.W, polyhedron.b.tolist(), strict=True):
+        rule = self.rule
+        headings, besides = rule.in_words([safe(str(label)) for label in self.labels])
+        lines = [made_by(), "What it answers, here to three digits:"]
+        for heading, piece in zip(headings, rule.pieces, strict=True):
+            lines.append(f"  {heading}:")
+            for w, b in zip(piece.polyhedron.W, piece.polyhedron.b.tolist(), strict=True):
                 face = inequality(w, b, rule.names, 3, lambda name: safe(name, 40))
                 # A dot at the end: a backslash there would join the next line in C.
                 face = face if len(face) <= 400 else face[:400].rstrip("\\") + " ..."
-                lines.append(f"  {face}" if single else f"    {face}")
-        if rule.otherwise is not None and not single:
-            lines.append(f"  otherwise {safe(str(self.labels[rule.otherwise]))}")
-        return lines
+                lines.append(f"    {face}")
+        return [*lines, f"  {besides}"]
 
 
 def labelled(
@@ -101,25 +95,6 @@ def labelled(
     return Labelled(Rule.inside([0, 1], 1, *union), (other, one))
 
 
-class Field(NamedTuple):
-    """One column of a table, its categories (None: a number), and which features it becomes."""
-
-    name: str
-    categories: tuple[str, ...] | None
-    fill: float | str | None
-    features: range
-
-
-def need(module: str, what: str, extra: str | None = None) -> Any:
-    """Return an optional module, or say how to get it."""
-    try:
-        return import_module(module)
-    except ImportError:
-        package = module.partition(".")[0]
-        wanted = f"polyceptron[{extra}]" if extra else package
-        raise ImportError(f"{what} needs {package}: pip install {wanted}") from None
-
-
 def named(model: Any, encoding: Encoding | None) -> Any:
     """Return the model with the features of an encoding, if there is one."""
     rule = as_rule(model, "polyhedron", ExportError)
@@ -135,17 +110,12 @@ def named(model: Any, encoding: Encoding | None) -> Any:
     return Polyhedron(model.W, model.b, names) if is_bare else rule.renamed(names)
 
 
-def fields(rule: Rule, encoding: Encoding | None) -> list[Field]:
-    """Return the columns of the table that the rule is about."""
-    if encoding is None:
-        return [Field(name, None, None, range(j, j + 1)) for j, name in enumerate(rule.names)]
-    found, start = [], 0
-    for column in encoding.columns:
-        end = start + len(column.feature_names)
-        categories = column.categories if column.kind == "category" else None
-        found.append(Field(column.name, categories, column.fill, range(start, end)))
-        start = end
-    return found
+def columns_of(rule: Rule, encoding: Encoding | None) -> list[tuple[Column, slice]]:
+    """Return the columns of the table that the rule is about, and the features of each."""
+    numbers = [Column(name, "number") for name in rule.names]
+    columns = numbers if encoding is None else encoding.columns
+    ends = np.cumsum([len(column.feature_names) for column in columns]).tolist()
+    return list(zip(columns, map(slice, [0, *ends], ends), strict=True))
 
 
 def _label(value: Any, name: str) -> Label:
@@ -178,10 +148,7 @@ def refuse_unwritable(text: str, what: str) -> None:
 
 
 def safe(name: str, most: int = 200) -> str:
-    """Return a name for a comment of any language, quoted where it is not a plain word.
-
-    It can neither end the comment nor show in another order than it is read.
-    """
+    """Return a name that cannot end a comment of any language; in quotes if no plain word."""
     if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_.]*", name) and len(name) <= most:
         return name
     shown = "".join(map(_escaped, name[:most]))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from polyceptron.export._shared import ExportError, ExportOptionError, made_by
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.rule import Rule, as_rule
 from polyceptron.utils.checks import as_count
-from polyceptron.utils.types import Floats
+from polyceptron.utils.text import printable, two_sides
 
 # Ligatures and shorthands are broken up as well: names come out as they are.
 _SPECIALS = {sign: f"\\{sign}" for sign in "{}#$%&_"}
@@ -78,26 +79,16 @@ def _rows(polyhedron: Polyhedron, rule: Rule, digits: int | None) -> str:
     names = [f"\\text{{{_escaped(name)}}}" for name in rule.names]
     if rule.feature_names is None:
         names = [f"x_{{{j}}}" for j in range(rule.n_features)]
-    return " \\\\\n".join(
-        f"  {_left(w, names, digits)} &\\geq {_number(-float(b) + 0.0, digits)}"
-        for w, b in zip(polyhedron.W, polyhedron.b, strict=True)
+    lines = (
+        two_sides(w, b, names, partial(_number, digits=digits), "\\,")
+        for w, b in zip(polyhedron.W, polyhedron.b.tolist(), strict=True)
     )
+    return " \\\\\n".join(f"  {left} &\\geq {right}" for left, right in lines)
 
 
 def _escaped(text: str) -> str:
     r"""Text for ``\text{}``."""
-    shown = (c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
-    return "".join(_SPECIALS.get(sign, sign) for sign in "".join(shown))
-
-
-def _left(w: Floats, names: list[str], digits: int | None) -> str:
-    text = ""
-    for coefficient, name in zip(w, names, strict=True):
-        if coefficient != 0:
-            number = _number(abs(float(coefficient)), digits)
-            text += " - " if coefficient < 0 else " + "
-            text += name if number == "1" else f"{number}\\,{name}"
-    return f"-{text[3:]}" if text.startswith(" - ") else text.removeprefix(" + ")
+    return "".join(_SPECIALS.get(sign, sign) for sign in printable(text))
 
 
 def _number(value: Any, digits: int | None) -> str:

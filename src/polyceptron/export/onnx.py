@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyceptron.calibration import Calibration, Side
-from polyceptron.export._shared import ExportError, labelled, made_by, need, refuse_unwritable
+from polyceptron.export._shared import ExportError, labelled, made_by, refuse_unwritable
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.rule import Rule, as_rule
+from polyceptron.utils.lazy import need
 
 OPSET = 13
 """Of January 2021: old enough for most runtimes."""

@@ -17,34 +17,31 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from polyceptron.export._shared import ExportError, check_name, made_by, need, safe
+from polyceptron.export._shared import ExportError, check_name, made_by, safe
 from polyceptron.rule import Rule, as_rule
-from polyceptron.utils.checks import as_columns
+from polyceptron.utils.checks import as_bounds, as_columns, place_of
+from polyceptron.utils.lazy import need
 from polyceptron.utils.types import Floats
 
 Bounds = Mapping[str, tuple[float | None, float | None]] | None
 """Limits of features by name; None is no limit."""
 
 
-class PieceFaces(NamedTuple):
-    """The faces of one polyhedron, and by how much each falls short at most within the bounds."""
-
-    W: Floats
-    b: Floats
-    M: Floats
-
-
 class Region(NamedTuple):
-    """The polyhedra of one class, scaled, and the bounds of the features."""
+    """``A x + B z >= c`` and bounds of x: in one of several polyhedra, where its z is 1, not 0."""
 
     rule: Rule
-    parts: list[PieceFaces]
+    A: Floats
+    B: Floats
+    c: Floats
+    names: list[str]
+    """Of the inequalities: the faces of each polyhedron, then that one z is 1."""
     lower: Floats
     upper: Floats
 
 
 def _region(model: Any, bounds: Bounds = None) -> Region:
-    """Return the polyhedra of a model of one class; several need bounds."""
+    """Return the polyhedra of a model of one class, scaled; several need bounds."""
     rule = as_rule(model, "polyhedron", ExportError)
     if rule.inside_place is None:
         label = rule.labels[rule.pieces[0].place]
@@ -52,29 +49,27 @@ def _region(model: Any, bounds: Bounds = None) -> Region:
             "constraints are those of one class, and here several have polyhedra: give those of "
             f"one, for example Rule.inside(['in', 'out'], 0, *rule.polyhedra[{label!r}])"
         )
-    lower, upper = np.full(rule.n_features, -np.inf), np.full(rule.n_features, np.inf)
-    for feature, (low, high) in (bounds or {}).items():
-        j = _place(feature, rule.names, "bounds")
-        lower[j] = -np.inf if low is None else low
-        upper[j] = np.inf if high is None else high
+    lower, upper = as_bounds(bounds, rule.names, ExportError)
     scaled = [_scaled(piece.polyhedron.W, piece.polyhedron.b) for piece in rule.pieces]
-    several = len(scaled) > 1
-    used = several & np.any([W.any(axis=0) for W, _ in scaled], axis=0)
+    A, b, n = np.vstack([W for W, _ in scaled]), np.concatenate([b for _, b in scaled]), len(scaled)
+    if n == 1:
+        names = [f"face{k}" for k in range(len(b))]
+        return Region(rule, A, np.empty((len(b), 0)), -b + 0.0, names, lower, upper)
+    used = A.any(axis=0)
     endless = np.flatnonzero(used & ~np.isfinite(upper - lower))
     if endless.size:
-        name = rule.names[endless[0]]
         raise ExportError(
-            f"{len(scaled)} polyhedra need bounds of their features, and {name!r:.60} has none: "
-            "give bounds, a mapping of names to (low, high), for example the least and the "
+            f"{n} polyhedra need bounds of their features, and {rule.names[endless[0]]!r:.60} has "
+            "none: give bounds, a mapping of names to (low, high), for example the least and the "
             "greatest values of the training rows"
         )
     lows, highs = (np.where(used, side, 0.0) for side in (lower, upper))
-    least = [np.minimum(W * lows, W * highs).sum(axis=1) + b for W, b in scaled]
-    parts = [
-        PieceFaces(*faces, several * np.maximum(0.0, -h))
-        for faces, h in zip(scaled, least, strict=True)
-    ]
-    return Region(rule, parts, lower, upper)
+    M = np.maximum(0.0, -np.minimum(A * lows, A * highs).sum(axis=1) - b)
+    owner = np.repeat(np.arange(n), [len(offsets) for _, offsets in scaled])
+    B = np.where(owner[:, None] == np.arange(n), -M[:, None], 0.0)
+    names = [f"piece{p}_face{k}" for p, (_, own) in enumerate(scaled) for k in range(len(own))]
+    A, B = np.vstack([A, np.zeros(A.shape[1])]), np.vstack([B, np.ones(n)])
+    return Region(rule, A, B, np.append(-(b + M) + 0.0, 1.0), [*names, "pieces"], lower, upper)
 
 
 def to_scipy(polyhedron: Any) -> tuple[Floats, Floats]:
@@ -100,8 +95,8 @@ def to_scipy(polyhedron: Any) -> tuple[Floats, Floats]:
             f"{len(rule.pieces)} polyhedra are no system of inequalities: export each by itself, "
             "such as rule.pieces[0].polyhedron; to_lp, to_cvxpy and to_pyomo take several"
         )
-    (part,) = _region(rule).parts
-    return -part.W + 0.0, part.b
+    region = _region(rule)
+    return -region.A + 0.0, -region.c + 0.0
 
 
 def to_cvxpy(polyhedron: Any, variable: Any, bounds: Bounds = None) -> list[Any]:
@@ -135,12 +130,9 @@ def to_cvxpy(polyhedron: Any, variable: Any, bounds: Bounds = None) -> list[Any]
             f"variable must be of shape ({region.rule.n_features},), one number a feature; "
             f"got {variable if shape is None else shape!r:.60}"
         )
-    limited = _limits(region, [variable[j] for j in range(region.rule.n_features)])
-    if len(region.parts) == 1:
-        return [region.parts[0].W @ variable + region.parts[0].b >= 0, *limited]
-    z = cvxpy.Variable(len(region.parts), boolean=True)
-    within = [W @ variable + b + M * (1 - z[p]) >= 0 for p, (W, b, M) in enumerate(region.parts)]
-    return [*within, cvxpy.sum(z) >= 1, *limited]
+    z = cvxpy.Variable(region.B.shape[1], boolean=True) if region.B.size else None
+    left = region.A @ variable if z is None else region.A @ variable + region.B @ z
+    return [left >= region.c, *_limits(region, variable)]
 
 
 def to_pyomo(polyhedron: Any, variables: Any, bounds: Bounds = None) -> Any:
@@ -148,7 +140,7 @@ def to_pyomo(polyhedron: Any, variables: Any, bounds: Bounds = None) -> Any:
 
     It works once it is part of a model: ``model.region = to_pyomo(polyhedron, model.x)``. Its
     index is the number of the face. Several polyhedra become a ``Block``, as bounds do, with such
-    constraints and a binary variable for each of them.
+    a constraint ``faces`` and a binary variable ``piece`` for each of them.
 
     Parameters
     ----------
@@ -172,30 +164,26 @@ def to_pyomo(polyhedron: Any, variables: Any, bounds: Bounds = None) -> Any:
     pyomo = need("pyomo.environ", "to_pyomo")
     region = _region(polyhedron, bounds)
     point = _by_name(region.rule, variables)
+    z: list[Any] = []
 
-    def inside(p: int, k: int, room: Any) -> Any:
-        W, b, _ = region.parts[p]
-        terms = [float(c) * x for c, x in zip(W[k], point, strict=True) if c != 0]
-        return sum(terms[1:], terms[0]) + room >= -float(b[k])
+    def holds(_: Any, k: int) -> Any:
+        pairs = zip([*region.A[k], *region.B[k]], [*point, *z], strict=True)
+        terms = [float(factor) * x for factor, x in pairs if factor != 0]
+        return sum(terms[1:], terms[0]) >= float(region.c[k])
 
-    if len(region.parts) == 1 and not bounds:
-        n_faces = len(region.parts[0].b)
-        return pyomo.Constraint(range(n_faces), rule=lambda _, k: inside(0, k, 0))
+    if not region.B.size and not bounds:
+        return pyomo.Constraint(range(len(region.c)), rule=holds)
     block = pyomo.Block(concrete=True)
-    block.piece = pyomo.Var(range(len(region.parts)), domain=pyomo.Binary)
-    faces = [(p, k) for p, part in enumerate(region.parts) for k in range(len(part.b))]
-    block.faces = pyomo.Constraint(
-        faces,
-        rule=lambda _, p, k: inside(p, k, float(region.parts[p].M[k]) * (1 - block.piece[p])),
-    )
-    block.one = pyomo.Constraint(expr=sum(block.piece.values()) >= 1)
+    block.piece = pyomo.Var(range(region.B.shape[1]), domain=pyomo.Binary)
+    z += block.piece.values()
+    block.faces = pyomo.Constraint(range(len(region.c)), rule=holds)
     block.limits = pyomo.ConstraintList()
     for limit in _limits(region, point):
         block.limits.add(limit)
     return block
 
 
-def _limits(region: Region, point: list[Any]) -> list[Any]:
+def _limits(region: Region, point: Any) -> list[Any]:
     """The bounds of the features as expressions."""
     lows, highs = np.isfinite(region.lower).nonzero()[0], np.isfinite(region.upper).nonzero()[0]
     limited = [point[j] >= float(region.lower[j]) for j in lows]
@@ -232,13 +220,6 @@ def _scaled(W: Floats, b: Floats) -> tuple[Floats, Floats]:
             f"(b[{far[0]}] is {b[far[0]]})"
         )
     return normals, offsets
-
-
-def _place(feature: str, names: Sequence[str], what: str) -> int:
-    """The place of a feature that an argument names."""
-    if feature not in names:
-        raise ExportError(f"{what} names {feature!r:.60}, which is not one of the features")
-    return list(names).index(feature)
 
 
 def to_lp(
@@ -284,7 +265,7 @@ def to_lp(
     """
     region = _region(polyhedron, bounds)
     names, variables = region.rule.names, lp_names(polyhedron)
-    pieces = [f"piece{p}" for p in range(len(region.parts))] if len(region.parts) > 1 else []
+    pieces = [f"piece{p}" for p in range(region.B.shape[1])]
     lines = [f"\\ {made_by()}"]
     lines += [
         f"\\ {variable} is {safe(feature)}"
@@ -294,21 +275,15 @@ def to_lp(
     lines += ["Maximize" if maximise else "Minimize", f" {check_name(name)}:"]
     lines += _lp_terms(_objective(objective, names), variables) or [f"  0 {variables[0]}"]
     lines += ["Subject To"]
-    for p, part in enumerate(region.parts):
-        prefix = f"piece{p}_" if pieces else ""
-        for k, (w, b, M) in enumerate(zip(*part, strict=True)):
-            room = _lp_terms([-M], [pieces[p]]) if pieces else []
-            right = f"  >= {-float(b + M) + 0.0!r}"
-            lines += [f" {prefix}face{k}:", *_lp_terms(w, variables), *room, right]
-    if pieces:
-        lines += [" pieces:", *_lp_terms([1.0] * len(pieces), pieces), "  >= 1.0"]
+    for row, a, b, c in zip(region.names, region.A, region.B, region.c.tolist(), strict=True):
+        lines += [f" {row}:", *_lp_terms(a, variables), *_lp_terms(b, pieces), f"  >= {c!r}"]
     lines += ["Bounds"]
     limits = zip(variables, region.lower.tolist(), region.upper.tolist(), strict=True)
     for variable, low, high in limits:
         is_free = low == -np.inf and high == np.inf
         lines.append(f" {variable} free" if is_free else f" {low!r} <= {variable} <= {high!r}")
     if integers:
-        wanted = [_place(feature, names, "integers") for feature in integers]
+        wanted = [place_of(feature, names, "integers", ExportError) for feature in integers]
         lines += ["General", *(f" {variables[j]}" for j in sorted(set(wanted)))]
     if pieces:
         lines += ["Binary", *(f" {piece}" for piece in pieces)]
@@ -360,7 +335,7 @@ def _objective(objective: Any, names: Sequence[str]) -> Floats:
     coefficients = np.zeros(len(names))
     if isinstance(objective, Mapping):
         for feature, value in objective.items():
-            coefficients[_place(feature, names, "objective")] = value
+            coefficients[place_of(feature, names, "objective", ExportError)] = value
     elif objective is not None:
         coefficients[:] = objective
     return as_columns(coefficients, "objective", len(names))

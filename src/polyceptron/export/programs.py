@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from polyceptron.data.encoding import Encoding
 from polyceptron.export._shared import (
     ExportError,
     ExportOptionError,
     Label,
     check_name,
-    fields,
+    columns_of,
     filled,
     labelled,
     refuse_unwritable,
     safe,
 )
 from polyceptron.utils.types import Floats
-
-if TYPE_CHECKING:
-    from polyceptron.data.encoding import Encoding
 
 _WORDS = (
     "arguments await break case catch class const continue debugger decision default delete do "
@@ -63,7 +61,7 @@ def to_python(
     """
     found = labelled(polyhedron, inside, outside, encoding)
     W, b = found.faces()
-    columns = [(f.name, f.categories, f.fill) for f in fields(found.rule, encoding)]
+    columns = [(c.name, c.categories or None, c.fill) for c, _ in columns_of(found.rule, encoding)]
     return filled(
         "model.py.txt",
         COMMENT=_lines(found.comment(), "# "),
@@ -109,8 +107,8 @@ def to_c(
     >>> print("\n".join(source.splitlines()[3:7]))
      *   x[0]: age
      *   x[1]: "\x2a/ dose"
-     * A row is inside where all of this holds, here to three digits:
-     *   age - 2*"\x2a/ dose" >= -0.5
+     * What it answers, here to three digits:
+     *   "1" if this holds:
     """
     found = labelled(polyhedron, inside, outside)
     rule, pieces = found.rule, found.pieces()
@@ -200,8 +198,8 @@ def to_javascript(
     if check_name(name) in _WORDS.split():
         raise ExportError(f"name must not be a word of JavaScript; got {name!r}")
     columns = [
-        {"name": f.name, "categories": f.categories, "fill": f.fill}
-        for f in fields(found.rule, encoding)
+        {"name": c.name, "categories": c.categories or None, "fill": c.fill}
+        for c, _ in columns_of(found.rule, encoding)
     ]
     W, b = found.faces()
     functions = ("predict", "decision", "features")

@@ -5,24 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
+from polyceptron.data.encoding import Column, Encoding
 from polyceptron.export._shared import (
     ExportError,
     ExportOptionError,
-    Field,
     Label,
-    fields,
+    columns_of,
     labelled,
-    need,
     refuse_unwritable,
 )
 from polyceptron.polyhedron import Polyhedron
+from polyceptron.utils.lazy import need
 from polyceptron.utils.types import Floats
 
-if TYPE_CHECKING:
-    from polyceptron.data.encoding import Encoding
-
+Used: TypeAlias = tuple[Column, slice]
+"""A column, and which features it becomes."""
 _TOGETHER = 50
 """Databases limit how deep expressions may be, SQLite and DuckDB to 1000."""
 
@@ -85,9 +84,9 @@ def to_sql(
         raise ExportOptionError("kind 'where' is for one class; 'case' has the labels of several")
     writer = _Writer(dialect, table)
     W, _ = found.faces()
-    used = [one for one in fields(found.rule, encoding) if W[:, one.features].any()]
-    writer.refuse_alike([field.name for field in used])
-    known = _joined([writer.known(field) for field in used], "\n  AND ")
+    used = [pair for pair in columns_of(found.rule, encoding) if W[:, pair[1]].any()]
+    writer.refuse_alike([column.name for column, _ in used])
+    known = _joined([writer.known(column) for column, _ in used], "\n  AND ")
     branches = [
         (place, writer.union([piece.polyhedron for piece in pieces], used))
         for place, pieces in groupby(found.rule.pieces, lambda piece: piece.place)
@@ -168,25 +167,24 @@ class _Writer:
             return str(self.exp.Boolean(this=label).sql(dialect=self.dialect))
         return str(label) if isinstance(label, int) else self.number(label)
 
-    def column(self, field: Field) -> str:
-        name = self.identifier(field.name, "column name")
+    def value(self, column: Column) -> str:
+        name = self.identifier(column.name, "column name")
         if self.table:
             # SQLite takes "age" for text where no column is called so, but never "data"."age".
             name = f"{self.table}.{name}"
-        if field.fill is None:
+        if column.fill is None:
             return name
-        if isinstance(field.fill, str):
-            return f"COALESCE({name}, {self.text(field.fill, 'fill')})"
-        return f"COALESCE({name}, {self.number(float(field.fill))})"
+        if isinstance(column.fill, str):
+            return f"COALESCE({name}, {self.text(column.fill, 'fill')})"
+        return f"COALESCE({name}, {self.number(float(column.fill))})"
 
-    def known(self, field: Field) -> str:
+    def known(self, column: Column) -> str:
         """Whether a value is there; DuckDB and PostgreSQL take NaN for the greatest number."""
-        column = self.column(field)
-        if field.categories is not None:
-            return f"{column} IS NOT NULL"
-        return f"{column} BETWEEN -1e+308 AND 1e+308"
+        if column.categories:
+            return f"{self.value(column)} IS NOT NULL"
+        return f"{self.value(column)} BETWEEN -1e+308 AND 1e+308"
 
-    def union(self, polyhedra: list[Polyhedron], used: list[Field]) -> str:
+    def union(self, polyhedra: list[Polyhedron], used: list[Used]) -> str:
         """Whether a row is in one of the polyhedra."""
         parts = []
         for one in polyhedra:
@@ -195,21 +193,21 @@ class _Writer:
         several = _joined([f"({part})" for part in parts], "\n  OR ")
         return parts[0] if len(parts) == 1 else f"({several})"
 
-    def face(self, w: Floats, b: float, used: list[Field]) -> str:
-        terms = [self.term(field, w[field.features].tolist()) for field in used]
+    def face(self, w: Floats, b: float, used: list[Used]) -> str:
+        terms = [self.term(column, w[features].tolist()) for column, features in used]
         return f"{_joined([self.number(b), *filter(None, terms)], ' + ')} >= 0"
 
-    def term(self, field: Field, weights: list[float]) -> str:
+    def term(self, column: Column, weights: list[float]) -> str:
         if not any(weights):
             return ""
-        if field.categories is None:
-            return f"{self.number(weights[0])} * {self.column(field)}"
+        if not column.categories:
+            return f"{self.number(weights[0])} * {self.value(column)}"
         cases = " ".join(
             f"WHEN {self.text(category, 'category')} THEN {self.number(weight)}"
-            for category, weight in zip(field.categories, weights, strict=True)
+            for category, weight in zip(column.categories, weights, strict=True)
             if weight
         )
-        return f"CASE {self.column(field)} {cases} ELSE {self.number(0.0)} END"
+        return f"CASE {self.value(column)} {cases} ELSE {self.number(0.0)} END"
 
     def refuse_alike(self, names: list[str]) -> None:
         """Refuse columns that the database cannot tell apart."""

@@ -10,8 +10,6 @@ Examples
 >>> triangle = Polyhedron([[1, 0], [0, 1], [-1, -1]], [0, 0, 1])
 >>> geometry.is_bounded(triangle), round(geometry.volume(triangle), 6)
 (True, 0.5)
->>> geometry.distance(triangle, [-2.0, 0.5])
-2.0
 """
 
 from polyceptron.geometry._extent import (

@@ -28,11 +28,9 @@ class Ball(NamedTuple):
 
 
 def balanced(polyhedron: Polyhedron) -> tuple[UnitFaces, Floats]:
-    """Unit faces in coordinates y = x / columns, in which no feature has a scale of its own.
-
-    Coefficients have a geometric mean of one in every row and column (Curtis and Reid, 1972):
-    so other units give the same coordinates, which the largest coefficients would not.
-    """
+    """Unit faces in coordinates y = x / columns, in which no feature has a scale of its own."""
+    # Coefficients have a geometric mean of one in every row and column (Curtis and Reid, 1972):
+    # so other units give the same coordinates, which the largest coefficients would not.
     A, b = unit_faces(polyhedron.W, polyhedron.b)
     filled = A != 0
     logs = np.log2(np.abs(A), where=filled, out=np.zeros_like(A))

@@ -168,11 +168,8 @@ def sample(polyhedron: Polyhedron, n: int, random_state: Any = None, box: Any = 
 
 
 def _grown(Y: Floats, faces: UnitFaces, rng: Any) -> tuple[Floats, Floats]:
-    """Walk until the cloud of walks grows no more; return it, and its shape for directions.
-
-    Where a set is thin in a direction that is no feature's own, steps of a round shape are as
-    short as it is thin. In the shape of the cloud they grow with it.
-    """
+    """Walk until the cloud of walks grows no more; return it, and its shape for directions."""
+    # Steps of a round shape are as short as a set is thin; in the shape of the cloud they grow.
     d = Y.shape[1]
     shape, size = np.eye(d), -np.inf
     for _ in range(100):

@@ -76,15 +76,12 @@ def with_box(polyhedron: Polyhedron, box: Any) -> Polyhedron:
 
 def as_box(box: Any, n_features: int) -> tuple[Floats, Floats]:
     """Return the lower and upper limits of every column; either may be infinite."""
-    try:
-        sides = [
-            as_columns(side, f"box[{i}]", n_features, finite=False) for i, side in enumerate(box)
-        ]
-    except TypeError:
-        raise ValueError(f"box must be a pair (lower, upper); got {box!r}") from None
+    sides = list(box) if isinstance(box, Iterable) else []
     if len(sides) != 2:
-        raise ValueError(f"box must be a pair (lower, upper); got {len(sides)} items")
-    lower, upper = sides
+        raise ValueError(f"box must be a pair (lower, upper); got {box!r:.200}")
+    lower, upper = (
+        as_columns(side, f"box[{i}]", n_features, finite=False) for i, side in enumerate(sides)
+    )
     bad = np.flatnonzero(~(lower <= upper) | (lower == np.inf) | (upper == -np.inf))
     if bad.size:
         j = bad[0]

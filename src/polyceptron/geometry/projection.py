@@ -58,11 +58,8 @@ class Shortest(NamedTuple):
 
 
 def shortest(limits: Limits) -> Shortest:
-    """Return the shortest z within the limits.
-
-    Inequalities come in when the solution without them misses them, so none of them is far
-    away at the scale of the solution, whatever else there is.
-    """
+    """Return the shortest z within the limits, which come in when a solution misses them."""
+    # So none of them is far away at the scale of the solution, whatever else there is.
     A, c = limits.A, limits.c
     z = np.zeros(A.shape[1])
     lower, upper = (np.broadcast_to(side, z.shape) for side in (limits.lower, limits.upper))
@@ -153,11 +150,7 @@ class Goal:
     def nearest(
         self, x: Floats, lower: Limit = -np.inf, upper: Limit = np.inf, beyond: Limit = 0.0
     ) -> Nearest:
-        """Return the point within the limits and faces that is nearest to x.
-
-        A feature whose limits are equal has that value. `beyond` says how far beyond each face
-        to aim. Raises a GeometryError where distances overflow.
-        """
+        """Return the nearest point to x within the limits, so far `beyond` each face."""
         lower, upper = np.broadcast_to(lower, x.shape), np.broadcast_to(upper, x.shape)
         free = lower < upper
         start = np.where(free, x, lower)
@@ -193,10 +186,7 @@ class Goal:
         return Nearest(np.clip(start, lower, upper), *deciding)
 
     def aims(self, x: Floats, lower: Limit = -np.inf, upper: Limit = np.inf) -> Iterator[Nearest]:
-        """Yield the nearest point, then nearest points a hair farther in, ever farther.
-
-        The last has no point but what excludes each other, if there is no room.
-        """
+        """Yield the nearest points, each a hair farther in; at last none, if there is no room."""
         exact = self.nearest(x, lower, upper)
         yield exact
         if exact.x is None:

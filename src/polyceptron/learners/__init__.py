@@ -3,9 +3,10 @@
 They are loaded when they are first used: `registry` has their names.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from polyceptron.learners.registry import BUILT_IN, find_learner, register
+from polyceptron.learners.registry import BUILT_IN, register
+from polyceptron.utils.lazy import lazy_names
 
 if TYPE_CHECKING:  # for type checkers, which do not run `__getattr__`
     from polyceptron.learners.batch import BatchPolyceptron as BatchPolyceptron
@@ -16,19 +17,9 @@ if TYPE_CHECKING:  # for type checkers, which do not run `__getattr__`
     from polyceptron.learners.spla.spla1 import SPLA1 as SPLA1
     from polyceptron.learners.spla.spla2 import SPLA2 as SPLA2
 
-_BY_CLASS = {path.partition(":")[2]: name for name, path in BUILT_IN.items()}
+_HOME = {path.partition(":")[2]: path.partition(":")[0] for path in BUILT_IN.values()}
 
 __all__ = ["register"]
-__all__ += list(_BY_CLASS)
+__all__ += list(_HOME)
 
-
-def __getattr__(name: str) -> Any:
-    """Load a learner on first use (PEP 562)."""
-    if name not in _BY_CLASS:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = find_learner(_BY_CLASS[name])
-    return globals()[name]
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(__name__, _HOME)

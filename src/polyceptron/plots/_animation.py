@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from polyceptron.learners.trace import Frame, learning_frames
 from polyceptron.plots import style
-from polyceptron.plots._plane import Plane
+from polyceptron.plots._plane import Plane, Wanted
 from polyceptron.plots._polyhedron import PolyhedronDisplay
 from polyceptron.plots._save import save
 from polyceptron.polyhedron import Polyhedron
@@ -55,7 +55,7 @@ class AnimationDisplay:
         """Learn anew, and keep at most `n_frames` of what was learned on the way.
 
         The learner is a BatchPolyceptron, OnlinePolyceptron, SPLA1, SPLA2 or PCSLP, and left as it
-        is; its first start is shown. The other arguments are as in `PolyhedronDisplay`: `plane`,
+        is; its first start is shown. The other arguments are as in `from_predictions`: `plane`,
         which is chosen by the last frame, and `at`.
         """
         frames, inside = learning_frames(learner, X, y, as_count(n_frames, "n_frames", 2))
@@ -69,16 +69,19 @@ class AnimationDisplay:
         frames: Sequence[tuple[Polyhedron, str]],
         X: Any,
         y: Any,
-        **how: Any,
+        *,
+        inside: Any = None,
+        plane: Wanted = None,
+        at: Any = None,
     ) -> Self:
         """Draw polyhedra that are known already, one a frame, each with when it was learned.
 
-        The other arguments are as in `PolyhedronDisplay`: `inside`, `plane`, `at`.
+        `inside`, `plane` and `at` are as in `PolyhedronDisplay.from_polyhedron`.
         """
         known = [Frame(*frame) for frame in frames]
         if not known:
             raise ValueError("frames must have at least one polyhedron, got none")
-        last = PolyhedronDisplay(known[-1].polyhedron, X, y, **how)
+        last = PolyhedronDisplay(known[-1].polyhedron, X, y, inside=inside, plane=plane, at=at)
         if last.X is None or last.y is None:
             raise ValueError("X and y must be given: an animation shows labelled rows")
         return cls(known, last.X, last.y, last.plane, last.inside)

@@ -67,9 +67,7 @@ class FaceHeatmapDisplay:
         ----------
         estimator : fitted learner, Rule or Polyhedron
         X : array-like or data frame of shape (n_samples, n_features), default=None
-            Rows, for the spreads of the columns.
-        **how
-            As in `plot`: `max_features`, `ax`.
+            Rows, for the spreads of the columns. Other arguments are as in `plot`.
         """
         rule = as_rule(estimator, "estimator")
         if not rule.is_partition:

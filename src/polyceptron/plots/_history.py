@@ -18,9 +18,6 @@ _COLORS = {"mistakes": style.BLUE, "criterion": style.VERMILLION}
 class HistoryDisplay:
     """Mistakes, and the criterion where there is one, against iterations or passes.
 
-    Make one by `from_estimator` or `from_predictions`, or several in one figure by
-    `from_estimators`.
-
     Parameters
     ----------
     history : mapping of str to ndarray of shape (n_iter,)
@@ -52,20 +49,14 @@ class HistoryDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, name: str | None = None, **how: Any) -> Self:
-        """Draw `history_` of a fitted learner, named by its class if `name` is None.
-
-        The other arguments are as in `plot`: `measures`, `color`, `ax`.
-        """
+        """Draw `history_` of a fitted learner, called as its class if not `name`; as in `plot`."""
         return cls._of(estimator, name).plot(**how)
 
     @classmethod
     def from_predictions(
         cls, history: Mapping[str, Any], *, unit: str = "iteration", name: Any = None, **how: Any
     ) -> Self:
-        """Draw a history that is known already, such as ``{"mistakes": [9, 4, 2]}``.
-
-        Arguments are those of the class, and `how` as in `plot`.
-        """
+        """Draw a history that is known already, such as ``{"mistakes": [9, 4, 2]}``."""
         return cls(history, unit=unit, name=name).plot(**how)
 
     @classmethod

@@ -85,14 +85,12 @@ def _draw_plane(
     plane = None
     if rows is not None and rows.shape[1] > 2:
         plane = clearest_plane([piece.polyhedron for piece in rule.pieces], rows)
+    how: dict[str, Any] = {"plane": plane, "ax": ax}
     if len(rule.pieces) > 1 or rule.inside_place is None:
-        PolyhedraDisplay.from_estimator(rule, rows, labels, plane=plane, ax=ax)
-        return
-    polyhedron, place, _ = rule.pieces[0]
-    inside = None if isinstance(model, Polyhedron) else rule.labels[place]
-    PolyhedronDisplay.from_polyhedron(
-        polyhedron, rows, labels, inside=inside, plane=plane, regions="faces", ax=ax
-    )
+        PolyhedraDisplay.from_estimator(rule, rows, labels, **how)
+    else:
+        one = rule.pieces[0].polyhedron if isinstance(model, Polyhedron) else rule
+        PolyhedronDisplay.from_estimator(one, rows, labels, regions="faces", **how)
 
 
 def clearest_plane(polyhedra: Sequence[Polyhedron], X: Floats) -> Wanted:

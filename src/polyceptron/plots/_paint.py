@@ -76,11 +76,8 @@ def faces(ax: Any, view: Slice) -> dict[int, Any]:
 def numbers(
     ax: Any, faces: Mapping[Any, tuple[Slice, int]], *, coloured: bool = False
 ) -> dict[Any, Any]:
-    """Mark each visible face by its number, which is its key, and an arrow that points inside.
-
-    A number that finds no room at its line moves away from it.
-    """
-    if ax.figure.figure.get_layout_engine() is not None:
+    """Mark each visible face by its number, which is its key, and an arrow that points inside."""
+    if faces and ax.figure.figure.get_layout_engine() is not None:
         # What numbers cover is told in pixels, so the axes must be as large as they will be.
         ax.figure.figure.draw_without_rendering()
     box = ax.get_window_extent()
@@ -93,6 +90,9 @@ def numbers(
         edge = view.edge(k)
         segment = view.chord(k) if edge is None else edge
         if segment is None:
+            corners = view.cell(k)
+            if coloured and len(corners) >= 3:  # decided by a face out of view
+                marks[key] = bubble(ax, key, corners.mean(axis=0), np.zeros(2), coloured=True)
             continue
         # The gradient of the margin on the screen, where the axes have other lengths.
         arrow = view.lines[k, :2] / [box.width, box.height]

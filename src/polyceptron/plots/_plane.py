@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from polyceptron.plots import style
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.rule import as_rule
+from polyceptron.utils.checks import place_of
 from polyceptron.utils.text import inequality
 from polyceptron.utils.types import Floats
 
@@ -29,22 +30,23 @@ _CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
 
 @dataclass(frozen=True, eq=False)
 class Plane:
-    """All points ``origin + u * axes[0] + v * axes[1]``, in user units.
+    """All points ``origin + u * axes[0] + v * axes[1]``, in user units, through the point `at`."""
 
-    ``readers`` says where a row is seen: ``(x - origin) @ readers.T``. ``columns`` are the two
-    columns shown (one column twice, where there is no other), or None where u and v are mixtures
-    of columns. ``at`` is the point the plane was asked to go through.
-    """
-
-    origin: Floats
     axes: Floats
     readers: Floats
+    """Where a row is seen: ``(x - origin) @ readers.T``."""
     at: Floats
     labels: tuple[str, str]
     title: str
     columns: tuple[int, int] | None = None
+    """The two shown (one column twice, where there is no other); None: mixtures of columns."""
     spread: Floats | None = None
     """Of the columns, where u and v are mixtures of them."""
+
+    @property
+    def origin(self) -> Floats:
+        """Where u and v are zero."""
+        return self.at if self.columns is None else np.where(self.axes.any(axis=0), 0.0, self.at)
 
     @property
     def is_line(self) -> bool:
@@ -89,36 +91,30 @@ def strongest(weights: Floats, names: list[str], most: int) -> str:
 
 def of_columns(columns: tuple[int, int], at: Floats, names: list[str]) -> Plane:
     """Return the plane through `at` along two columns, in their own units."""
-    axes = np.zeros((2, len(at)))
-    axes[0, columns[0]] = 1.0
-    if columns[0] != columns[1]:
-        axes[1, columns[1]] = 1.0
-    origin = np.where(axes.any(axis=0), 0.0, at)
     i, j = columns
+    axes = np.zeros((2, len(at)))
+    axes[0, i] = 1.0
+    axes[1, j] = i != j
     rest = [c for c in range(len(at)) if c not in columns]
     rest.sort(key=lambda c: at[c] == 0)  # of the values of a text column, that which is there
     held = ", ".join(f"{style.shorten(names[c], 20)} = {at[c]:.3g}" for c in rest[:3])
     more = f" and {len(rest) - 3} more" if len(rest) > 3 else ""
     title = f"Slice at {held}{more}" if rest else ""
-    labels = (names[i], "" if i == j else names[j])
-    return Plane(origin, axes, axes, at, labels, title, columns)
+    return Plane(axes, axes, at, (names[i], "" if i == j else names[j]), title, columns)
 
 
-def of_rows(X: Floats, names: list[str]) -> Callable[[Floats], Plane]:
-    """Return the plane of the two main directions of standardised rows, through a point given."""
+def of_rows(X: Floats, at: Floats, names: list[str]) -> Plane:
+    """Return the plane through `at` of the two main directions of standardised rows."""
     Z, spread = standard(X)
     variances, directions = _main_directions(Z)
     total = float((Z**2).mean(axis=0).sum()) or 1.0
-    shares = [f" principal component ({share:.0%} of the spread)" for share in variances / total]
+    shares = [f"principal component ({share:.0%} of the spread)" for share in variances / total]
     what = "PCA plane of standardised columns; rows are projected onto it"
-    return partial(_mixture, *_signed(directions, shares, names), spread, what)
+    return _mixture(directions, shares, names, spread, what, at)
 
 
-def of_faces(polyhedron: Polyhedron, X: Floats, names: list[str]) -> Callable[[Floats], Plane]:
-    """Return the plane closest to all normals, by standardised columns, through a point given.
-
-    With two faces it holds both normals: every row is seen where it lies to both.
-    """
+def of_faces(polyhedron: Polyhedron, X: Floats, at: Floats, names: list[str]) -> Plane:
+    """Return the plane through `at` closest to all normals: with two faces it holds both."""
     Z, spread = standard(X)
     variances, main = _main_directions(Z)
     # Where the normals have one direction only, the rows give another.
@@ -126,29 +122,21 @@ def of_faces(polyhedron: Polyhedron, X: Floats, names: list[str]) -> Callable[[F
     faces = np.vstack([normals_of(polyhedron, spread), faint])
     directions = np.linalg.svd(faces, full_matrices=False)[2][:2]
     what = "Plane closest to the normals, columns standardised; rows are projected onto it"
-    heads = [" direction of the faces"] * 2
-    return partial(_mixture, *_signed(directions, heads, names), spread, what)
+    return _mixture(directions, ["direction of the faces"] * 2, names, spread, what, at)
 
 
-def _signed(
-    directions: Floats, heads: list[str], names: list[str]
-) -> tuple[Floats, tuple[str, str]]:
-    """Return directions with signs that are the same on every machine, and their labels."""
+def _mixture(
+    directions: Floats, heads: list[str], names: list[str], spread: Floats, what: str, at: Floats
+) -> Plane:
+    """Return a plane of two directions, with signs that are the same on every machine."""
     largest = np.abs(directions).argmax(axis=1)
     directions = directions * np.sign(directions[[0, 1], largest])[:, None]
     rounded = np.where(np.abs(directions) > 1e-9, directions, 0.0)
     first, second = (
-        f"{ordinal}{head}\n{strongest(w, names, 2)}"
+        f"{ordinal} {head}\n{strongest(w, names, 2)}"
         for ordinal, head, w in zip(("first", "second"), heads, rounded, strict=True)
     )
-    return directions, (first, second)
-
-
-def _mixture(
-    directions: Floats, labels: tuple[str, str], spread: Floats, what: str, at: Floats
-) -> Plane:
-    axes, readers = directions * spread, directions / spread
-    return Plane(at, axes, readers, at, labels, what, spread=spread)
+    return Plane(directions * spread, directions / spread, at, (first, second), what, spread=spread)
 
 
 def standard(X: Floats) -> tuple[Floats, Floats]:
@@ -166,11 +154,9 @@ def normals_of(polyhedron: Polyhedron, spread: Floats) -> Floats:
 
 
 def middle_of(X: Floats) -> Floats:
-    """Return the medians of rows; columns of 0 and 1 as in the row nearest to their means.
-
-    So a column of text, one column for each value, is at its commonest value, not at none.
-    """
+    """Return the medians of rows; columns of 0 and 1 as in the row nearest to their means."""
     middle: Floats = np.median(X, axis=0)
+    # So a column of text, one column for each value, is at its commonest value, not at none.
     flags = np.flatnonzero(((X == 0) | (X == 1)).all(axis=0))
     marks = X[:, flags]
     middle[flags] = marks[((marks - marks.mean(axis=0)) ** 2).sum(axis=1).argmin()]
@@ -253,16 +239,16 @@ def choose_plane(
     every = all_faces(polyhedra)
     names = names_of(every, 16 if isinstance(wanted, str) else 24)
     through: Callable[[Floats], Plane]
-    if isinstance(wanted, str):
-        if wanted not in ("pca", "faces"):
-            raise ValueError(
-                f"plane must be 'pca', 'faces' or two columns of {names}, got {wanted!r}"
-            )
-        if X is None or every.n_features < 2:
-            raise ValueError(f"plane={wanted!r} needs X, with at least two columns")
-        through = of_rows(X, names) if wanted == "pca" else of_faces(every, X, names)
-    else:
+    if not isinstance(wanted, str):
         through = partial(of_columns, _columns_of(wanted, every), names=names)
+    elif wanted not in ("pca", "faces"):
+        raise ValueError(f"plane must be 'pca', 'faces' or two columns of {names}, got {wanted!r}")
+    elif X is None or every.n_features < 2:
+        raise ValueError(f"plane={wanted!r} needs X, with at least two columns")
+    elif wanted == "pca":
+        through = partial(of_rows, X, names=names)
+    else:
+        through = partial(of_faces, every, X, names=names)
     if at is not None or X is None:
         return through(_point_of(at, every.n_features, X))
     plane = through(middle_of(X))
@@ -274,12 +260,8 @@ def _columns_of(wanted: Sequence[int | str] | None, polyhedron: Polyhedron) -> t
         return 0, min(1, polyhedron.n_features - 1)
     if len(wanted) != 2:
         raise ValueError(f"plane must be two columns, 'pca' or 'faces'; got {wanted!r}")
-    names = list(as_rule(polyhedron).names)
-    places = {name: j for j, name in enumerate(names)} | {j: j for j in range(len(names))}
-    for column in wanted:
-        if column not in places:
-            raise ValueError(f"plane has {column!r}, which is none of the columns {names}")
-    found = [places[column] for column in wanted]
+    names = as_rule(polyhedron).names
+    found = [place_of(column, names, "plane", ValueError) for column in wanted]
     if found[0] == found[1]:
         raise ValueError(f"plane must be two different columns, got {wanted!r}")
     return found[0], found[1]
@@ -307,14 +289,12 @@ def _point_of(at: ArrayLike | None, d: int, X: Floats | None) -> Floats:
 
 @dataclass(frozen=True)
 class Slice:
-    """Half-planes ``w . (u, v) + c >= 0`` in a window, whose corners are (0, 0) and (1, 1).
-
-    ``raw`` has the rows [w_0, w_1, c] whose values are the margins of the faces; ``lines``
-    the same with w of length one, or [0, 0, c] where the face does not depend on the place.
-    """
+    """Half-planes ``w . (u, v) + c >= 0`` in a window, whose corners are (0, 0) and (1, 1)."""
 
     raw: Floats
+    """Rows [w_0, w_1, c] whose values are the margins of the faces."""
     lines: Floats
+    """The same with w of length one, or [0, 0, c] where the face does not depend on the place."""
     limits: Limits
 
     def polygon(self) -> Floats:
@@ -322,10 +302,7 @@ class Slice:
         return self.to_user(_clipped(self.lines))
 
     def cell(self, k: int, inside: bool | None = None) -> Floats:
-        """Return the corners of S_k, where face `k` has the least margin, in user units.
-
-        ``inside`` leaves only its part in the polyhedron, or only the part that face `k` rejects.
-        """
+        """Return the corners of S_k, where face `k` is least; `inside`: its part there, or not."""
         # Margins as they are decide, so these differences are not normalised.
         closer = self.raw - self.raw[k]
         if not closer[:k].any(axis=1).all():  # the first of equal faces is responsible

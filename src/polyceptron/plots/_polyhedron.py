@@ -9,7 +9,7 @@ from textwrap import wrap
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from polyceptron.plots import _paint as paint
 from polyceptron.plots import _plane as planes
@@ -32,6 +32,10 @@ class PlaneDisplay(ABC):
     """Polyhedra and labelled rows in a plane; the arguments are the user's, and checked."""
 
     _figsize = (8.6, 4.8)
+    text_: dict[Any, str]
+    _faces: dict[Any, tuple[Slice, int]]
+    """Where each face of the legend is seen, by its number."""
+    _by_face = False
 
     def __init__(
         self,
@@ -46,18 +50,10 @@ class PlaneDisplay(ABC):
         self.pieces = pieces
         self.X = None if X is None else style.as_array(X, planes.all_faces(pieces))
         self.plane = planes.choose_plane(plane, pieces, self.X, at)
+        self.at, self.columns = self.plane.at, self.plane.columns
         self.y = style.labels_of(y, self.X)
         self.predicted = None if self.y is None else style.labels_of(predicted, self.X)
-
-    @property
-    def at(self) -> Floats:
-        """The point through which the plane goes."""
-        return self.plane.at
-
-    @property
-    def columns(self) -> tuple[int, int] | None:
-        """The columns shown; None where the axes are mixtures of columns."""
-        return self.plane.columns
+        self._wrong = None if self.predicted is None else np.asarray(self.predicted != self.y)
 
     @classmethod
     def _drawn(cls, *what: Any, limits: Any = None, ax: Any = None, **how: Any) -> Self:
@@ -73,17 +69,25 @@ class PlaneDisplay(ABC):
         lines = self.plane.lines(planes.all_faces(self.pieces))
         limits = planes.window_without_rows(lines) if limits is None else limits
         self.ax_.set(xlim=limits[0], ylim=limits[1])
-        self._draw_rows(points)
-        self._draw_polyhedra(limits)
+        entries = self._draw_polyhedra(limits) + self._draw_rows(points)
         style.describe(self.ax_, *self.plane.labels, title=self.plane.title)
         style.quiet_frame(self.ax_)
         if self.plane.is_line:
             self.ax_.set_yticks([])
             self.ax_.spines["left"].set_visible(False)
         if legend:
-            style.add_legend(self.ax_, self._entries())
-        self._draw_numbers()  # after all else: they depend on the size of the axes
+            style.add_legend(self.ax_, entries + self._faces_in_words())
+        # After all else: they depend on the size of the axes.
+        self.numbers_ = paint.numbers(self.ax_, self._faces, coloured=self._by_face)
         return self
+
+    @abstractmethod
+    def _draw_polyhedra(self, limits: Limits) -> Entries:
+        """Draw regions and faces, and return what the legend says of regions."""
+
+    @abstractmethod
+    def _look_of(self, label: Any) -> tuple[str, str, str]:
+        """The colour and the marker of the rows of a label, and what the legend calls them."""
 
     def _points(self) -> Floats | None:
         if self.X is None:
@@ -93,46 +97,51 @@ class PlaneDisplay(ABC):
             return paint.in_lanes(points, np.zeros(len(points)) if self.y is None else self.y)
         return points
 
-    def _draw_rows(self, points: Floats | None) -> None:
+    def _draw_rows(self, points: Floats | None) -> Entries:
         self.points_: dict[Any, Any] = {}
         self.mistakes_ = None
         if points is None:
-            return
+            return []
         n = len(points)
         size = float(np.clip(9000 / n, 3 if n > 5000 else 8, 34))
-        alpha = 0.75 if size >= 8 else 0.3  # where there are many, how dense they are shows
-        for label in [None] if self.y is None else np.unique(self.y).tolist():
-            colour, marker = (style.GREY, "o") if self.y is None else self._look_of(label)
-            self.points_[label] = paint.rows(
-                self.ax_, points if self.y is None else points[self.y == label], s=size, c=colour,
-                marker=marker, linewidths=1.0 if marker in "x+1234" else 0.0, alpha=alpha, zorder=2,
-            )  # fmt: skip
-        wrong = None if self.y is None else self._wrong()
-        if wrong is not None and wrong.any():
-            self.mistakes_ = paint.rows(
-                self.ax_, points[wrong], s=3.2 * size, facecolors="none", edgecolors=style.INK,
-                linewidths=0.9, zorder=3,
-            )  # fmt: skip
-
-    def _wrong(self) -> NDArray[np.bool_] | None:
-        return None if self.predicted is None else np.asarray(self.predicted != self.y)
-
-    def _entry_of_mistakes(self, how: str) -> Entries:
-        if self.mistakes_ is None or self.X is None:
+        dots = {"s": size, "alpha": 0.75 if size >= 8 else 0.3, "zorder": 2}  # many show how dense
+        if self.y is None:
+            look = {"c": style.GREY, "marker": "o", "linewidths": 0.0}
+            self.points_[None] = paint.rows(self.ax_, points, **look, **dots)
             return []
-        return [(self.mistakes_, f"{len(self.mistakes_.get_offsets())} of {len(self.X)} {how}")]
+        entries: Entries = []
+        for label in np.unique(self.y).tolist():
+            colour, marker, name = self._look_of(label)
+            width = 1.0 if marker in "x+1234" else 0.0
+            look = {"c": colour, "marker": marker, "linewidths": width}
+            drawn = paint.rows(self.ax_, points[self.y == label], **look, **dots)
+            self.points_[label] = drawn
+            entries.append((drawn, name))
+        if self._wrong is not None and self._wrong.any():
+            self.mistakes_ = paint.rows(
+                self.ax_, points[self._wrong], s=3.2 * size, facecolors="none",
+                edgecolors=style.INK, linewidths=0.9, zorder=3,
+            )  # fmt: skip
+            how = "on the wrong side" if self.predicted is None else "predicted otherwise"
+            entries.append((self.mistakes_, f"{self._wrong.sum()} of {n} {how}"))
+        return entries
 
-    @abstractmethod
-    def _look_of(self, label: Any) -> tuple[str, str]: ...
-
-    @abstractmethod
-    def _draw_polyhedra(self, limits: Limits) -> None: ...
-
-    @abstractmethod
-    def _entries(self) -> Entries: ...
-
-    @abstractmethod
-    def _draw_numbers(self) -> None: ...
+    def _faces_in_words(self) -> Entries:
+        entries: Entries = []
+        if self.text_ and self.columns is None:
+            entries.append((paint.in_legend(), "faces, and what they depend on most:"))
+        for key, text in list(self.text_.items())[:_LISTED]:
+            view, k = self._faces[key]
+            seen = text if view.chord(k) is not None else f"{text} (out of view)"
+            if self._by_face:
+                colour, hatch, _, _ = style.look(k)
+                sample = _patch(facecolor=colour, hatch=hatch, edgecolor=style.PAPER)
+                entries.append((sample, _in_lines(f"{k}:  {seen}")))
+            else:
+                entries.append((paint.in_legend(key), _in_lines(seen)))
+        if len(self.text_) > _LISTED:
+            entries.append((paint.in_legend(), f"and {len(self.text_) - _LISTED} more faces"))
+        return entries
 
 
 class PolyhedronDisplay(PlaneDisplay):
@@ -146,8 +155,6 @@ class PolyhedronDisplay(PlaneDisplay):
     With more than two columns this is a slice through the point `at`: all rows are drawn where
     the plane shows them, however far they are from it. Mistakes, by all columns, are ringed.
     A single column is drawn along x, and the classes above each other.
-
-    Make one by `from_estimator`, `from_polyhedron` or `from_predictions`.
 
     Attributes
     ----------
@@ -175,8 +182,6 @@ class PolyhedronDisplay(PlaneDisplay):
     >>> display = PolyhedronDisplay.from_polyhedron(triangle, X, y)
     >>> display.text_[2]
     '-age - 2*dose ≥ -4'
-    >>> PolyhedronDisplay.from_polyhedron(triangle, X, y, regions="faces").cells_.keys()
-    dict_keys([0, 1, 2])
     """
 
     def __init__(
@@ -195,6 +200,9 @@ class PolyhedronDisplay(PlaneDisplay):
         if inside is None and self.y is not None:
             inside = np.unique(self.y)[-1]
         self.polyhedron, self.inside, self.regions = polyhedron, inside, regions
+        self._by_face = regions == "faces"
+        if self.X is not None and self.y is not None and self.predicted is None:
+            self._wrong = np.asarray(polyhedron.contains(self.X) != (self.y == inside))
         self.text_ = self.plane.in_words(polyhedron, names_of(polyhedron, 18))
         longest = max(map(len, self.text_.values()), default=0)
         self._figsize = 6.2 + 0.07 * min(max(longest, 28), _WIDE), 4.8
@@ -202,6 +210,8 @@ class PolyhedronDisplay(PlaneDisplay):
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any = None, y: Any = None, **how: Any) -> Self:
         """Draw a fitted learner or a Rule of a single polyhedron; else as `from_polyhedron`."""
+        if isinstance(estimator, Polyhedron):  # whose sides have no labels
+            return cls.from_polyhedron(estimator, X, y, **how)
         rule = as_rule(estimator, "estimator")
         if len(rule.pieces) > 1:
             raise ValueError(
@@ -251,63 +261,26 @@ class PolyhedronDisplay(PlaneDisplay):
         """Draw labels, with rings around rows predicted otherwise; else as `from_polyhedron`."""
         return cls.from_polyhedron(polyhedron, X, y_true, predicted=y_pred, **how)
 
-    def _look_of(self, label: Any) -> tuple[str, str]:
+    def _look_of(self, label: Any) -> tuple[str, str, str]:
         # Colours of classes would be taken for those of faces.
-        by_face = self.regions == "faces"
+        name = f"class {style.shorten(label)}"
         if label == self.inside:
-            return style.INK if by_face else style.BLUE, "o"
-        return style.GREY if by_face else style.VERMILLION, "x"
+            return style.INK if self._by_face else style.BLUE, "o", f"{name} (inside)"
+        return style.GREY if self._by_face else style.VERMILLION, "x", f"{name} (outside)"
 
-    def _wrong(self) -> NDArray[np.bool_] | None:
-        if self.predicted is not None or self.X is None:
-            return super()._wrong()
-        return np.asarray(self.polyhedron.contains(self.X) != (self.y == self.inside))
-
-    def _draw_polyhedra(self, limits: Limits) -> None:
-        self._view = cut(self.plane.lines(self.polyhedron), limits)
+    def _draw_polyhedra(self, limits: Limits) -> Entries:
+        view = cut(self.plane.lines(self.polyhedron), limits)
+        self._faces = {k: (view, k) for k in range(self.polyhedron.n_faces)}
         self.cells_, self.region_ = {}, None
-        corners = self._view.polygon()
-        if self.regions == "faces":
-            self.cells_ = paint.cells(self.ax_, self._view)
+        corners = view.polygon()
+        if self._by_face:
+            self.cells_ = paint.cells(self.ax_, view)
         elif len(corners) >= 3:
             (self.region_,) = self.ax_.fill(
                 *corners.T, facecolor=style.BLUE, alpha=0.10, linewidth=0, zorder=0
             )
-        self.faces_ = paint.faces(self.ax_, self._view)
-
-    def _draw_numbers(self) -> None:
-        faces = {k: (self._view, k) for k in range(self.polyhedron.n_faces)}
-        self.numbers_ = paint.numbers(self.ax_, faces, coloured=self.regions == "faces")
-        for k in self.cells_.keys() - self.numbers_.keys():  # decided by a face out of view
-            middle = self._view.cell(k).mean(axis=0)
-            self.numbers_[k] = paint.bubble(self.ax_, k, middle, np.zeros(2), coloured=True)
-
-    def _entries(self) -> Entries:
-        entries: Entries = []
-        if self.y is not None:
-            for label, points in self.points_.items():
-                side = "inside" if label == self.inside else "outside"
-                entries.append((points, f"class {style.shorten(label)} ({side})"))
-        entries += self._entry_of_mistakes(
-            "on the wrong side" if self.predicted is None else "predicted otherwise"
-        )
-        if len(self._view.polygon()) < 3:
-            entries.append((paint.in_legend(), "nothing here is inside"))
-        if self.columns is None:
-            entries.append((paint.in_legend(), "faces, and what they depend on most:"))
-        for k, text in list(self.text_.items())[:_LISTED]:
-            seen = text if k in self.faces_ else f"{text} (out of view)"
-            if self.regions == "faces":
-                colour, hatch, _, _ = style.look(k)
-                sample = style.pyplot().matplotlib.patches.Patch(
-                    facecolor=colour, hatch=hatch, edgecolor=style.PAPER
-                )
-                entries.append((sample, _in_lines(f"{k}:  {seen}")))
-            else:
-                entries.append((paint.in_legend(k), _in_lines(seen)))
-        if len(self.text_) > _LISTED:
-            entries.append((paint.in_legend(), f"and {len(self.text_) - _LISTED} more faces"))
-        return entries
+        self.faces_ = paint.faces(self.ax_, view)
+        return [] if len(corners) >= 3 else [(paint.in_legend(), "nothing here is inside")]
 
 
 class PolyhedraDisplay(PlaneDisplay):
@@ -317,8 +290,6 @@ class PolyhedraDisplay(PlaneDisplay):
     the plane, and `Polyceptron` with more than two classes, whose polyhedra may overlap and leave
     places to none. Each polyhedron has its outline; but for trees, where there are few faces they
     have numbers such as 1.0: the first polyhedron, its face 0.
-
-    Make one by `from_estimator`, `from_polyhedra` or `from_predictions`.
 
     Attributes
     ----------
@@ -389,53 +360,42 @@ class PolyhedraDisplay(PlaneDisplay):
         """Draw labels, with rings around the rows predicted otherwise; else as `from_polyhedra`."""
         return cls.from_polyhedra(polyhedra, X, y_true, predicted=y_pred, **how)
 
-    def _look_of(self, label: Any) -> tuple[str, str]:
+    def _look_of(self, label: Any) -> tuple[str, str, str]:
         labels = [] if self.y is None else np.unique(self.y).tolist()
         known = list(dict.fromkeys([*self.polyhedra, *labels]))
-        return style.INK, paint.MARKERS[known.index(label) % len(paint.MARKERS)]
+        marker = paint.MARKERS[known.index(label) % len(paint.MARKERS)]
+        return style.INK, marker, f"class {style.shorten(label)}"
 
-    def _draw_polyhedra(self, limits: Limits) -> None:
-        self.regions_: dict[Any, list[Any]] = {}
+    def _draw_polyhedra(self, limits: Limits) -> Entries:
+        entries: Entries = []
         views: list[Slice] = []
+        self.regions_: dict[Any, list[Any]] = {}
         for k, (label, union) in enumerate(self.polyhedra.items()):
             here = [cut(self.plane.lines(p), limits) for p in union]
             views += here
-            look = paint.look_of_class(k)
-            self.regions_[label] = [
+            look, n = paint.look_of_class(k), len(union)
+            self.regions_[label] = regions = [
                 self.ax_.fill(*corners.T, linewidth=1.0, zorder=0, **look)[0]
                 for view in here
                 if len(corners := view.polygon()) >= 3
             ]
-        self._faces: dict[str, tuple[Slice, int]] = {}
-        self.text_: dict[str, str] = {}
-        if not self.numbered or sum(p.n_faces for p in self.pieces) > _LISTED:
-            return
-        for number, (polyhedron, view) in enumerate(zip(self.pieces, views, strict=True), 1):
-            texts = self.plane.in_words(polyhedron, names_of(polyhedron, 18))
-            seen = {f"{number}.{k}": k for k in texts if view.edge(k) is not None}
-            self._faces |= {key: (view, k) for key, k in seen.items()}
-            self.text_ |= {key: texts[k] for key, k in seen.items()}
-
-    def _draw_numbers(self) -> None:
-        self.numbers_ = paint.numbers(self.ax_, self._faces) if self._faces else {}
-
-    def _entries(self) -> Entries:
-        entries: Entries = []
-        for k, (label, regions) in enumerate(self.regions_.items()):
-            n = len(self.polyhedra[label])
             seen = "" if len(regions) == n else f" ({len(regions) or 'none'} in view)"
             of = "region" if n == 1 else f"{n} regions"
-            sample = style.pyplot().matplotlib.patches.Patch(**paint.look_of_class(k))
-            entries.append((sample, f"{of} of {style.shorten(label)}{seen}"))
+            entries.append((_patch(**look), f"{of} of {style.shorten(label)}{seen}"))
         if self.otherwise is not None:
             entries.append((paint.in_legend(), f"elsewhere {style.shorten(self.otherwise)}"))
-        if self.y is not None:
-            entries += [(points, f"class {style.shorten(k)}") for k, points in self.points_.items()]
-        entries += self._entry_of_mistakes("predicted otherwise")
-        if self.text_ and self.columns is None:
-            entries.append((paint.in_legend(), "faces, and what they depend on most:"))
-        entries += [(paint.in_legend(k), _in_lines(text)) for k, text in self.text_.items()]
+        self._faces, self.text_ = {}, {}
+        if self.numbered and sum(p.n_faces for p in self.pieces) <= _LISTED:
+            for number, (polyhedron, view) in enumerate(zip(self.pieces, views, strict=True), 1):
+                texts = self.plane.in_words(polyhedron, names_of(polyhedron, 18))
+                seen_here = {f"{number}.{k}": k for k in texts if view.edge(k) is not None}
+                self._faces |= {key: (view, k) for key, k in seen_here.items()}
+                self.text_ |= {key: texts[k] for key, k in seen_here.items()}
         return entries
+
+
+def _patch(**look: Any) -> Any:
+    return style.pyplot().matplotlib.patches.Patch(**look)
 
 
 def _in_lines(text: str) -> str:

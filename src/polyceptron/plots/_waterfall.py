@@ -33,24 +33,19 @@ class WaterfallDisplay:
     face holds. The deciding face is the one with the least margin, so where it holds, all do:
     the row is inside.
 
-    The reference r is the medians of the rows, where rows are given, else zero, so that the
-    beginning is the face's own offset.
-
     Make one by `from_estimator` (`from_polyhedron` is another name of it), by `from_contributions`
     (`from_predictions` is another name), or from numbers:
     ``WaterfallDisplay(["age", "dose"], [1.5, -0.5], start=-2.0).plot()``.
 
     Parameters
     ----------
-    names : sequence of str
+    names, contributions : sequences of str and of float
         Of the columns.
-    contributions : array-like of shape (n_features,)
-    start : float
-        The margin to begin with.
+    start, start_label : float and str
+        The margin to begin with, and what it is called.
     values : array-like of shape (n_features,), default=None
         The row, to be named beside the columns.
     title : str, default=""
-    start_label : str, default="offset"
 
     Attributes
     ----------
@@ -109,11 +104,9 @@ class WaterfallDisplay:
         x : array-like, mapping, Series or one-row frame
             The row.
         X : array-like or data frame of shape (n_samples, n_features), default=None
-            Rows to compare with: contributions count from their medians.
+            Rows to compare with: contributions count from their medians, else from zero.
         face : int, default=None
-            Which face to look at; the one that decides if None.
-        **how
-            As in `plot`: `max_features`, `ax`.
+            Which face to look at; the one that decides if None. Others are as in `plot`.
         """
         rule = as_rule(estimator, "estimator")
         row = as_row(x, rule)

@@ -12,7 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from polyceptron.geometry.faces import dense_rows
 from polyceptron.polyhedron import Polyhedron
+from polyceptron.utils.lazy import need
+from polyceptron.utils.text import printable
 from polyceptron.utils.types import Floats
 
 LARGEST = 1e150
@@ -63,11 +66,7 @@ def look(k: int) -> Look:
 
 def pyplot() -> Any:
     """Return matplotlib.pyplot, or say how to get it."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError:
-        raise ImportError("plots need matplotlib: pip install polyceptron[plot]") from None
-    return plt
+    return need("matplotlib.pyplot", "drawing", "plot")
 
 
 def new_axes(n: int = 1, figsize: tuple[float, float] = (6.4, 4.8)) -> list[Any]:
@@ -155,8 +154,7 @@ def shorten(text: Any, width: int = 24) -> str:
     # Only so many characters can be seen; the rest of a very long name is not looked at.
     whole = str(text) or '""'
     ends = whole if len(whole) <= 2 * width else whole[:width] + whole[-width:]
-    shown = (c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in ends)
-    line = "".join(shown)
+    line = printable(ends)
     if len(line) > width or len(ends) < len(whole):
         front = width // 2
         line = f"{line[:front]}…{line[-(width - 1 - front) :]}"
@@ -178,15 +176,14 @@ def short_names(names: Sequence[Any], width: int = 24) -> list[str]:
 
 def as_array(X: Any, polyhedron: Polyhedron) -> Floats:
     """Return dense, finite rows that fit the polyhedron."""
-    polyhedron.margins(X)  # says what is wrong with them
-    rows: Floats = X.toarray() if hasattr(X, "toarray") else np.asarray(X, dtype=float)
+    rows, _ = dense_rows(polyhedron, X)
     if len(rows) == 0:
         raise ValueError("X has no rows to draw")
     far = np.abs(rows).max(axis=1)
     if far.max() > LARGEST:
         i = int(far.argmax())
         raise ValueError(f"X has {far[i]:.3g} in row {i}, which is too far away to draw")
-    return rows.astype(float, copy=False)
+    return rows
 
 
 def labels_of(y: Any, rows: Floats | None) -> NDArray[Any] | None:

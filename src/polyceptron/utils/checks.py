@@ -1,7 +1,7 @@
 """What arguments must be, said in one place: each check names the argument and what it found."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, time, timedelta
 from numbers import Integral, Real
 from typing import Any
@@ -123,3 +123,32 @@ def as_columns(value: ArrayLike, name: str, n_features: int, *, finite: bool = T
     for j in np.flatnonzero(~np.isfinite(columns)) if finite else ():
         raise ValueError(f"{name} must be finite; {name}[{j}] is {columns[j]}")
     return columns
+
+
+def place_of(key: Any, names: Sequence[str], argument: str, error: type[Exception]) -> int:
+    """Return the place of a feature that an argument gives by its name or by its place."""
+    if isinstance(key, str) and key in names:
+        return names.index(key)
+    whole = isinstance(key, int | np.integer) and not isinstance(key, bool)
+    if whole and 0 <= key < len(names):
+        return int(key)
+    shown = ", ".join(f"{name!r:.60}" for name in names[:10]) + (", ..." if len(names) > 10 else "")
+    raise error(f"{argument} names {key!r:.60}, which is no feature; features are {shown}")
+
+
+def as_bounds(bounds: Any, names: Sequence[str], error: type[Exception]) -> tuple[Floats, Floats]:
+    """Return the limits of all features: those of a mapping to pairs, where None is no limit."""
+    lower, upper = np.full(len(names), -np.inf), np.full(len(names), np.inf)
+    if not isinstance(bounds, Mapping | None):
+        raise error(f"bounds must be a mapping of feature to (lower, upper); got {bounds!r:.200}")
+    for key, pair in (bounds or {}).items():
+        j, name = place_of(key, names, "bounds", error), f"bounds[{key!r:.60}]"
+        try:
+            low, high = pair
+        except (TypeError, ValueError):
+            raise error(f"{name} must be a pair (lower, upper); got {pair!r:.60}") from None
+        lower[j] = -np.inf if low is None else as_floats(low, name)
+        upper[j] = np.inf if high is None else as_floats(high, name)
+        if not lower[j] <= upper[j] or lower[j] == np.inf or upper[j] == -np.inf:
+            raise error(f"{name} must have lower <= upper; got {pair!r:.60}")
+    return lower, upper

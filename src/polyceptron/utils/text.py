@@ -16,20 +16,32 @@ def quoted(name: str) -> str:
     if name.isprintable() and all(part.isidentifier() for part in name.split(".")):
         return name
     escaped = name.replace("\\", r"\\").replace('"', r"\"")
-    shown = (c if c.isprintable() else c.encode("unicode_escape").decode() for c in escaped)
-    return f'"{"".join(shown)}"'
+    return f'"{printable(escaped)}"'
+
+
+def printable(text: str) -> str:
+    """Return text with escapes for what cannot be printed, line ends above all."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def inequality(
     w: Floats, b: float, names: Sequence[str], digits: int, quote: Callable[[str], str] = quoted
 ) -> str:
     """Return ``w . x + b >= 0`` as ``0.83*age - 1.2*bmi >= 12.4``."""
+    left, right = two_sides(w, b, list(map(quote, names)), lambda value: f"{value:.{digits}g}")
+    return f"{left} >= {right}"
+
+
+def two_sides(
+    w: Floats, b: float, names: Sequence[str], written: Callable[[float], str], times: str = "*"
+) -> tuple[str, str]:
+    """Return what stands left and right of the sign in ``w . x >= -b``."""
     left = ""
-    for coefficient, name in zip(w, names, strict=True):
+    for coefficient, name in zip(w.tolist(), names, strict=True):
         if coefficient != 0:
-            number = f"{abs(float(coefficient)):.{digits}g}"
+            number = written(abs(coefficient))
             left += " - " if coefficient < 0 else " + "
-            left += ("" if number == "1" else f"{number}*") + quote(name)
+            left += name if number == "1" else f"{number}{times}{name}"
     left = f"-{left[3:]}" if left.startswith(" - ") else left.removeprefix(" + ")
     # Adding zero turns -0.0 into 0.0.
-    return f"{left} >= {-b + 0.0:.{digits}g}"
+    return left, written(-b + 0.0)
