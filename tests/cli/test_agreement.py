@@ -105,6 +105,12 @@ SAME = {
 }  # fmt: skip
 
 
+@pytest.fixture(autouse=True)
+def without_the_notice_of_a_compilation(monkeypatch):
+    """Which the first fit alone would print."""
+    monkeypatch.setenv("POLYCEPTRON_QUIET", "1")
+
+
 @pytest.mark.parametrize("kind", SAME)
 def test_one_model(tmp_path, kind):
     data, *options = SAME[kind]

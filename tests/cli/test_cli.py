@@ -109,19 +109,25 @@ class TestReproduce:
         command = [sys.executable, "-m", "polyceptron", "reproduce", "--out", str(tmp_path)]
         command += ["--datasets", "ionosphere", "--methods", "oc1", "-j", "2"]
         ours, theirs = pty.openpty()
+        # Who started the tests may ignore Ctrl-C; what is handled here is not ignored there.
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
         with subprocess.Popen(
             command, stdout=theirs, stderr=theirs, stdin=theirs, start_new_session=True
         ) as process:
+            signal.signal(signal.SIGINT, before)
             os.close(theirs)
             path, deadline = tmp_path / "folds.jsonl", time.monotonic() + 120
             shown = b""
-            while not path.exists() or path.read_bytes().count(b"\n") < 3:
-                assert time.monotonic() < deadline, shown.decode()
-                shown += drain(ours)
-            os.killpg(process.pid, signal.SIGINT)
-            while process.poll() is None:
-                assert time.monotonic() < deadline, shown.decode()
-                shown += drain(ours)
+            try:
+                while not path.exists() or path.read_bytes().count(b"\n") < 3:
+                    assert time.monotonic() < deadline, shown.decode()
+                    shown += drain(ours)
+                os.killpg(process.pid, signal.SIGINT)
+                while process.poll() is None:
+                    assert time.monotonic() < deadline, shown.decode()
+                    shown += drain(ours)
+            finally:
+                process.kill()
             shown += drain(ours)
         os.close(ours)
         text = shown.decode()
