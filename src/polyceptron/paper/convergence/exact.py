@@ -64,37 +64,17 @@ def take_rows(weights: Weights, rows: Iterable[LabelledPoint]) -> Pass:
     return Pass(tuple(map(tuple, W)), updated, ties)
 
 
-class Fate(NamedTuple):
-    """How a run in the given order ends.
-
-    A cycle of ``length`` passes that begins after ``reached`` passes, with or without ``ties`` so
-    far, in which ``moving`` hyperplanes are updated; length 0 is convergence after so many passes.
-    """
-
-    reached: int
-    length: int
-    ties: bool = False
-    moving: int = 0
-
-
-def follow(weights: Weights, rows: Sequence[LabelledPoint]) -> Fate:
-    """Take pass after pass until no row is wrong or known weights are back."""
+def follow(weights: Weights, rows: Sequence[LabelledPoint]) -> tuple[int, bool]:
+    """Passes in this order: those of the cycle that they come to, 0 if they converge, and ties."""
     seen: dict[Weights, int] = {}
-    history: list[Pass] = []
+    ties = False
     while weights not in seen:
-        seen[weights] = len(history)
+        seen[weights] = len(seen)
         step = take_rows(weights, rows)
         if not step.updated:
-            return Fate(reached=len(history), length=0)
-        history.append(step)
-        weights = step.weights
-    first = seen[weights]
-    return Fate(
-        reached=first,
-        length=len(history) - first,
-        ties=any(step.ties for step in history),
-        moving=len({r for step in history[first:] for r in step.updated}),
-    )
+            return 0, ties
+        weights, ties = step.weights, ties or step.ties
+    return len(seen) - seen[weights], ties
 
 
 class Chain(NamedTuple):
@@ -224,12 +204,14 @@ def shipped_cycle(variant: str) -> tuple[Weights, list[LabelledPoint], int]:
 def _replay(variant: str) -> dict[str, Any]:
     """A shipped example, followed in its order and in every other."""
     start, rows, _ = shipped_cycle(variant)
+    length, ties = follow(start, rows)
     shuffled, anyhow = (explore(start, rows, passes=passes) for passes in (True, False))
     return {
         "points": [list(x) for x, _ in rows],
         "labels": [y for _, y in rows],
         "start": [list(w) for w in start],
-        **follow(start, rows)._asdict(),
+        "length": length,
+        "ties": ties,
         "states": shuffled.states,
         "trapped": shuffled.trapped,
         "trapped_without_ties": shuffled.free,
@@ -246,14 +228,14 @@ def _count_cycles(d: int, N: int, K: int, reach: int, starts: str) -> dict[str, 
     for rows, linear in separable_rows(d, N, K, reach):
         orders, firsts = itertools.permutations(rows), itertools.product(vectors, repeat=K)
         for order, start in itertools.product(orders, firsts):
-            fate = follow(start, order)
-            cycles = fate.length > 0
+            length, ties = follow(start, order)
+            cycles = length > 0
             found["runs"] += 1
             found["linear"] += linear
             found["cycles"] += cycles
             found["linear_cycles"] += cycles and linear
-            found["without_ties"] += cycles and not fate.ties
-            longest = max(longest, fate.length)
+            found["without_ties"] += cycles and not ties
+            longest = max(longest, length)
     return {**found, "longest": longest}
 
 
@@ -267,7 +249,7 @@ def _random_starts(n: int, biases: bool, seed: int) -> dict[str, Any]:
         if not biases:
             W[:, 1] = 0.0
         start: Weights = tuple(map(tuple, W.tolist()))
-        cycles += sum(follow(start, order).length > 0 for order in itertools.permutations(rows))
+        cycles += sum(follow(start, order)[0] > 0 for order in itertools.permutations(rows))
         chains.append(explore(start, rows, passes=True))
     return {
         "runs": 6 * n,
