@@ -19,6 +19,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
+from polyceptron.datasets import paper_datasets
 from polyceptron.paper.protocol import Protocol, load_protocol
 from polyceptron.rule import as_rule
 
@@ -81,7 +82,8 @@ def seed_of(seed: int, *names: str | int) -> int:
 def repetition_of(seed: int, dataset: str, repetition: int) -> tuple[Any, list[Any]]:
     """The set as drawn for one repetition, and its folds as (training, test) places."""
     protocol = load_protocol()
-    bunch = protocol.datasets[dataset].load(seed_of(seed, dataset, repetition, "draw"))
+    drawn = paper_datasets(random_state=seed_of(seed, dataset, repetition, "draw"))
+    bunch = drawn[protocol.datasets[dataset].title]
     shuffled = seed_of(seed, dataset, repetition, "folds")
     splitter = StratifiedKFold(protocol.folds, shuffle=True, random_state=shuffled)
     return bunch, list(splitter.split(bunch.data, bunch.target))

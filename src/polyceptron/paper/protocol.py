@@ -17,11 +17,6 @@ import msgspec
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from polyceptron import datasets
-
-_DRAWN = {"dataset1": datasets.make_dataset1, "dataset2": datasets.make_dataset2}
-_STORED = {"ionosphere": datasets.load_ionosphere, "breast-cancer": datasets.load_breast_cancer}
-
 
 @dataclass(frozen=True)
 class Printed:
@@ -35,19 +30,13 @@ class Printed:
 
 @dataclass(frozen=True)
 class Dataset:
-    """A set of the paper, and what the paper prints for it by method."""
+    """A set of the paper, called ``title`` in `paper_datasets`, and what is printed for it."""
 
     key: str
     title: str
     K: int
     passes: int
     printed: Mapping[str, Printed]
-
-    def load(self, seed: int) -> Any:
-        """The Bunch; synthetic sets are drawn with this seed, real ones have one draw."""
-        if self.key in _DRAWN:
-            return _DRAWN[self.key](random_state=seed)
-        return _STORED[self.key]()
 
 
 @dataclass(frozen=True)
