@@ -127,7 +127,8 @@ def survives(number, seconds):
 
 def main(learner, where, folder, seed, kills):
     folder = Path(folder)
-    n = {"pcslp": 300, "polyceptron": 800, "three classes": 800}.get(learner, 20_000)
+    small = {"spla1": 3000, "spla2": 3000, "pcslp": 300, "polyceptron": 800, "three classes": 800}
+    n = small.get(learner, 20_000)
     X, y = rows(n, 3 if learner == "three classes" else 2)
     np.save(folder / "X.npy", X)
     np.save(folder / "y.npy", y)

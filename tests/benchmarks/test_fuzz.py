@@ -19,11 +19,14 @@ def fuzz():
 
 
 def test_it_counts(fuzz, monkeypatch, capsys):
+    """What it reads here is quick; tests/model_file/test_fuzz.py reads model files."""
+    target = fuzz.Target([b"whole"], [fuzz.cut, fuzz.random_bytes], lambda data: len(data) > 2)
+    monkeypatch.setitem(fuzz.TARGETS, "model", lambda: target)
     monkeypatch.setattr(fuzz, "ROUND", 20)
     fuzz.main(["--minutes", "0.0001", "--target", "model"])
     found = json.loads(capsys.readouterr().out)["results"]["model"]
-    assert found["inputs"] == sum(found["outcomes"].values()) == 20
-    assert "crashed" not in found["outcomes"]
+    assert found["inputs"] == sum(found["outcomes"].values()) >= 20
+    assert set(found["outcomes"]) == {"taken", "refused"}
 
 
 def test_it_finds_a_fault(fuzz, monkeypatch, tmp_path):

@@ -110,12 +110,11 @@ def test_killed_again_and_again(learner, where, tmp_path):
         tmp_path,
     ]
     done = subprocess.run(
-        [*map(str, command), "1", "4"], capture_output=True, text=True, check=False, timeout=500
+        [*map(str, command), "1", "1"], capture_output=True, text=True, check=False, timeout=500
     )
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    assert found["killed"] >= 4
-    assert found["resumed"] > 0
+    assert found["killed"] >= found["resumed"] > 0
     assert found["equal"]
     assert not found["left"]
 
