@@ -144,7 +144,7 @@ def test_no_worse_than_five_models_calibrated_by_sigmoids():
 def both_losses(model, X, y, seed):
     """Log-loss and Brier score on rows held out, of the model and of five calibrated ones."""
     train, test, y_train, y_test = train_test_split(
-        X, y, train_size=min(600, len(y) * 2 // 3), random_state=seed, stratify=y
+        X, y, train_size=min(300, len(y) * 2 // 3), random_state=seed, stratify=y
     )
     model = clone(model).set_params(random_state=seed)
     other = CalibratedClassifierCV(model, cv=5, method="sigmoid").fit(train, y_train)
