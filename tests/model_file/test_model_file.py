@@ -456,7 +456,7 @@ WRONG = [  # learner, place, value, and the error: where it is, what it says
     ("polyceptron", F + "fits/0/selection/inside/0", 2, r"inside\[0\] must be int <= 1"),
     ("polyceptron", F + "fits/0/selection/chosen", [], "selection must have arrays of one length"),
     ("polyceptron", F + "fits", [], r"fitted\.fits must be an array of 1; got 0"),
-    ("many", "rule/pieces/0/place", 1, "rule is not one that Polyceptron gives"),
+    ("many", "rule/pieces/0/place", 1, "rule.pieces must have a polyhedron for each class"),
     ("many", F + "fits/0", DELETE, r"fitted\.fits must be an array of 3; got 2"),
     ("oc1", F + "counts/0", DELETE, r"fitted\.counts must be an array of \d+ rows"),
     ("oc1", F + "counts/1", [0, 0], r"fitted\.counts\[1\] must have a finite sum above 0"),

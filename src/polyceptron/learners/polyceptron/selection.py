@@ -306,7 +306,7 @@ class Selection:
         table: dict[str, list[Any]] = dict(columns)
         return table | {
             "inside": [classes.tolist()[one.inside] for one in settings],
-            "accuracy": [self.accuracy(one) for one in settings],
+            "accuracy": [self.outcomes[one].share for one in settings],
             "chosen": [one == chosen for one in settings],
         }
 
