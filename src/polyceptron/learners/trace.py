@@ -69,7 +69,8 @@ def learning_frames(learner: Any, X: Any, y: Any, n_frames: int) -> tuple[list[F
     stopping = replace(stopping, max_iter=min(_MOST_STEPS, stopping.max_iter))
     solver.run_once(one, training.data, state, stopping, [Recorder()])
     chosen = _closer_first(len(planes) - 1, n_frames)
-    return [Frame(one._polyhedron(training, planes[n])[0], _after(n)) for n in chosen], inside
+    shown = (one._polyhedra(training, [planes[n].rows()])[0][0] for n in chosen)
+    return [Frame(*frame) for frame in zip(shown, map(_after, chosen), strict=True)], inside
 
 
 def first_start(learner: IteratedClassifier, X: Any, y: Any) -> tuple[Any, TrainingData, Any]:
