@@ -33,6 +33,7 @@ from polyceptron import BatchPolyceptron
 from polyceptron.data.blocks import ordered_sum
 from polyceptron.data.scaling import Coordinates
 from polyceptron.data.source import ArraySource, View
+from polyceptron.data.training import TrainingData
 from polyceptron.distributed import source_of
 from polyceptron.optim.criterion import gradient_of
 from polyceptron.optim.planes import Gradient, Planes
@@ -86,7 +87,7 @@ def learner(prune, n_jobs=2):
 
 def stepper(source, model):
     """A function that takes one step from where the last one ended."""
-    training = model._training(source)
+    training = TrainingData.of(source, **model._training_options(source))
     state = [model._start(training, 0)]
 
     def step():

@@ -14,6 +14,7 @@ from scipy.optimize import linprog
 from benchmarks.registry import Bar, Measurement, Sizes, benchmark
 from benchmarks.timing import in_turns
 from polyceptron.data.source import ArraySource
+from polyceptron.data.training import TrainingData
 from polyceptron.datasets import load_breast_cancer, load_ionosphere, make_dataset1, make_dataset2
 from polyceptron.learners.pcslp.learner import PCSLP, MergedRows
 from polyceptron.learners.pcslp.programs import SeparationLP
@@ -36,7 +37,9 @@ def _sequences(X, y, K: int) -> tuple[MergedRows, list[Programs]]:
         for seed in SEEDS:
             fits.append([])
             model = PCSLP(K, random_state=seed).fit(X, y)
-    return model._classes(model._training(ArraySource(X, y))), fits
+    source = ArraySource(X, y)
+    training = TrainingData.of(source, **model._training_options(source))
+    return model._classes(training), fits
 
 
 def _new(rows: MergedRows, K: int) -> SeparationLP:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from polyceptron import Polyhedron
-from polyceptron.cli._learning import show_answers, show_faces, tally
+from polyceptron.cli._learning import held_out, show_faces, tally
 from polyceptron.rule import Piece, Rule
 
 
@@ -33,6 +33,13 @@ Otherwise fine.
     )
 
 
-def test_answers(capsys):
-    show_answers("Answers", np.array([0, 1, 1]), np.array([0, 0, 1]), np.array([0, 1]))
-    assert capsys.readouterr().out.splitlines()[4].split() == ["1", "1", "1"]
+def test_answers_on_rows_held_out():
+    class Model:
+        classes_ = np.array([0.5, 1.5])
+
+        def predict(self, X):
+            return X[:, 0]
+
+    score = held_out(Model(), np.array([[0.5], [0.5], [1.5]]), np.array([0.5, 1.5, 1.5]))
+    assert score.counts.tolist() == [[1, 0], [1, 1]]
+    assert score.accuracy == 2 / 3

@@ -42,7 +42,7 @@ def ranks(*mistakes, criterion=1.0):
 
 
 def once(learner, some_ranks, max_iter=100, patience=None):
-    return solver.run_once(learner, "rows", (some_ranks, 0), Stopping(max_iter, patience))
+    return solver.run(learner, "rows", [(some_ranks, 0)], Stopping(max_iter, patience))
 
 
 def run(learner, starts, max_iter=100, patience=None):
@@ -84,7 +84,7 @@ class TestOneRun:
 
     def test_not_settled_too_soon(self):
         stopping = Stopping(100, 3, at_least=10)
-        found = solver.run_once(Script(), "rows", (ranks(5, 4), 0), stopping)
+        found = solver.run(Script(), "rows", [(ranks(5, 4), 0)], stopping)
         assert (found.n_iter, found.converged) == (10, True)
 
     def test_best_goes_by_mistakes_then_criterion_then_time(self):
@@ -178,7 +178,7 @@ class TestProgress:
     )
     def test_says_why_a_run_ended(self, capsys, learner, patience, word):
         progress = [solver.PrintedProgress("Toy")]
-        solver.run_once(learner, "rows", (ranks(5), 0), Stopping(4, patience), progress)
+        solver.run(learner, "rows", [(ranks(5), 0)], Stopping(4, patience), progress)
         assert f"start 1 {word} after" in capsys.readouterr().out
 
     def test_long_runs_report_at_most_once_a_second(self, capsys, monkeypatch):
@@ -192,7 +192,7 @@ class TestProgress:
                 return super()._step(data, state)
 
         progress = [solver.PrintedProgress("Toy")]
-        solver.run_once(Slow(), "rows", (ranks(5), 0), Stopping(20), progress)
+        solver.run(Slow(), "rows", [(ranks(5), 0)], Stopping(20), progress)
         lines = [line for line in capsys.readouterr().out.splitlines() if "iteration " in line]
         assert len(lines) == 4  # 20 steps of a quarter of a second, the first at 0
         assert lines[0] == "Toy: start 1, iteration 5: mistakes 5, place 4"

@@ -17,7 +17,7 @@ from polyceptron.cli._terminal import Waiting, note
 
 if TYPE_CHECKING:
     from polyceptron.data.files import FileSource
-    from polyceptron.data.source import ArraySource
+    from polyceptron.data.source import ArraySource, Source
 
 _SHARE = 4
 """A file larger than this part of memory is not read into it: rows take more than their file."""
@@ -55,12 +55,16 @@ def _asking(features: Sequence[str], **options: Any) -> Iterator[Any]:
 
 
 def read_rows(data: str, *, target: str | None, **options: Any) -> ArraySource:
-    """Read a file, and make rows of numbers and labels of it."""
-    from polyceptron.data.open import read_files
+    """Read files, and make rows of numbers and labels of them; they may be sparse."""
+    from polyceptron.data.convert import Conversion, HeldRows
+    from polyceptron.data.open import files_of, find_tables
 
     with _asking(**options) as request, _again(data) as (path, name):
-        source = read_files(path, target, request, name)
-    _note_unnamed(source.unnamed)
+        tables, asked, _ = find_tables(files_of(path), target, request, name)
+        source = Conversion(tables, asked, HeldRows).run().source()
+    _note_left_out(source)
+    if source.feature_names is None:
+        source.encoding = None  # of columns without names a model takes numbers only
     return source
 
 
@@ -72,7 +76,12 @@ def open_rows(
 
     with _asking(**options) as request, Waiting("Converting") as waiting:
         source = open_files(data, target, request, cache_dir, waiting)
-    _note_unnamed(source.unnamed)
+    _note_left_out(source)
+    if len(source.classes) > 2:
+        raise click.ClickException(
+            f"out of core there are two classes; here are {len(source.classes)}: "
+            "--in-memory learns more"
+        )
     return source
 
 
@@ -88,6 +97,9 @@ def _again(data: str) -> Iterator[tuple[str, str | None]]:
         yield copy.name, "standard input"
 
 
-def _note_unnamed(names: Sequence[str]) -> None:
-    if names:
-        note(f"left out, as without a name: {', '.join(names)} (--features takes them in)")
+def _note_left_out(source: Source) -> None:
+    if source.unnamed:
+        names = ", ".join(source.unnamed)
+        note(f"left out, as without a name: {names} (--features takes them in)")
+    if n := source.n_left_out:
+        note(f"{n} row{'s' if n > 1 else ''} left out for missing values")

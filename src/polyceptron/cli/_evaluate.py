@@ -69,15 +69,15 @@ def compare(
         )
     data = read_rows(**what)
     X, y = data.X, data.y
-    classes, rows = np.unique(y), []
+    rows = []
     for name in learners or known:
         learner = registry.find_learner(name)
-        if len(classes) > 2 and not registry.learns_many_classes(learner) and learners is None:
+        if len(data.classes) > 2 and not registry.learns_many_classes(learner) and learners is None:
             note(f"{name} learns two classes, and is left out")
             continue
         number = k if registry.number_parameter(learner) else None
         label = inside if "inside" in registry.parameters_of(learner) else None
-        model = make(name, classes, k=number, inside=label, seed=seed)
+        model = make(name, data.classes, k=number, inside=label, seed=seed)
         begun = time.perf_counter()
         try:
             score = cross_validated(model, X, y, cv, seed, name)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from contextlib import redirect_stdout, suppress
-from functools import partial
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 
@@ -81,22 +81,48 @@ def fit(
     if resume and "checkpoint" not in registry.parameters_of(registry.find_learner(learner)):
         raise click.UsageError(f"--learner {learner} writes no checkpoint; leave out --resume.")
     checkpoint = _checkpoint(output, resume, force)
-    learn = partial(_learning.make, learner, k=k, inside=inside, seed=seed)
-    work: partial[None]
-    if is_out_of_core(what["data"], out_of_core, memory_limit):
+    on_disk = is_out_of_core(what["data"], out_of_core, memory_limit)
+    if on_disk:
         _refuse_options(learner, test_size, cv)
-        work = partial(_fit_on_disk, open_rows(**what, cache_dir=cache_dir), learn, checkpoint)
-    else:
-        work = partial(_fit_in_memory, read_rows(**what), learn, checkpoint, test_size, cv, seed)
+    rows: Any = open_rows(**what, cache_dir=cache_dir) if on_disk else read_rows(**what)
+    estimator = _learning.make(learner, rows.classes, k=k, inside=inside, seed=seed)
+    score = None
+    with _model_path(output, checkpoint) as path:
+        if on_disk:
+            with Waiting("Learning"):
+                with_checkpoint(estimator, checkpoint).fit_blocks(rows)
+            counts, X = _tally_on_disk(estimator.rule_, rows)
+        else:
+            X, y, train = rows.X, rows.y, slice(None)
+            if cv is not None:
+                score = _learning.cross_validated(estimator, X, y, cv, seed)
+            if test_size is not None:
+                train, test = _learning.split(y, test_size, seed)
+                X = X[train]
+            with Waiting("Learning"):
+                with_checkpoint(estimator, checkpoint).fit(X, y[train])
+            if test_size is not None:
+                score = _learning.held_out(estimator, rows.X[test], y[test])
+            places = np.searchsorted(estimator.classes_, y[train])
+            counts = _learning.tally(estimator.rule_, X, places)
+        _save(path, estimator, rows, counts, X, score)
+        if checkpoint is not None:
+            checkpoint.unlink(missing_ok=True)
+        _say(estimator.rule_, rows, counts, score, on_disk)
+
+
+@contextmanager
+def _model_path(output: str, checkpoint: Path | None) -> Iterator[Path]:
+    """Where to write the model; if that is standard output, all else goes to standard error."""
     if output == "-":
         with TemporaryDirectory() as folder:
             path = Path(folder) / "model.json"
             with redirect_stdout(sys.stderr):
-                work(path)
+                yield path
             write(output, path.read_bytes())
         return
     try:
-        work(Path(output))
+        yield Path(output)
     except KeyboardInterrupt:
         if checkpoint is not None and checkpoint.exists():
             note(f"{checkpoint} has what is known so far; --resume goes on from there")
@@ -145,103 +171,30 @@ def _refuse_options(learner: str, test_size: float | None, cv: int | None) -> No
         )
 
 
-class _Fitted(NamedTuple):
-    """A learner that has learned, and what is known of the rows that it learned from."""
-
-    estimator: Any
-    encoding: Any
-    target: str | None
-    counts: Any  # their tally
-    X: Any  # all of them, or many
-    score: _learning.Score | None = None
-
-    @property
-    def answers(self) -> Any:
-        """The confusion matrix of these rows."""
-        return self.counts[:, : len(self.counts)]
-
-    @property
-    def share(self) -> float:
-        """Of these rows, those that are answered right."""
-        return float(self.answers.trace() / self.answers.sum())
-
-
-def _fit_on_disk(source: Any, learn: partial[Any], checkpoint: Path | None, path: Path) -> None:
+def _tally_on_disk(rule: polyceptron.Rule, source: Any) -> tuple[Any, Any]:
+    """The tally of all rows, and many of them."""
     from polyceptron.data.blocks import count_threads
     from polyceptron.data.scaling import identity
     from polyceptron.data.source import View
 
-    classes, n = source.classes, source.n_samples
-    if len(classes) > 2:
-        raise click.ClickException(
-            f"out of core there are two classes; here are {len(classes)}: --in-memory learns more"
-        )
-    estimator = with_checkpoint(learn(classes), checkpoint)
-    with Waiting("Learning"):
-        estimator.fit_blocks(source)
-    view = View(identity(source.n_features), inside=1)
+    n, view = source.n_samples, View(identity(source.n_features), inside=1)
     counts = source.blocks(view, count_threads(None, n)).reduce(
-        lambda block: _learning.tally(estimator.rule_, block.X, (block.y > 0).astype(int))
+        lambda block: _learning.tally(rule, block.X, (block.y > 0).astype(int))
     )
     some = np.unique(np.linspace(0, n - 1, min(n, _TYPICAL_ROWS)).astype(np.int64))
-    encoding = source.encoding or _plain_encoding(source)
-    fitted = _Fitted(estimator, encoding, source.target, counts, source.take(some).X)
-    _save(fitted, path, checkpoint)
-    _say_data(classes, fitted.answers.sum(axis=1), source.n_features, source.n_left_out)
-    _say_model(fitted, "")
+    return counts, source.take(some).X
 
 
-def _plain_encoding(source: Any) -> Any:
-    """Columns as they are, if they have names."""
+def _save(path: Path, estimator: Any, rows: Any, counts: Any, X: Any, score: Any) -> None:
+    """Write the model, and what is known of the rows that it learned from, of which X has many."""
     from polyceptron.data.encoding import Column, Encoding
 
-    names = source.feature_names
-    return None if names is None else Encoding([Column(name, "number") for name in names])
-
-
-def _fit_in_memory(
-    rows: Any,
-    learn: partial[Any],
-    checkpoint: Path | None,
-    test_size: float | None,
-    cv: int | None,
-    seed: int,
-    path: Path,
-) -> None:
-    X, y = rows.X, rows.y
-    classes, places = np.unique(y, return_inverse=True)
-    estimator = learn(classes)
-    with suppress(BrokenPipeError):  # who reads may have gone away; the model is written first
-        _say_data(classes, np.bincount(places), X.shape[1], rows.n_left_out)
-    score: _learning.Score | None = None
-    if test_size is not None:
-        with_checkpoint(estimator, checkpoint)
-        score, learned = _learning.held_out(estimator, X, y, test_size, seed)
-        X, places = X[learned], places[learned]
-    else:
-        if cv is not None:
-            score = _learning.cross_validated(estimator, X, y, cv, seed)
-        with Waiting("Learning"):
-            with_checkpoint(estimator, checkpoint).fit(X, y)
-    encoding = None if rows.feature_names is None else rows.encoding or _plain_encoding(rows)
-    if encoding is not None:
-        # Names are not given to fit, as it takes them from data frames only.
-        estimator.feature_names_in_ = np.array(encoding.feature_names, dtype=object)
-    counts = _learning.tally(estimator.rule_, X, places)
-    fitted = _Fitted(estimator, encoding, rows.target, counts, X, score)
-    _save(fitted, path, checkpoint)
-    _say_model(fitted, " (--cv 10 tells that of new rows)")
-
-
-def _save(fitted: _Fitted, path: Path, checkpoint: Path | None) -> None:
-    """Write the model, and what is known of the rows; then no checkpoint is needed."""
-    X, score, counts = fitted.X, fitted.score, fitted.answers.sum(axis=1)
-    labels = map(str, fitted.estimator.rule_.labels)
-    accuracy = {"training": fitted.share}
+    answers, labels = _learning.answers_in(counts), map(str, estimator.rule_.labels)
+    accuracy = {"training": _learning.share_right(answers)}
     summary: dict[str, Any] = {
-        "target": fitted.target,
-        "rows": int(counts.sum()),
-        "classes": dict(zip(labels, counts.tolist(), strict=True)),
+        "target": rows.target,
+        "rows": int(answers.sum()),
+        "classes": dict(zip(labels, answers.sum(axis=1).tolist(), strict=True)),
         "accuracy": accuracy | ({} if score is None else {score.what: score.accuracy}),
     }
     # Too wide, it is too much to say, for explanations, what is usual in each column.
@@ -250,30 +203,30 @@ def _save(fitted: _Fitted, path: Path, checkpoint: Path | None) -> None:
             medians, spreads = np.median(X, axis=0), X.std(axis=0)
         if np.isfinite(medians).all() and np.isfinite(spreads).all():
             summary["columns"] = {"median": medians.tolist(), "spread": spreads.tolist()}
-    polyceptron.save_model(fitted.estimator, path, encoding=fitted.encoding, summary=summary)
-    if checkpoint is not None:
-        checkpoint.unlink(missing_ok=True)
+    names, encoding = rows.feature_names, rows.encoding
+    if names is not None:
+        # They are not given to fit, as it takes them from data frames only.
+        estimator.feature_names_in_ = np.array(names, dtype=object)
+        encoding = encoding or Encoding([Column(name, "number") for name in names])
+    polyceptron.save_model(estimator, path, encoding=encoding, summary=summary)
 
 
-def _say_data(classes: Any, counts: Any, n_features: int, n_left_out: int) -> None:
-    pairs = zip(map(shown, classes.tolist()), counts, strict=True)
+def _say(rule: polyceptron.Rule, rows: Any, counts: Any, score: Any, on_disk: bool) -> None:
+    """Print what there was to learn from, how the model answers it, and the rule."""
+    answers = _learning.answers_in(counts)
+    n, training = answers.sum(), percent(_learning.share_right(answers))
+    of_class = answers.sum(axis=1) if on_disk else np.bincount(rows.codes)  # also rows held out
+    pairs = zip(map(shown, rows.classes.tolist()), of_class, strict=True)
     listed = ", ".join(f"{label} {count}" for label, count in pairs)
-    if n_left_out:
-        note(f"{n_left_out} row{'s' if n_left_out > 1 else ''} left out for missing values")
-    features = f"{n_features} feature{'s' if n_features > 1 else ''}"
-    click.echo(f"Rows: {sum(counts)} ({listed}), {features}")
-
-
-def _say_model(fitted: _Fitted, hint: str) -> None:
-    score, n, training = fitted.score, fitted.answers.sum(), percent(fitted.share)
-    rule = fitted.estimator.rule_
+    features = f"{rows.n_features} feature{'s' if rows.n_features > 1 else ''}"
+    click.echo(f"Rows: {rows.n_samples} ({listed}), {features}")
     if score is None:
-        click.echo(f"Accuracy: {training} of the {n} rows learned from{hint}")
-        _learning.show_counts("Answers (rows learned from)", fitted.answers, rule.classes)
+        advice = "" if on_disk else " (--cv 10 tells that of new rows)"
+        click.echo(f"Accuracy: {training} of the {n} rows learned from{advice}")
+        _learning.show_counts("Answers (rows learned from)", answers, rule.classes)
     else:
         spread = "" if score.spread is None else f" ± {100 * score.spread:.2f}"
         new = f"{percent(score.accuracy)}{spread} ({score.what})"
         click.echo(f"Accuracy: {new}, {training} ({n} rows learned from)")
-        _learning.show_answers(f"Answers ({score.what})", score.y, score.answers, rule.classes)
-    names = getattr(fitted.estimator, "feature_names_in_", None)
-    _learning.show_faces(rule.renamed(names), fitted.counts)
+        _learning.show_counts(f"Answers ({score.what})", score.counts, rule.classes)
+    _learning.show_faces(rule.renamed(rows.feature_names), counts)

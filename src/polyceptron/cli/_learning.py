@@ -51,46 +51,63 @@ def _label(inside: str, classes: list[Any]) -> Any:
 
 
 class Score(NamedTuple):
-    """Answers on rows that were not learned from."""
+    """Answers on rows that were not learned from; ``counts`` is their confusion matrix."""
 
     what: str
     accuracy: float
     spread: float | None
-    y: Any
-    answers: Any
+    counts: Any
 
 
-def held_out(estimator: Any, X: Any, y: Any, share: float, seed: int) -> tuple[Score, Any]:
-    """Return the score on a share of the rows, and which others the estimator learned from."""
+def split(y: Any, share: float, seed: int) -> Any:
+    """Return which rows to learn from, and which share of each class to hold out."""
     try:
-        train, test = model_selection.train_test_split(
+        return model_selection.train_test_split(
             np.arange(len(y)), test_size=share, random_state=seed, stratify=y
         )
     except ValueError as error:
         raise ValueError(f"--test-size {share:g} does not work here: {error}") from None
-    with Waiting("Learning"):
-        answers = estimator.fit(X[train], y[train]).predict(X[test])
-    accuracy = float(np.mean(answers == y[test]))
-    return Score(f"{len(test)} rows held out", accuracy, None, y[test], answers), train
+
+
+def held_out(estimator: Any, X: Any, y: Any) -> Score:
+    """Return the score of a fitted learner on rows that were held out."""
+    answers = estimator.predict(X)
+    counts = _confusion(y, answers, estimator.classes_)
+    return Score(f"{len(y)} rows held out", float(np.mean(answers == y)), None, counts)
 
 
 def cross_validated(estimator: Any, X: Any, y: Any, n: int, seed: int, title: str = "") -> Score:
     """Return the score of stratified cross-validation."""
     from sklearn.base import clone
 
-    fewest = min(np.unique(y, return_counts=True)[1])
-    if fewest < n:
-        raise ValueError(f"--cv {n} needs {n} rows of every class; one has {fewest}")
+    classes, of_class = np.unique(y, return_counts=True)
+    if min(of_class) < n:
+        raise ValueError(f"--cv {n} needs {n} rows of every class; one has {min(of_class)}")
     folds = model_selection.StratifiedKFold(n, shuffle=True, random_state=seed)
-    answers = np.empty_like(y)
-    shares = []
+    counts = []
     with Waiting("Cross-validating") as waiting:
         for i, (train, test) in enumerate(folds.split(np.zeros(len(y)), y), 1):
             waiting.say(f"{title}{': ' if title else ''}fold {i} of {n}", i - 1, n)
-            answers[test] = clone(estimator).fit(X[train], y[train]).predict(X[test])
-            shares.append(float(np.mean(answers[test] == y[test])))
-    spread = float(np.std(shares))
-    return Score(f"{n}-fold cross-validation", float(np.mean(shares)), spread, y, answers)
+            answers = clone(estimator).fit(X[train], y[train]).predict(X[test])
+            counts.append(_confusion(y[test], answers, classes))
+    shares = list(map(share_right, counts))
+    accuracy, spread = float(np.mean(shares)), float(np.std(shares))
+    return Score(f"{n}-fold cross-validation", accuracy, spread, sum(counts))
+
+
+def _confusion(y: Any, answers: Any, classes: Any) -> Any:
+    places = [np.searchsorted(classes, labels) for labels in (y, answers)]
+    return metrics.confusion_matrix(*places, labels=range(len(classes)))
+
+
+def share_right(counts: Any) -> float:
+    """Return the accuracy that a confusion matrix shows."""
+    return float(counts.trace() / counts.sum())
+
+
+def answers_in(counts: Any) -> Any:
+    """Return the confusion matrix in a tally."""
+    return counts[:, : len(counts)]
 
 
 def tally(rule: polyceptron.Rule, X: Any, places: Any) -> Any:
@@ -103,12 +120,6 @@ def tally(rule: polyceptron.Rule, X: Any, places: Any) -> Any:
     rejected = (piece.polyhedron.margins(X) < 0 for piece in rule.pieces)
     counts = [[part[rows].sum(axis=0) for rows in own] for part in (answers, *rejected)]
     return np.hstack(counts)
-
-
-def show_answers(title: str, y: Any, answers: Any, classes: Any) -> None:
-    """Print the confusion matrix of labels."""
-    places = [np.searchsorted(classes, labels) for labels in (y, answers)]
-    show_counts(title, metrics.confusion_matrix(*places, labels=range(len(classes))), classes)
 
 
 def show_counts(title: str, counts: Any, classes: Any) -> None:

@@ -16,7 +16,7 @@ from polyceptron.data.columns import Labels, Plan, Request, Tables, make_plan
 from polyceptron.data.dialect import NotANumberError, as_number, not_a_number
 from polyceptron.data.encoding import MAX_CATEGORIES, Coded, Column, Encoding, learn_category
 from polyceptron.data.files import ArrayWriter
-from polyceptron.data.source import RowFacts, SourceError
+from polyceptron.data.source import ArraySource, RowFacts, SourceError
 from polyceptron.data.tables import Batch
 
 Progress = Callable[[int, int], None]
@@ -58,6 +58,14 @@ class Converted(NamedTuple):
     codes: Rows  # places of labels among the classes
     weight: Rows | None
     facts: RowFacts
+
+    def source(self) -> ArraySource:
+        """The rows as a source, where they are in memory."""
+        X = self.X.array() if isinstance(self.X, HeldRows) else self.X
+        weight = None if self.weight is None else self.weight.array()
+        source = ArraySource(X, self.facts.classes[self.codes.array()], weight)
+        source.take_facts(self.facts)
+        return source
 
 
 @dataclass

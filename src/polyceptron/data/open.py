@@ -120,25 +120,9 @@ def open_blocks(
     if is_frame(path):
         asked = request._replace(target=_as_name(target, "target"))
         table = open_frame(path)
-        return _in_memory(Tables([table.name], [0], lambda *_: table), asked)
+        tables = Tables([table.name], [0], lambda *_: table)
+        return Conversion(tables, asked, HeldRows).run().source()
     return open_files(path, target, request, cache_dir, progress)
-
-
-def read_files(path: Any, target: Any, request: Request, name: str | None = None) -> ArraySource:
-    """Read the rows of files, which errors call `name`, into memory; they may be sparse."""
-    tables, request, _ = _tables(files_of(path), target, request, name)
-    return _in_memory(tables, request)
-
-
-def _in_memory(tables: Tables, request: Request) -> ArraySource:
-    X, codes, weight, facts = Conversion(tables, request, HeldRows).run()
-    source = ArraySource(
-        X.array() if isinstance(X, HeldRows) else X,
-        facts.classes[codes.array()],
-        None if weight is None else weight.array(),
-    )
-    source.take_facts(facts)
-    return source
 
 
 def open_files(
@@ -148,27 +132,42 @@ def open_files(
     cache_dir: PathLike | None = None,
     progress: Progress | None = None,
 ) -> FileSource:
-    """Open the rows of files, converted if that has not been done; see `read_files`."""
+    """Open the rows of files, converted if that has not been done."""
     paths = files_of(path)
-    tables, request, label_path = _tables(paths, target, request)
-    asked = request._replace(is_command=False)._asdict() | {"path": _shown(path), "labels": None}
-    if label_path is not None:
-        asked["labels"] = _shown(label_path)
-    elif tables.labels is not None:
-        array = np.ascontiguousarray(tables.labels)
-        asked["labels"] = [array.dtype.str, list(array.shape), cache.digest(array.tobytes())]
-    files = [*paths, *([] if label_path is None else [label_path])]
-    # The files of a directory may become others: that is no other entry.
-    digits = cache.entry_key([asked, _shown(files)])
-    entry = cache.Entry(cache.cache_root(cache_dir), cache.entry_key(asked), digits, files)
-    found = entry.find() or _convert(entry, paths, tables, request, progress)
-    return _source(entry.folder / found.folder, found, paths)
+    tables, request, label_path = find_tables(paths, target, request)
+    entry = _entry(path, paths, tables, request, label_path, cache_dir)
+    description = entry.find()
+    if description is None:
+        in_place = tables.labels is not None and len(paths) == 1 and _is_ready(paths[0], request)
+        before = [cache.size_and_time(file) for file in entry.paths]
+        with entry.new() as folder:
+
+            def new(name: str, dtype: Any, width: tuple[int, ...]) -> ArrayWriter:
+                return ArrayWriter(folder / name, dtype, width)
+
+            found = Conversion(tables, request, new, in_place=in_place, progress=progress).run()
+            written: list[Any] = [rows for rows in found[:3] if isinstance(rows, ArrayWriter)]
+            if not isinstance(found.X, ArrayWriter | None):
+                what = "rows of LIBSVM are sparse, and are read in memory only"
+                raise SourceError(f"{paths[0]}: {what}")
+            for rows in written:
+                rows.finish()
+            description = cache.Description(
+                version=cache.VERSION,
+                request=entry.request,
+                files=cache.stamps_of(entry.paths, before),
+                folder=folder.name,
+                arrays={rows.path.name: cache.Stamp.of(rows.path) for rows in written},
+                facts=found.facts,
+            )
+            description = entry.keep(description)
+    return _source(entry.folder / description.folder, description, paths)
 
 
-def _tables(
+def find_tables(
     paths: Sequence[Path], target: Any, request: Request, name: str | None = None
 ) -> tuple[Tables, Request, Path | None]:
-    """The files as tables, and what to ask of them; and the file of labels, if there is one."""
+    """Files, which errors call `name`, as tables; what to ask of them; and the file of labels."""
     labels, label_path = _labels(paths[0], target)
 
     def opener(number: int, expect: Any, first: int) -> Table:
@@ -200,35 +199,25 @@ def _add_labels(table: Table, labels: Any, first: int) -> None:
         raise
 
 
-def _convert(
-    entry: cache.Entry,
-    paths: Sequence[Path],
+def _entry(
+    path: Any,
+    files: Sequence[Path],
     tables: Tables,
     request: Request,
-    progress: Progress | None,
-) -> cache.Description:
-    in_place = tables.labels is not None and len(paths) == 1 and _is_ready(paths[0], request)
-    before = [cache.size_and_time(path) for path in entry.paths]
-    with entry.new() as folder:
-
-        def new(name: str, dtype: Any, width: tuple[int, ...]) -> ArrayWriter:
-            return ArrayWriter(folder / name, dtype, width)
-
-        found = Conversion(tables, request, new, in_place=in_place, progress=progress).run()
-        written: list[Any] = [rows for rows in found[:3] if isinstance(rows, ArrayWriter)]
-        if not isinstance(found.X, ArrayWriter | None):
-            raise SourceError(f"{paths[0]}: rows of LIBSVM are sparse, and are read in memory only")
-        for rows in written:
-            rows.finish()
-        description = cache.Description(
-            version=cache.VERSION,
-            request=entry.request,
-            files=cache.stamps_of(entry.paths, before),
-            folder=folder.name,
-            arrays={rows.path.name: cache.Stamp.of(rows.path) for rows in written},
-            facts=found.facts,
-        )
-        return entry.keep(description)
+    label_path: Path | None,
+    cache_dir: PathLike | None,
+) -> cache.Entry:
+    """Where the cache has the rows that are asked for of these files, if it has them."""
+    asked = request._replace(is_command=False)._asdict() | {"path": _shown(path), "labels": None}
+    if label_path is not None:
+        asked["labels"] = _shown(label_path)
+        files = [*files, label_path]
+    elif tables.labels is not None:
+        array = np.ascontiguousarray(tables.labels)
+        asked["labels"] = [array.dtype.str, list(array.shape), cache.digest(array.tobytes())]
+    # The files of a directory may become others: that is no other entry.
+    digits = cache.entry_key([asked, _shown(files)])
+    return cache.Entry(cache.cache_root(cache_dir), cache.entry_key(asked), digits, list(files))
 
 
 def _source(folder: Path, found: cache.Description, paths: Sequence[Path]) -> FileSource:

@@ -184,8 +184,8 @@ class PolyhedralClassifier(RuleClassifier):
 
     # --- training data --------------------------------------------------------------------
 
-    def _training(self, source: Source) -> TrainingData:
-        """The rows of a source in the coordinates of learning."""
+    def _training_options(self, source: Source) -> dict[str, Any]:
+        """How `TrainingData.of` is to see the rows of a source, which are checked here."""
         self._take_columns(source)
         _parameters.check_class_labels(source.classes)
         self._check_classes(source.classes)
@@ -194,13 +194,12 @@ class PolyhedralClassifier(RuleClassifier):
                 f"n_hyperplanes={self.n_hyperplanes} is more than the rows with weight: "
                 f"n_samples={source.n_samples}"
             )
-        return TrainingData.of(
-            source,
-            inside=self._choose_inside(source.classes),
-            scaling=self._choose_coordinates,
-            class_weight=self.class_weight,
-            n_jobs=self.n_jobs,
-        )
+        return {
+            "inside": self._choose_inside(source.classes),
+            "scaling": self._choose_coordinates,
+            "class_weight": self.class_weight,
+            "n_jobs": self.n_jobs,
+        }
 
     def _check_classes(self, classes: NDArray[Any]) -> None:
         _parameters.check_two_classes(classes)

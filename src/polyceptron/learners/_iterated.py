@@ -120,7 +120,7 @@ class IteratedClassifier(PolyhedralClassifier):
         return "Raise max_iter."
 
     def _learn(self, source: Source) -> Iterator[str]:
-        training = self._training(source)
+        training = TrainingData.of(source, **self._training_options(source))
         journal = self._journal(training)
         seeds = self._seeds(journal.random(_parameters.check_seed(self.random_state)))
         run = solver.run(

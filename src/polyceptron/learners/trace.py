@@ -67,17 +67,18 @@ def learning_frames(learner: Any, X: Any, y: Any, n_frames: int) -> tuple[list[F
             planes.append(one._answer(state))
 
     stopping = replace(stopping, max_iter=min(_MOST_STEPS, stopping.max_iter))
-    solver.run_once(one, training.data, state, stopping, [Recorder()])
+    solver.run(one, training.data, [state], stopping, [Recorder()])
     chosen = _closer_first(len(planes) - 1, n_frames)
-    found = {n: one._polyhedra(training, [planes[n].rows()])[0][0] for n in chosen}
-    return [Frame(found[n], _after(n)) for n in chosen], inside
+    shown = (one._polyhedra(training, [planes[n].rows()])[0][0] for n in chosen)
+    return [Frame(*frame) for frame in zip(shown, map(_after, chosen), strict=True)], inside
 
 
 def first_start(learner: IteratedClassifier, X: Any, y: Any) -> tuple[Any, TrainingData, Any]:
     """A copy of the learner with the columns of these rows, the rows, and where `fit` starts."""
     one = clone(learner)
     one._check_parameters()
-    training = one._training(one._source(X, y, None))
+    source = one._source(X, y, None)
+    training = TrainingData.of(source, **one._training_options(source))
     seeds = one._seeds(check_random_state(one.random_state))
     return one, training, next(one._starts(training, seeds[:1]))
 

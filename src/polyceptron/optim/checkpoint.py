@@ -130,9 +130,9 @@ class FitJournal:
         """A record of before, if there is one."""
         return self._records.get(self._prefix + name)
 
-    def put(self, name: str, record: Record) -> None:
-        """Keep a record; it is written when it is time to."""
-        if self.is_kept:
+    def put(self, name: str, record: Record | None) -> None:
+        """Keep a record, if there is one; it is written when it is time to."""
+        if self.is_kept and record is not None:
             self._records[self._prefix + name] = record
             if self._is_time():
                 self.write()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -110,9 +111,12 @@ class Stopping:
     patience: int | None = None
     at_least: int = 0
 
-    def settled(self, n_iter: int, n_no_change: int) -> bool:
+    def reason(self, finished: bool, n_iter: int, n_no_change: int) -> str:
+        """Why a run ends after so many steps; empty if it goes on."""
         enough = self.patience is not None and n_no_change >= self.patience
-        return enough and n_iter >= self.at_least
+        if finished or (enough and n_iter >= self.at_least):
+            return "finished" if finished else "settled"
+        return "stopped" if n_iter >= self.max_iter else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +147,13 @@ class Run(Generic[State]):
         state, rank = learner._unpack_end(data, record["state"]), Rank(mistakes, value)
         return cls(state, rank, record.get("history", {}), int(n_iter), bool(converged))
 
+    def joined(self, kept: Run[State] | None) -> Run[State]:
+        """The better of this run and that kept of those before, with the totals of all."""
+        totals = {} if kept is None else dict(kept.totals)
+        for measure, values in self.history.items():
+            totals[measure] = totals.get(measure, 0.0) + float(values.sum())
+        return replace(self if kept is None or self.rank < kept.rank else kept, totals=totals)
+
 
 @dataclass(slots=True)
 class RunState(Generic[State]):
@@ -171,11 +182,20 @@ class RunState(Generic[State]):
             self.fewest = step.rank.mistakes if fewer else self.fewest
             self.since = 0 if fewer else self.since + 1
 
+    def end(
+        self, learner: IterativeLearner[State], data: Blocks, last: Step[State], why: str
+    ) -> Run[State]:
+        """What comes of the run, which ends with this step."""
+        assert self.best is not None
+        state = last.state if last.finished else learner._conclude(data, self.best, last.state)
+        rank = learner._rank(data, state)
+        return Run(state, rank, self.history(), len(self.rows), why != "stopped")
+
     def history(self) -> dict[str, Floats]:
         return {name: np.array([row[name] for row in self.rows]) for name in self.rows[0]}
 
     def pack(self, learner: IterativeLearner[State]) -> Record | None:
-        """Arrays to go on from; None in the middle of a step, or where the learner has none."""
+        """Arrays to go on from; None in a step, after the last, or where the learner has none."""
         if not self.rows or self.n_whole != len(self.rows) or self.best is None:
             return None
         state, best = learner._pack(self.state), learner._pack(self.best)
@@ -198,50 +218,6 @@ class RunState(Generic[State]):
         return cls(state, rows, best, Rank(*rank) if rank else None, fewest, int(since))
 
 
-def run_once(
-    learner: IterativeLearner[State],
-    data: Blocks,
-    state: State,
-    stopping: Stopping,
-    callbacks: Sequence[Callback] = (),
-    number: int = 0,
-    journal: FitJournal = NO_JOURNAL,
-    name: str = "",
-) -> Run[State]:
-    """Step until finished, settled or out of iterations.
-
-    ``number`` is what callbacks know the run by, ``name`` the journal.
-    """
-    saved = journal.get(name)
-    at = RunState(state, []) if saved is None else RunState.unpack(learner, data, saved)
-    why = "stopped"
-
-    def packed() -> Record | None:
-        return at.pack(learner) if len(at.rows) < stopping.max_iter else None
-
-    with journal.at_a_stop(name, packed):
-        while len(at.rows) < stopping.max_iter:
-            step = learner._step(data, at.state)
-            at.take(step)
-            n_iter = len(at.rows)
-            reached = step.state if step.finished else step.following
-            for callback in callbacks:
-                callback.on_step(number, n_iter, reached, step.measures)
-            if step.finished or stopping.settled(n_iter, at.since):
-                why = "finished" if step.finished else "settled"
-                break
-            at.state, at.n_whole = step.following, n_iter
-            if journal.step() and (record := packed()) is not None:
-                journal.put(name, record)
-        assert at.best is not None
-        state = step.state if step.finished else learner._conclude(data, at.best, step.state)
-        for callback in callbacks:
-            callback.on_end(number, len(at.rows), at.rows[-1], why)
-        rank = learner._rank(data, state)
-    journal.drop(name)
-    return Run(state, rank, at.history(), len(at.rows), why != "stopped")
-
-
 def run(
     learner: IterativeLearner[State],
     data: Blocks,
@@ -251,27 +227,39 @@ def run(
     journal: FitJournal = NO_JOURNAL,
     name: str = "run",
 ) -> Run[State]:
-    """Best of several starts; ties go to the earlier one.
+    """Step from every start until the run ends; the best of them, ties to the earlier one.
 
     What the journal has of these runs, which it knows by ``name``, is not done again.
     """
     kept: Run[State] | None = None
-    totals: dict[str, float] = {}
     for number, start in enumerate(starts):
         ended, now = f"{name}, start {number}", f"{name}, start {number}, now"
-        saved = journal.get(ended)
-        if saved is not None:
-            found: Run[State] = Run.unpack(learner, data, saved)
+        found: Run[State]
+        if (saved := journal.get(ended)) is not None:
+            found = Run.unpack(learner, data, saved)
         else:
-            found = run_once(learner, data, start, stopping, callbacks, number, journal, now)
-            packed = found.pack(learner) if journal.is_kept else None
-            if packed is not None:
-                journal.put(ended, packed)
-        for measure, values in found.history.items():
-            totals[measure] = totals.get(measure, 0.0) + float(values.sum())
-        if kept is None or found.rank < kept.rank:
-            kept = found
+            saved, why = journal.get(now), ""
+            at = RunState(start, []) if saved is None else RunState.unpack(learner, data, saved)
+            with journal.at_a_stop(now, partial(at.pack, learner)):
+                while not why:
+                    step = learner._step(data, at.state)
+                    at.take(step)
+                    reached = step.state if step.finished else step.following
+                    for callback in callbacks:
+                        callback.on_step(number, len(at.rows), reached, step.measures)
+                    why = stopping.reason(step.finished, len(at.rows), at.since)
+                    if not why:
+                        at.state, at.n_whole = step.following, len(at.rows)
+                        if journal.step():
+                            journal.put(now, at.pack(learner))
+                found = at.end(learner, data, step, why)
+                for callback in callbacks:
+                    callback.on_end(number, found.n_iter, step.measures, why)
+            journal.drop(now)
+            if journal.is_kept:
+                journal.put(ended, found.pack(learner))
+        kept = found.joined(kept)
         if kept.rank <= Rank(0.0, 0.0):
             break
     assert kept is not None
-    return replace(kept, totals=totals)
+    return kept

@@ -230,7 +230,7 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
     def _learn(self, source: Source) -> Iterator[str]:
         for name in set(vars(self)) & _FITTED:  # three classes leave others than two
             delattr(self, name)
-        training = self._training(source)
+        training = TrainingData.of(source, **self._training_options(source))
         journal = self._journal(training)
         if len(training.classes) == 2:
             self._learn_two(training, journal)

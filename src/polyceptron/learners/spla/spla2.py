@@ -123,7 +123,7 @@ class SPLA2(LogisticClassifier):
     C: float = 3.0
 
     def _learn(self, source: Source) -> Iterator[str]:
-        training = self._training(source)
+        training = TrainingData.of(source, **self._training_options(source))
         journal = self._journal(training)
         random = journal.random(check_seed(self.random_state))
         search = self._search(training, random, journal)
