@@ -285,9 +285,10 @@ class Selection:
         return more <= error
 
     def is_better(self, outcome: TrialOutcome, setting: Setting) -> bool:
-        """Whether the log-loss of an outcome is less than a setting's by a standard error."""
+        """Whether an outcome has less log-loss by a standard error, and accuracy within one."""
         less, error = self._mean(self.outcome(setting).surprise - outcome.surprise)
-        return less > error
+        lost, spread = self._mean(self.outcome(setting).right - outcome.right)
+        return less > error and lost <= spread
 
     def simplest(self, best: Setting, strengths: list[Strength]) -> Setting:
         """Fewest hyperplanes near the best; then the most accurate. Of these strengths only."""
