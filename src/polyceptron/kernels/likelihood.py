@@ -87,6 +87,8 @@ def hardened_block(X, target, weight, panel, bias, ends, G, g):
 _ROWS = 64
 _LOG2, _LN2_HIGH, _LN2_LOW = 1.4426950408889634, 0.693147180369123816490, 1.90821492927058770002e-10
 
+_WHOLE, _ONE = 6755399441055744.0, 1023 << 52
+
 
 def load_rows(X, start, n, rows, columns):
     """The rows from ``start`` on, below n, as rows and as columns; nothing is left of others."""
@@ -144,7 +146,7 @@ def _face_scores(w, bias, columns, scores):
 def exp_minus(scores, limit, power, out):
     """out[i] = exp(-scores[i]), with scores held within the limit: 2^k times a polynomial.
 
-    ``power`` has room for 2^k, built as bits.
+    ``power`` has room for 2^k, built as bits: those of k are the last ones of k + 1.5 * 2^52.
     """
     bits = power.view(np.int64)
     for i in range(scores.shape[0]):
@@ -164,7 +166,9 @@ def exp_minus(scores, limit, power, out):
         p = fma(p, r, 0.5)
         p = fma(p, r, 1.0)
         out[i] = fma(p, r, 1.0)
-        bits[i] = (np.int64(k) + 1023) << 52
+        power[i] = k + _WHOLE
+    for i in range(scores.shape[0]):
+        bits[i] = (bits[i] << 52) + _ONE
     for i in range(scores.shape[0]):
         out[i] *= power[i]
 
