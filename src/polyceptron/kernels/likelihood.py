@@ -90,39 +90,126 @@ _LOG2, _LN2_HIGH, _LN2_LOW = 1.4426950408889634, 0.693147180369123816490, 1.9082
 _WHOLE, _ONE = 6755399441055744.0, 1023 << 52
 
 
-def load_rows(X, start, n, rows, columns):
-    """The rows from ``start`` on, below n, as rows and as columns; nothing is left of others."""
-    n_rows = n - start
-    rows[:] = 0.0
+def room_for(X, n, d):
+    """How many columns 64 rows have at most that are not all zero."""
+    if not isinstance(X, tuple):
+        return d
+    return min(d, max(X[2][min(i + _ROWS, n)] - X[2][i] for i in range(0, n, _ROWS)))
+
+
+@overload(room_for)
+def _room_for(X, n, d):
+    def dense(X, n, d):
+        return d
+
+    def sparse(X, n, d):
+        indptr, most = X[2], np.int64(1)
+        for i in range(0, n, _ROWS):
+            most = max(most, np.int64(indptr[min(i + _ROWS, n)] - indptr[i]))
+        return min(np.int64(d), most)
+
+    return sparse if isinstance(X, types.BaseTuple) else dense
+
+
+def load_rows(X, start, n, rows, columns, used, place):
+    """The rows from ``start`` on, below n, as rows and as columns; how many columns these are.
+
+    Of sparse rows only columns that occur are taken, in their order: ``used``. ``place`` has room
+    for all columns, and is -1 before and after.
+    """
+    rows[:], columns[:] = 0.0, 0.0
+    m = rows.shape[1]
     if isinstance(X, tuple):
         data, indices, indptr = X
+        here = slice(indptr[start], indptr[n])
+        found = np.unique(indices[here])
+        m = len(found)
+        used[:m] = found
         for i in range(start, n):
-            for j in range(indptr[i], indptr[i + 1]):
-                rows[i - start, indices[j]] += data[j]
+            for p in range(indptr[i], indptr[i + 1]):
+                rows[i - start, np.searchsorted(found, indices[p])] += data[p]
     else:
-        rows[:n_rows] = X[start:n]
+        rows[: n - start] = X[start:n]
     columns[:] = rows.T
+    return m
+
+
+@compiled
+def _find_columns(indices, used, place):
+    """The columns that occur, sorted, into ``used``, and which of them it is into ``place``."""
+    m = 0
+    for index in indices:
+        j = np.int64(index)
+        if place[j] < 0:
+            place[j] = 0
+            used[m] = j
+            m += 1
+    used[:m].sort()
+    for q in range(m):
+        place[used[q]] = q
+    return m
 
 
 @overload(load_rows)
-def _load_rows(X, start, n, rows, columns):
-    def dense(X, start, n, rows, columns):
+def _load_rows(X, start, n, rows, columns, used, place):
+    def dense(X, start, n, rows, columns, used, place):
         if n - start < _ROWS:
             rows[:] = 0.0
             columns[:] = 0.0
         for i in range(start, n):
             for j in range(X.shape[1]):
                 rows[i - start, j] = columns[j, i - start] = X[i, j]
+        return X.shape[1]
 
-    def sparse(X, start, n, rows, columns):
+    def sparse(X, start, n, rows, columns, used, place):
         data, indices, indptr = X
-        rows[:] = 0.0
-        columns[:] = 0.0
+        m = _find_columns(indices[indptr[start] : indptr[n]], used, place)
+        rows[:, :m] = 0.0
+        columns[:m] = 0.0
         for i in range(start, n):
             for p in range(indptr[i], indptr[i + 1]):
-                j = np.uint64(indices[p])
-                rows[i - start, j] += data[p]
-                columns[j, i - start] = rows[i - start, j]
+                q = place[np.int64(indices[p])]
+                rows[i - start, q] += data[p]
+                columns[q, i - start] = rows[i - start, q]
+        for q in range(m):
+            place[used[q]] = -1
+        return m
+
+    return sparse if isinstance(X, types.BaseTuple) else dense
+
+
+def take_used(X, values, used, m, room):
+    """The values of the columns that are used."""
+    return values[used[:m]] if isinstance(X, tuple) else values
+
+
+@overload(take_used)
+def _take_used(X, values, used, m, room):
+    def dense(X, values, used, m, room):
+        return values
+
+    def sparse(X, values, used, m, room):
+        for q in range(m):
+            room[q] = values[used[q]]
+        return room[:m]
+
+    return sparse if isinstance(X, types.BaseTuple) else dense
+
+
+def put_back(X, values, used, m, out):
+    """Undo `take_used`, with what was made of the values."""
+    if isinstance(X, tuple):
+        out[used[:m]] = values[:m]
+
+
+@overload(put_back)
+def _put_back(X, values, used, m, out):
+    def dense(X, values, used, m, out):
+        pass
+
+    def sparse(X, values, used, m, out):
+        for q in range(m):
+            out[used[q]] = values[q]
 
     return sparse if isinstance(X, types.BaseTuple) else dense
 
@@ -210,6 +297,15 @@ def _add_slope(slope, rows, G):
 
 
 @compiled
+def _score_limit(ends):
+    """So large that no product of a piece overflows."""
+    widest = np.int64(ends[0])
+    for m in range(1, ends.shape[0]):
+        widest = max(widest, np.int64(ends[m] - ends[m - 1]))
+    return min(40.0, 690.0 / widest)
+
+
+@compiled
 def union_block(X, y, weight, W, b, ends, noise, G, g):
     """Log-likelihood of a block, and its slope in `noise`; that in [w_k, b_k] is added to G, g.
 
@@ -219,24 +315,23 @@ def union_block(X, y, weight, W, b, ends, noise, G, g):
     n = y.shape[0]
     F, d = W.shape
     M = ends.shape[0]
-    rows, columns = np.zeros((_ROWS, d)), np.zeros((d, _ROWS))
+    wide = room_for(X, n, d)
+    rows, columns = np.zeros((_ROWS, wide)), np.zeros((wide, _ROWS))
+    used, place, room = np.empty(wide, np.int64), np.full(d, -1), np.empty(wide)
     E, odds = np.empty((F, _ROWS)), np.empty((M, _ROWS))
     scores, power, D = np.empty(_ROWS), np.empty(_ROWS), np.empty(_ROWS)
     outside, c = np.empty(_ROWS), np.zeros(_ROWS)
-    widest = np.int64(ends[0])
-    for m in range(1, M):
-        widest = max(widest, np.int64(ends[m] - ends[m - 1]))
-    limit = min(40.0, 690.0 / widest)  # no product of a piece overflows
+    limit = _score_limit(ends)
     total, of_noise = 0.0, 0.0
     for start in range(0, n, _ROWS):
         n_rows = min(_ROWS, n - start)
-        load_rows(X, start, start + n_rows, rows, columns)
+        width = load_rows(X, start, start + n_rows, rows, columns, used, place)
         outside[:] = 1.0
         first = 0
         for m in range(M):
             D[:] = 0.0
             for k in range(first, ends[m]):
-                _face_scores(W[k], b[k], columns, scores)
+                _face_scores(take_used(X, W[k], used, width, room), b[k], columns[:width], scores)
                 exp_minus(scores, limit, power, E[k])
                 _join_face(E[k], D)
             _join_piece(D, odds[m], outside)
@@ -260,6 +355,8 @@ def union_block(X, y, weight, W, b, ends, noise, G, g):
             _multiply(c, odds[m], D)
             for k in range(first, ends[m]):
                 _multiply(E[k], D, E[k])
-                g[k] += _add_slope(E[k], rows, G[k])
+                slope = take_used(X, G[k], used, width, room)
+                g[k] += _add_slope(E[k], rows, slope)
+                put_back(X, slope, used, width, G[k])
             first = ends[m]
     return total, of_noise

@@ -219,6 +219,47 @@ class TestLearner:
         found = Polyceptron(n_polyhedra=4, max_faces=3, random_state=0).fit(X, y)
         assert found.n_hyperplanes_ <= 3
 
+    def test_weights_have_no_unit(self):
+        """Also with more rows than a union is fitted to at first."""
+        X, y = chessboard(20_500)
+        y = np.where(np.random.default_rng(1).random(len(y)) < 0.1, -y, y)
+        fits = [
+            Polyceptron(n_polyhedra=2, n_hyperplanes=2, random_state=0).fit(
+                X, y, sample_weight=np.full(len(y), unit)
+            )
+            for unit in (1.0, 2.0**-20)
+        ]
+        np.testing.assert_allclose(fits[0].coef_, fits[1].coef_, rtol=1e-6)
+        assert fits[0].n_polyhedra_ == 2
+
+    def test_many_pieces_do_not_overflow(self):
+        union = Union(np.tile([[1.0, 0.0]], (20, 1)), (1,) * 20)
+        data = blocks(np.array([[100.0], [-100.0]]), np.array([1, -1], np.int8))
+        assert np.isfinite(soft_scores(data, union)).all()
+        assert np.isfinite(soft_loss(data, union))
+
+    def test_wide_sparse_rows(self):
+        X = sparse.random(300, 5000, density=0.004, random_state=0, format="csr")
+        y = (
+            np.asarray(X[:, :2500].sum(axis=1)).ravel()
+            > np.asarray(X[:, 2500:].sum(axis=1)).ravel()
+        )
+        found = Polyceptron(n_polyhedra=2, n_hyperplanes=1, random_state=0).fit(X, y)
+        assert found.score(X, y) > 0.9
+
+    def test_what_is_said(self, capsys):
+        Polyceptron(n_polyhedra=2, random_state=0, verbose=1).fit(*chessboard(300))
+        first, last = capsys.readouterr().out.splitlines()
+        assert "n_polyhedra=" in first
+        assert "of held-out rows" in first
+        assert last == "Polyceptron: the best of these is fitted to 300 rows"
+
+    @pytest.mark.parametrize("given", [{"margin": 1.0}, {"penalty": None}, {"sampled": True}])
+    def test_what_speaks_of_one_is_refused_with_several(self, given):
+        (name,) = given
+        with pytest.raises(ValueError, match=f"{name} is for one polyhedron.*n_polyhedra=2"):
+            Polyceptron(n_polyhedra=2, **given).fit(*chessboard(40))
+
     @pytest.mark.parametrize("name", ["n_polyhedra", "max_faces"])
     @pytest.mark.parametrize("value", [0, -1, 1.5, "many", None])
     def test_refused(self, name, value):

@@ -63,6 +63,8 @@ from polyceptron.utils.checks import as_count, as_real
 _FITTED = {"estimators_", "polyhedron_", "coef_", "intercept_", "inside_"}
 _FITTED |= {"_inside", "_exponent", "_coordinates"}
 """What one kind of fit sets and the other does not."""
+_OF_ONE = ("margin", "penalty", "sampled")
+"""Parameters that speak of one polyhedron."""
 _CHOSEN = ("n_iter", "margin", "penalty", "sampled")
 
 
@@ -128,7 +130,8 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         lets rows held out choose between one and several; one if `n_hyperplanes`, `margin`,
         `penalty` or `sampled` is given, which speak of one.
     max_faces : int, default=16
-        Most inequalities of all polyhedra of a union.
+        Most inequalities of all polyhedra together; a number given as `n_hyperplanes` of one
+        polyhedron may be greater.
     margin : float or "auto", default="auto"
         How far on their side rows must be for an online run to leave them alone, in updates
         on standardised columns. 0 suits clean labels.
@@ -177,10 +180,10 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         Hyperplanes that are left, and what was chosen. With more than two classes dicts from label.
     selection_ : dict of str to list
         What was tried, a column each, for ``pandas.DataFrame(model.selection_)``: "inside" (with
-        more than two classes "class"), "n_hyperplanes", "margin", "penalty", "sampled", "accuracy"
-        on rows held out, and which was "chosen".
+        more than two classes "class"), "n_hyperplanes", "margin", "penalty", "sampled",
+        "n_polyhedra", "accuracy" on rows held out, and which was "chosen".
     n_iter_ : int
-        Passes of the longest online run.
+        Passes of the longest online run; 1 for a union.
     estimators_ : list of Polyceptron
         One for each class, only with more than two.
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features_in_,)
@@ -257,6 +260,9 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
             union = None
         else:
             chosen, union = self._one_or_several(selection, training, sample, seed)
+        if self.verbose:
+            n_rows = sample.data.n_samples
+            sys.stdout.write(f"Polyceptron: the best of these is fitted to {n_rows:,} rows\n")
         if union is not None:
             self._learn_union(training, sample, selection, union, journal)
             return
@@ -273,10 +279,9 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
 
     def _is_single(self) -> bool:
         """Whether the parameters speak of one polyhedron."""
-        if not self._is_auto("n_polyhedra"):
-            return self.n_polyhedra == 1
-        names = ("n_hyperplanes", "margin", "penalty", "sampled")
-        return not all(self._is_auto(name) for name in names)
+        if self._is_auto("n_polyhedra") or self.n_polyhedra == 1:
+            return not all(self._is_auto(name) for name in ("n_hyperplanes", *_OF_ONE))
+        return False
 
     def _one_or_several(
         self,
@@ -289,16 +294,23 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         insides = [0, 1] if self._is_auto("inside") else [self._inside_of(training.classes)]
         n_faces = FIRST_FACES if self._is_auto("n_hyperplanes") else int(self.n_hyperplanes)
         search_union = partial(choose_union, selection.trials, insides)
-        if not self._is_auto("n_polyhedra"):
-            union = search_union(int(self.n_polyhedra), n_faces, self.max_faces, seed)
+        report = selection.trials.report
+        if not self._is_auto("n_polyhedra") and self.n_polyhedra != 1:
+            n_pieces = min(int(self.n_polyhedra), self.max_faces)  # each has a face
+            union = search_union(n_pieces, n_faces, self.max_faces, seed)
+            report(union.setting, union.outcome.share)
             return union.setting, union
         best, chosen = self._chosen(selection, training, sample.data.n_samples), None
-        if best.n_hyperplanes == 1 or best.strength != CLEAN:  # else one parts the rows
+        is_parted = best.n_hyperplanes > 1 and best.strength == CLEAN  # by one polyhedron
+        if self._is_auto("n_polyhedra") and not is_parted:
             union = search_union(FIRST_PIECES, n_faces, self.max_faces, seed)
+            report(union.setting, union.outcome.share)
             if selection.is_better(union.outcome, best):
                 best, chosen = union.setting, union
         share = selection.accuracy(best) if chosen is None else chosen.outcome.share
-        sharp = choose_sharp(sample.data, insides, seed, share)
+        sharp = choose_sharp(sample.data, insides, self.max_faces, seed, share)
+        if sharp is not None:
+            report(sharp.setting, sharp.outcome.share)
         return (best, chosen) if sharp is None else (sharp.setting, sharp)
 
     def _learn_union(
@@ -312,8 +324,7 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         """Learn a union from a sample, then from all rows."""
 
         def fitted() -> tuple[NDArray[Any], ...]:
-            everything = training.with_inside(union.setting.inside).data
-            found = fit_union(sample.data, everything, sample, union)
+            found = fit_union(training, sample, union)
             return found.theta, np.array(found.sizes)
 
         theta, sizes = journal.memo("union", fitted)
@@ -367,12 +378,10 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         """The setting that rows held out speak for."""
         insides = [0, 1] if self._is_auto("inside") else [self._inside_of(training.classes)]
         numbers = list(LADDER) if self._is_auto("n_hyperplanes") else [int(self.n_hyperplanes)]
-        numbers = [number for number in numbers if number <= n_rows]
+        most = max(self.max_faces, numbers[0])
+        numbers = [number for number in numbers if number <= min(n_rows, most)]
         sampled = None if self._is_auto("sampled") else bool(self.sampled)
-        chosen = search(selection, insides, numbers, self._strengths(), sampled)
-        if self.verbose:
-            sys.stdout.write(f"Polyceptron: the best of these is fitted to {n_rows:,} rows\n")
-        return chosen
+        return search(selection, insides, numbers, self._strengths(), sampled)
 
     def _strengths(self) -> list[tuple[float, float | None]]:
         auto_margin, auto_penalty = self._is_auto("margin"), self._is_auto("penalty")
@@ -514,6 +523,13 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
             self._check_or_auto("penalty", as_real, "None or 'auto'")
         check_flag("sampled", self.sampled, "auto")
         self._check_or_auto("n_polyhedra", as_count, "'auto'")
+        if not self._is_auto("n_polyhedra") and self.n_polyhedra != 1:
+            for name in _OF_ONE:
+                if not self._is_auto(name):
+                    raise ValueError(
+                        f"{name} is for one polyhedron: with n_polyhedra={self.n_polyhedra!r} it "
+                        f"must be 'auto'; got {getattr(self, name)!r}"
+                    )
         for name in ("max_faces", "n_init", "max_iter"):
             as_count(getattr(self, name), name)
         check_n_jobs(self.n_jobs)

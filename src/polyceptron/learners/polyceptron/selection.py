@@ -111,7 +111,7 @@ class FoldTrials:
     ) -> None:
         random = np.random.RandomState(seed)
         self._whole, self._seeds, self._effort = data, seeds, effort
-        self._journal, self._report = journal, report
+        self._journal, self.report = journal, report
         self.data = stratified_rows(data, ROWS_TO_SELECT, random)
         self.weight = self.data.weights
         self._n_threads = n_threads
@@ -129,7 +129,7 @@ class FoldTrials:
         """Scores of every row by hyperplanes that did not see it."""
         (h,) = self._journal.memo(f"trial of {setting}", lambda: (self._held_out(setting),))
         outcome = TrialOutcome(h, self.is_inside(setting.inside), self.weight)
-        self._report(setting, outcome.share)
+        self.report(setting, outcome.share)
         return outcome
 
     def is_inside(self, inside: int) -> NDArray[np.bool_]:

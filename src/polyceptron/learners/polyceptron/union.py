@@ -29,6 +29,7 @@ from polyceptron.utils.types import Floats
 Ends = NDArray[np.int64]
 _SMALL = 0.3
 """Size of the random faces to start from."""
+_MOST_ODDS = 1e150
 _LIMIT = 40.0
 """Of scores, as in the kernel."""
 
@@ -69,8 +70,13 @@ def soft_scores(data: ArrayBlocks, union: Union) -> Floats:
     E = _exponentials(data, union)
     odds = np.zeros(data.n_samples)
     for faces in union.places():
-        odds += (1.0 + odds) * _odds(E, faces)
+        odds = _either(odds, _odds(E, faces))
     return np.log(odds)
+
+
+def _either(odds: Floats, more: Floats) -> Floats:
+    """The odds of being inside of one of two; those of many pieces would overflow."""
+    return np.minimum(odds + more * (1.0 + odds), _MOST_ODDS)
 
 
 def _exponentials(data: ArrayBlocks, union: Union) -> Floats:
@@ -91,17 +97,29 @@ def _odds(E: Floats, faces: list[int]) -> Floats:
 
 
 def _minimised(
-    statistic: Callable[..., Gradient], data: Blocks, start: Union, penalty: float, n_steps: int
+    statistic: Callable[..., Gradient],
+    data: Blocks,
+    start: Union,
+    penalty: float,
+    n_steps: int,
+    unit: float = 1.0,
+    fixed: NDArray[np.bool_] | None = None,
 ) -> Union:
-    """L-BFGS on the sum of a statistic over the rows, and penalty / 2 * sum |w_k|^2."""
+    """L-BFGS on the sum of a statistic over the rows, and penalty / 2 * sum |w_k|^2.
+
+    ``unit`` is the weight that counts as one row; columns that are ``fixed`` stay as they are.
+    """
     shape, ends = start.theta.shape, np.cumsum(start.sizes)
 
     def loss(flat: Floats) -> tuple[float, Floats]:
         theta = flat.reshape(shape)
         W, b = theta[:, :-1].copy(), theta[:, -1].copy()
         here = data.reduce(partial(statistic, W, b, ends))
-        slope = np.column_stack([penalty * W - here.G, -here.g])
-        return 0.5 * penalty * float((W * W).sum()) - float(here.totals[0]), slope.ravel()
+        slope = np.column_stack([penalty * W - here.G / unit, -here.g / unit])
+        if fixed is not None:
+            slope[:, fixed] = 0.0
+        square = 0.5 * penalty * float((W * W).sum())
+        return square - float(here.totals[0]) / unit, slope.ravel()
 
     options = {"maxiter": n_steps, "ftol": 1e-7}
     with ONE_BLAS_THREAD:
@@ -109,13 +127,20 @@ def _minimised(
     return start._replace(theta=np.asarray(found.x).reshape(shape))
 
 
-def ascend(data: Blocks, start: Union, penalty: float, n_steps: int) -> Union:
+def ascend(
+    data: Blocks,
+    start: Union,
+    penalty: float,
+    n_steps: int,
+    unit: float = 1.0,
+    fixed: NDArray[np.bool_] | None = None,
+) -> Union:
     """The likelihood of the soft model, maximised; the penalty is that of all rows."""
 
     def of_block(W: Floats, b: Floats, ends: Ends, block: Block) -> Gradient:
         return mixture_of(W, b, ends, LEAST_NOISE, block)
 
-    return _minimised(of_block, data, start, penalty, n_steps)
+    return _minimised(of_block, data, start, penalty, n_steps, unit, fixed)
 
 
 def first_union(
@@ -191,13 +216,13 @@ def _cheapest(data: ArrayBlocks, union: Union, penalty: float) -> list[tuple[flo
         rest = np.zeros(data.n_samples)
         for j, one in enumerate(odds):
             if j != m:
-                rest += one * (1.0 + rest)
-        before = _surprise(rest + odds[m] * (1.0 + rest), is_inside)
+                rest = _either(rest, one)
+        before = _surprise(_either(rest, odds[m]), is_inside)
         ways = [[k] for k in faces] if len(faces) > 1 else []
         costs = []
         for gone in [*ways, faces] if len(places) > 1 else ways:
             left = [k for k in faces if k not in gone]
-            now = rest + _odds(E, left) * (1.0 + rest) if left else rest
+            now = _either(rest, _odds(E, left)) if left else rest
             cost = float(weight @ (_surprise(now, is_inside) - before)) - float(saved[gone].sum())
             costs.append((cost / len(gone), gone))
         if costs:

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedKFold
 
-from polyceptron.data.blocks import ArrayBlocks, Blocks
+from polyceptron.data.blocks import ArrayBlocks
+from polyceptron.data.training import TrainingData
 from polyceptron.learners.polyceptron.hyperplanes import (
     Setting,
     min_scores,
@@ -90,7 +91,7 @@ def choose_union(
             )
         )
     )
-    size = _size(trials, inside, thin, most)
+    size = _size(trials, inside, thin)
 
     def judged(number: int) -> Floats:
         train, test, _ = trials.folds[number]
@@ -112,7 +113,7 @@ def choose_union(
 
 
 def choose_sharp(
-    data: ArrayBlocks, insides: list[int], seed: int, accuracy: float
+    data: ArrayBlocks, insides: list[int], most: int, seed: int, accuracy: float
 ) -> UnionChoice | None:
     """One polyhedron of many faces that parts nearly all rows, if it is better than ``accuracy``.
 
@@ -121,13 +122,14 @@ def choose_sharp(
     """
     rows = stratified_rows(data, _ROWS, np.random.RandomState(seed))
     least = int(min((rows.y > 0).sum(), (rows.y < 0).sum()))
-    enough = max(ROWS_TO_SELECT, 2 * _SHARP_FACES * (rows.n_features + 1))
+    n_faces = min(_SHARP_FACES, most)
+    enough = max(ROWS_TO_SELECT, 2 * n_faces * (rows.n_features + 1))
     if least < _SHARP_FOLDS or rows.n_samples <= enough:
         return None
     folds = StratifiedKFold(_SHARP_FOLDS, shuffle=True, random_state=seed)
     places, held = next(folds.split(rows.y, rows.y))
     train, test = rows.take(places), rows.take(held)
-    runs = {inside: _sharp_run(_signed(train, inside), seed) for inside in insides}
+    runs = {inside: _sharp_run(_signed(train, inside), n_faces, seed) for inside in insides}
     shares = {inside: _outcome(test, inside, min_scores(test, runs[inside])) for inside in insides}
     inside = max(insides, key=lambda one: shares[one].share)
     if shares[inside].share < accuracy:
@@ -138,11 +140,12 @@ def choose_sharp(
         union = settled(signed, _sharp(signed, runs[inside], penalty))
         found.append((_outcome(test, inside, union.scores(test)), penalty))
     outcome, penalty = max(found, key=lambda pair: pair[0].share)
-    error = float(np.sqrt(outcome.share * (1.0 - outcome.share) / test.n_samples))
+    spread = max(outcome.share * (1.0 - outcome.share), 1.0 / test.n_samples)
+    error = float(np.sqrt(spread / test.n_samples))
     if outcome.share <= accuracy + error:
         return None
     total = float(rows.weights.sum())
-    setting = Setting(inside, _SHARP_FACES, 0.0, penalty / total)
+    setting = Setting(inside, n_faces, 0.0, penalty / total)
     return UnionChoice(setting, penalty, outcome, None, seed)
 
 
@@ -150,9 +153,9 @@ def _outcome(test: ArrayBlocks, inside: int, h: Floats) -> TrialOutcome:
     return TrialOutcome(h, np.asarray((test.y > 0) == (inside == 1)), test.weights)
 
 
-def _sharp_run(data: ArrayBlocks, seed: int) -> Floats:
+def _sharp_run(data: ArrayBlocks, n_faces: int, seed: int) -> Floats:
     n_passes = int(np.clip(_SHARP_VISITS / data.n_samples, 20, 400))
-    theta, _, _ = online_run(data, _SHARP_FACES, 0.0, seed, n_passes, hopeless=0.2)
+    theta, _, _ = online_run(data, n_faces, 0.0, seed, n_passes, hopeless=0.2)
     return to_mean_size(data, theta)
 
 
@@ -163,20 +166,25 @@ def _sharp(data: ArrayBlocks, start: Floats, penalty: float) -> Union:
     return ascend(data, min(starts, key=partial(penalised_loss, data, penalty)), penalty, _STEPS)
 
 
-def fit_union(data: ArrayBlocks, everything: Blocks, sample: Sample, choice: UnionChoice) -> Union:
-    """A union of the chosen size, learned from these rows, and from all if they are more."""
+def fit_union(training: TrainingData, sample: Sample, choice: UnionChoice) -> Union:
+    """A union of the chosen size, learned from some rows, and from all if they are more."""
+    data, everything = sample.data, training.with_inside(choice.setting.inside).data
     inside, size = choice.setting.inside, choice.setting.n_hyperplanes
     rows = _signed(stratified_rows(data, _ROWS, np.random.RandomState(0)), inside)
     if choice.start is None:
-        soft = _sharp(rows, _sharp_run(rows, choice.seed), choice.penalty)
+        soft = _sharp(rows, _sharp_run(rows, size, choice.seed), choice.penalty)
     else:
         union = ascend(rows, choice.start, choice.penalty, _STEPS)
         path = thinned(rows, union, choice.penalty, size, _THIN_STEPS)
         soft = ascend(rows, next(path), choice.penalty, _STEPS)
     if everything.n_samples > rows.n_samples:
+        free = [*sample.columns, everything.n_features]
+        fixed = np.ones(everything.n_features + 1, bool)
+        fixed[free] = False
+        unit = training.total_weight / everything.n_samples
         full = soft._replace(theta=sample.in_all_columns(soft.theta, everything.n_features))
-        full = ascend(everything, full, choice.penalty, _STEPS_OF_ALL)
-        soft = soft._replace(theta=full.theta[:, [*sample.columns, -1]])
+        full = ascend(everything, full, choice.penalty, _STEPS_OF_ALL, unit, fixed)
+        soft = soft._replace(theta=full.theta[:, free])
     if choice.start is not None:
         soft = hardened(rows, soft, choice.penalty, _STEPS)
     return settled(rows, soft)
@@ -225,7 +233,7 @@ def _loss(trials: FoldTrials, inside: int, rows: NDArray[np.intp], h: Floats) ->
     return np.asarray(outcome.surprise * weight / weight.mean())
 
 
-def _size(trials: FoldTrials, inside: int, thin: list[list[Union]], most: int) -> int:
+def _size(trials: FoldTrials, inside: int, thin: list[list[Union]]) -> int:
     """The number of faces of least log-loss."""
     rows = np.concatenate([places for _, _, places in trials.folds])
 
@@ -236,7 +244,7 @@ def _size(trials: FoldTrials, inside: int, thin: list[list[Union]], most: int) -
         ]
         return float(_loss(trials, inside, rows, np.concatenate(parts)).mean())
 
-    return min(range(1, most + 1), key=loss)
+    return min(sorted({one.n_faces for path in thin for one in path}), key=loss)
 
 
 def _of_size(path: list[Union], size: int) -> Union:
