@@ -34,9 +34,8 @@ def test_fresh_rows(name, flipped, bar, auto):
 
 
 @pytest.mark.parametrize(("name", "bar"), [("Ionosphere", 91.0), ("Breast-Cancer", 96.5)])
-def test_five_of_ten_folds(name, bar):
+def test_ten_folds(name, bar):
     bunch = paper_datasets()[name]
-    folds = list(StratifiedKFold(10, shuffle=True, random_state=0).split(bunch.data, bunch.target))
-    folds = folds[::2]
+    folds = StratifiedKFold(10, shuffle=True, random_state=0)
     model = Polyceptron(random_state=0)
     assert 100 * cross_val_score(model, bunch.data, bunch.target, cv=folds).mean() >= bar
