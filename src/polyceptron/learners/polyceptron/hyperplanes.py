@@ -116,7 +116,7 @@ def centre_of(data: ArrayBlocks, setting: Setting, seeds: list[int], effort: Eff
         n_passes = min(n_passes, max(10, _VISITS // data.n_samples))
     elif data.n_samples > 1000:
         n_passes = min(n_passes, max(10, 10 * _VISITS // data.n_samples))
-    rows, K = _signed(data, setting), setting.n_hyperplanes
+    rows, K = in_sign(data, setting.inside), setting.n_hyperplanes
     runs = map_in_order(
         lambda seed: online_run(rows, K, setting.margin, seed, n_passes, effort.hopeless),
         seeds,
@@ -176,7 +176,7 @@ def refined(
     if setting.penalty is None:
         return start
     total = float(data.weights.sum())
-    loss = mixture.Loss(_signed(data, setting), start.shape, setting.penalty, total)
+    loss = mixture.Loss(in_sign(data, setting.inside), start.shape, setting.penalty, total)
     flat = mixture.maximise(loss, start, effort.n_steps)
     theta, _ = loss.unpack(flat)
     if setting.sampled:
@@ -185,9 +185,9 @@ def refined(
     return with_offset(data, theta, setting.inside)
 
 
-def _signed(data: ArrayBlocks, setting: Setting) -> ArrayBlocks:
+def in_sign(data: ArrayBlocks, inside: int) -> ArrayBlocks:
     """The rows with +1 for the class inside."""
-    return data if setting.inside == 1 else data.turned()
+    return data if inside == 1 else data.turned()
 
 
 def to_mean_size(data: ArrayBlocks, theta: Floats) -> Floats:

@@ -50,15 +50,13 @@ class Loss:
     """Minus the penalised mean log-likelihood, as a function of one flat array.
 
     That array is [w_1, b_1, ..., w_K, b_K] and the logit of the noise. Penalised is
-    ``penalty / 2 * sum |w_k|^2``; biases are free. ``sizes`` are the numbers of faces of each
-    polyhedron of a union; without any there is one.
+    ``penalty / 2 * sum |w_k|^2``; biases are free.
     """
 
     data: Blocks
     shape: tuple[int, int]
     penalty: float
     total_weight: float
-    sizes: tuple[int, ...] = ()
 
     def unpack(self, flat: Floats) -> tuple[Floats, float]:
         """Rows [w_k, b_k], and the noise."""
@@ -69,7 +67,7 @@ class Loss:
         """The loss and its slope."""
         theta, noise = self.unpack(flat)
         W, b = theta[:, :-1].copy(), theta[:, -1].copy()
-        ends = np.cumsum(self.sizes or [len(W)])
+        ends = np.array([len(W)])
         here = self.data.reduce(partial(mixture_of, W, b, ends, noise))
         log_likelihood, of_noise = here.totals.tolist()
         slope = np.empty(flat.size)

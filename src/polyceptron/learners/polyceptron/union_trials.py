@@ -13,6 +13,7 @@ from polyceptron.data.blocks import ArrayBlocks
 from polyceptron.data.training import TrainingData
 from polyceptron.learners.polyceptron.hyperplanes import (
     Setting,
+    in_sign,
     min_scores,
     online_run,
     to_mean_size,
@@ -83,7 +84,7 @@ def choose_union(
     thin = trials.in_folds(
         lambda number: list(
             thinned(
-                _signed(trials.folds[number][0], inside),
+                in_sign(trials.folds[number][0], inside),
                 paths[number][place][0],
                 penalty,
                 most,
@@ -95,14 +96,14 @@ def choose_union(
 
     def judged(number: int) -> Floats:
         train, test, _ = trials.folds[number]
-        train = _signed(train, inside)
+        train = in_sign(train, inside)
         soft = _of_size(thin[number], size)
         return settled(train, hardened(train, soft, penalty, _TRIAL_STEPS)).scores(test)
 
     h = np.empty(trials.data.n_samples)
     for (_, _, places), one in zip(trials.folds, trials.in_folds(judged), strict=True):
         h[places] = one
-    data = _signed(trials.data, inside)
+    data = in_sign(trials.data, inside)
     start = min((path[place][0] for path in paths.values()), key=lambda one: soft_loss(data, one))
     n_thin = int(np.median([len(_of_size(path, size).sizes) for path in thin]))
     total = float(trials.weight.sum())
@@ -129,12 +130,12 @@ def choose_sharp(
     folds = StratifiedKFold(_SHARP_FOLDS, shuffle=True, random_state=seed)
     places, held = next(folds.split(rows.y, rows.y))
     train, test = rows.take(places), rows.take(held)
-    runs = {inside: _sharp_run(_signed(train, inside), n_faces, seed) for inside in insides}
+    runs = {inside: _sharp_run(in_sign(train, inside), n_faces, seed) for inside in insides}
     shares = {inside: _outcome(test, inside, min_scores(test, runs[inside])) for inside in insides}
     inside = max(insides, key=lambda one: shares[one].share)
     if shares[inside].share < accuracy:
         return None
-    signed = _signed(train, inside)
+    signed = in_sign(train, inside)
     found = []
     for penalty in _SHARP_PENALTIES:
         union = settled(signed, _sharp(signed, runs[inside], penalty))
@@ -170,7 +171,7 @@ def fit_union(training: TrainingData, sample: Sample, choice: UnionChoice) -> Un
     """A union of the chosen size, learned from some rows, and from all if they are more."""
     data, everything = sample.data, training.with_inside(choice.setting.inside).data
     inside, size = choice.setting.inside, choice.setting.n_hyperplanes
-    rows = _signed(stratified_rows(data, _ROWS, np.random.RandomState(0)), inside)
+    rows = in_sign(stratified_rows(data, _ROWS, np.random.RandomState(0)), inside)
     if choice.start is None:
         soft = _sharp(rows, _sharp_run(rows, size, choice.seed), choice.penalty)
     else:
@@ -190,10 +191,6 @@ def fit_union(training: TrainingData, sample: Sample, choice: UnionChoice) -> Un
     return settled(rows, soft)
 
 
-def _signed(data: ArrayBlocks, inside: int) -> ArrayBlocks:
-    return data if inside == 1 else data.turned()
-
-
 _Path = list[tuple[Union, Floats]]
 
 
@@ -204,7 +201,7 @@ def _paths(
 
     def path(number: int) -> _Path:
         train, test, _ = trials.folds[number]
-        train = _signed(train, inside)
+        train = in_sign(train, inside)
         found: _Path = []
         union = first_union(train, PENALTIES[0], n_pieces, n_faces, seed + number, 2, _TRIAL_STEPS)
         for penalty in PENALTIES:
