@@ -118,12 +118,11 @@ def test_hardened_block(K, size):
 
 
 def test_exp_is_that_of_the_library():
-    x = np.concatenate([np.linspace(-40, 40, 100_001), [0.0, -0.0, 1e-300, 5e-324]])
-    found = np.empty_like(x)
-    exp_minus(x, 40.0, np.empty_like(x), found)
+    x = np.concatenate([np.linspace(-40, 40, 20_001), [0.0, -0.0, 1e-300, 5e-324]])
+    found = [exp_minus(one, 40.0) for one in x]
     np.testing.assert_allclose(found, np.exp(-x), rtol=4 * np.finfo(float).eps, atol=0)
-    exp_minus(np.array([1e3, -np.inf]), 40.0, np.empty(2), found[:2])
-    np.testing.assert_allclose(found[:2], np.exp([-40.0, 40.0]), rtol=1e-15)
+    found = [exp_minus(one, 40.0) for one in (1e3, -np.inf)]
+    np.testing.assert_allclose(found, np.exp([-40.0, 40.0]), rtol=1e-15)
 
 
 @sizes

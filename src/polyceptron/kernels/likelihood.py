@@ -10,7 +10,7 @@ from numba.extending import overload
 
 from polyceptron.kernels.jit import compiled
 from polyceptron.kernels.scores import add_row, first_equal, score_four
-from polyceptron.kernels.vector import fma
+from polyceptron.kernels.vector import fma, multiply_tile, power_of_two
 
 
 @compiled
@@ -80,14 +80,13 @@ def hardened_block(X, target, weight, panel, bias, ends, G, g):
 
 
 # --- the likelihood of a union ---------------------------------------------------------------
-# Rows are taken 64 at a time, a column of them after the other, so that every loop is one of
-# independent lanes, which the compiler vectorises, exp included. Every product and sum is one
-# fused multiply-add, and the slope is summed row by row: the bits are those of any machine.
+# Rows are taken 64 at a time, so that scores and slopes are small products of matrices and every
+# other loop is one of independent lanes, which the compiler vectorises, exp included. Every
+# product and sum is one fused multiply-add, in the order of columns or of rows: the bits are
+# those of any machine.
 
 _ROWS = 64
 _LOG2, _LN2_HIGH, _LN2_LOW = 1.4426950408889634, 0.693147180369123816490, 1.90821492927058770002e-10
-
-_WHOLE, _ONE = 6755399441055744.0, 1023 << 52
 
 
 def room_for(X, n, d):
@@ -111,14 +110,25 @@ def _room_for(X, n, d):
     return sparse if isinstance(X, types.BaseTuple) else dense
 
 
+def has_gaps(X):
+    """Whether rows are sparse: 64 of them have only some of the columns."""
+    return isinstance(X, tuple)
+
+
+@overload(has_gaps)
+def _has_gaps(X):
+    sparse = isinstance(X, types.BaseTuple)
+    return lambda X: sparse
+
+
 def load_rows(X, start, n, rows, columns, used, place):
-    """The rows from ``start`` on, below n, as rows and as columns; how many columns these are.
+    """The rows from ``start`` on, below n, as rows [x, 1] and as columns; how many these are.
 
     Of sparse rows only columns that occur are taken, in their order: ``used``. ``place`` has room
     for all columns, and is -1 before and after.
     """
     rows[:], columns[:] = 0.0, 0.0
-    m = rows.shape[1]
+    m = columns.shape[0]
     if isinstance(X, tuple):
         data, indices, indptr = X
         here = slice(indptr[start], indptr[n])
@@ -129,8 +139,9 @@ def load_rows(X, start, n, rows, columns, used, place):
             for p in range(indptr[i], indptr[i + 1]):
                 rows[i - start, np.searchsorted(found, indices[p])] += data[p]
     else:
-        rows[: n - start] = X[start:n]
-    columns[:] = rows.T
+        rows[: n - start, :m] = X[start:n]
+    columns[:m] = rows.T[:m]
+    rows[:, m] = 1.0
     return m
 
 
@@ -159,6 +170,7 @@ def _load_rows(X, start, n, rows, columns, used, place):
         for i in range(start, n):
             for j in range(X.shape[1]):
                 rows[i - start, j] = columns[j, i - start] = X[i, j]
+        rows[:, X.shape[1]] = 1.0
         return X.shape[1]
 
     def sparse(X, start, n, rows, columns, used, place):
@@ -173,98 +185,38 @@ def _load_rows(X, start, n, rows, columns, used, place):
                 columns[q, i - start] = rows[i - start, q]
         for q in range(m):
             place[used[q]] = -1
+        rows[:, m] = 1.0
         return m
 
     return sparse if isinstance(X, types.BaseTuple) else dense
 
 
-def take_used(X, values, used, m, room):
-    """The values of the columns that are used."""
-    return values[used[:m]] if isinstance(X, tuple) else values
-
-
-@overload(take_used)
-def _take_used(X, values, used, m, room):
-    def dense(X, values, used, m, room):
-        return values
-
-    def sparse(X, values, used, m, room):
-        for q in range(m):
-            room[q] = values[used[q]]
-        return room[:m]
-
-    return sparse if isinstance(X, types.BaseTuple) else dense
-
-
-def put_back(X, values, used, m, out):
-    """Undo `take_used`, with what was made of the values."""
-    if isinstance(X, tuple):
-        out[used[:m]] = values[:m]
-
-
-@overload(put_back)
-def _put_back(X, values, used, m, out):
-    def dense(X, values, used, m, out):
-        pass
-
-    def sparse(X, values, used, m, out):
-        for q in range(m):
-            out[used[q]] = values[q]
-
-    return sparse if isinstance(X, types.BaseTuple) else dense
+@compiled
+def exp_minus(score, limit):
+    """exp(-score), with the score held within the limit: 2^k times a polynomial."""
+    x = min(max(-score, -limit), limit)
+    k = np.floor(fma(x, _LOG2, 0.5))
+    r = fma(-k, _LN2_LOW, fma(-k, _LN2_HIGH, x))
+    p = fma(1.0 / 6227020800.0, r, 1.0 / 479001600.0)
+    p = fma(p, r, 1.0 / 39916800.0)
+    p = fma(p, r, 1.0 / 3628800.0)
+    p = fma(p, r, 1.0 / 362880.0)
+    p = fma(p, r, 1.0 / 40320.0)
+    p = fma(p, r, 1.0 / 5040.0)
+    p = fma(p, r, 1.0 / 720.0)
+    p = fma(p, r, 1.0 / 120.0)
+    p = fma(p, r, 1.0 / 24.0)
+    p = fma(p, r, 1.0 / 6.0)
+    p = fma(p, r, 0.5)
+    p = fma(p, r, 1.0)
+    return fma(p, r, 1.0) * power_of_two(k)
 
 
 @compiled
-def _face_scores(w, bias, columns, scores):
-    """scores[i] = bias + w . x_i, the products in column order."""
-    d = columns.shape[0]
-    scores[:] = bias
-    for j in range(0, d - d % 4, 4):
-        w0, w1, w2, w3 = w[j], w[j + 1], w[j + 2], w[j + 3]
-        x0, x1, x2, x3 = columns[j], columns[j + 1], columns[j + 2], columns[j + 3]
-        for i in range(_ROWS):
-            scores[i] = fma(w3, x3[i], fma(w2, x2[i], fma(w1, x1[i], fma(w0, x0[i], scores[i]))))
-    for j in range(d - d % 4, d):
-        for i in range(_ROWS):
-            scores[i] = fma(w[j], columns[j, i], scores[i])
-
-
-@compiled
-def exp_minus(scores, limit, power, out):
-    """out[i] = exp(-scores[i]), with scores held within the limit: 2^k times a polynomial.
-
-    ``power`` has room for 2^k, built as bits: those of k are the last ones of k + 1.5 * 2^52.
-    """
-    bits = power.view(np.int64)
-    for i in range(scores.shape[0]):
-        x = min(max(-scores[i], -limit), limit)
-        k = np.floor(fma(x, _LOG2, 0.5))
-        r = fma(-k, _LN2_LOW, fma(-k, _LN2_HIGH, x))
-        p = fma(1.0 / 6227020800.0, r, 1.0 / 479001600.0)
-        p = fma(p, r, 1.0 / 39916800.0)
-        p = fma(p, r, 1.0 / 3628800.0)
-        p = fma(p, r, 1.0 / 362880.0)
-        p = fma(p, r, 1.0 / 40320.0)
-        p = fma(p, r, 1.0 / 5040.0)
-        p = fma(p, r, 1.0 / 720.0)
-        p = fma(p, r, 1.0 / 120.0)
-        p = fma(p, r, 1.0 / 24.0)
-        p = fma(p, r, 1.0 / 6.0)
-        p = fma(p, r, 0.5)
-        p = fma(p, r, 1.0)
-        out[i] = fma(p, r, 1.0)
-        power[i] = k + _WHOLE
-    for i in range(scores.shape[0]):
-        bits[i] = (bits[i] << 52) + _ONE
-    for i in range(scores.shape[0]):
-        out[i] *= power[i]
-
-
-@compiled
-def _join_face(E, D):
-    """Take a face into account: D = prod (1 + e) - 1 of its piece; e becomes e / (1 + e)."""
+def _join_face(E, limit, D):
+    """Take a face into account: D = prod (1 + e) - 1 of its piece; its scores become e / (1 + e)."""
     for i in range(_ROWS):
-        e = E[i]
+        e = exp_minus(E[i], limit)
         D[i] = fma(e, 1.0 + D[i], D[i])
         E[i] = e / (1.0 + e)
 
@@ -278,22 +230,32 @@ def _join_piece(D, odds, outside):
 
 
 @compiled
-def _multiply(a, b, out):
-    for i in range(_ROWS):
-        out[i] = a[i] * b[i]
+def _judge(y, weight, noise, outside, p, c, t):
+    """Likelihoods p of the labels, and what slopes in scores and in the noise have in common."""
+    share = 1.0 - 2.0 * noise
+    for i in range(y.shape[0]):
+        side = 1.0 - outside[i] if y[i] > 0 else outside[i]
+        p[i] = fma(share, side, noise)
+        r = weight[i] / p[i]
+        t[i] = r * fma(-2.0, side, 1.0)
+        c[i] = y[i] * share * outside[i] * r
+    c[y.shape[0] :] = 0.0
 
 
 @compiled
-def _add_slope(slope, rows, G):
-    """G += sum_i slope_i x_i, in the order of the rows; returns the sum of the slope."""
-    total = 0.0
-    for i in range(0, _ROWS, 4):
-        s0, s1, s2, s3 = slope[i], slope[i + 1], slope[i + 2], slope[i + 3]
-        x0, x1, x2, x3 = rows[i], rows[i + 1], rows[i + 2], rows[i + 3]
-        total += (s0 + s1) + (s2 + s3)
-        for j in range(G.shape[0]):
-            G[j] = fma(s3, x3[j], fma(s2, x2[j], fma(s1, x1[j], fma(s0, x0[j], G[j]))))
-    return total
+def _to_slope(E, c, odds):
+    for i in range(_ROWS):
+        E[i] *= c[i] * odds[i]
+
+
+@compiled
+def _multiply_add(A, B, n, m, C):
+    """C[:, :m] += A[:, :n] B[:n, :m], and perhaps up to three columns more."""
+    for k in range(0, A.shape[0], 4):
+        for j in range(0, m - 4, 8):
+            multiply_tile(A, k, B, (j, j + 4), C, n)
+        if (m - 1) % 8 < 4:
+            multiply_tile(A, k, B, (m - 1 - (m - 1) % 8,), C, n)
 
 
 @compiled
@@ -315,48 +277,55 @@ def union_block(X, y, weight, W, b, ends, noise, G, g):
     n = y.shape[0]
     F, d = W.shape
     M = ends.shape[0]
-    wide = room_for(X, n, d)
-    rows, columns = np.zeros((_ROWS, wide)), np.zeros((wide, _ROWS))
-    used, place, room = np.empty(wide, np.int64), np.full(d, -1), np.empty(wide)
-    E, odds = np.empty((F, _ROWS)), np.empty((M, _ROWS))
-    scores, power, D = np.empty(_ROWS), np.empty(_ROWS), np.empty(_ROWS)
-    outside, c = np.empty(_ROWS), np.zeros(_ROWS)
-    limit = _score_limit(ends)
+    wide, F4 = room_for(X, n, d), F + -F % 4
+    columns = np.zeros((wide, _ROWS))
+    rows = np.zeros((_ROWS, wide + 1 + -(wide + 1) % 4))  # and a column of ones
+    w, slope = np.zeros((F4, wide)), np.zeros((F4, rows.shape[1]))
+    used, place = np.arange(wide), np.full(d, -1)
+    E, odds = np.zeros((F4, _ROWS)), np.empty((M, _ROWS))
+    D, outside, ones = np.empty(_ROWS), np.empty(_ROWS), np.ones(_ROWS)
+    p, c, t = np.empty(_ROWS), np.empty(_ROWS), np.empty(_ROWS)
+    limit, moves = _score_limit(ends), has_gaps(X)
     total, of_noise = 0.0, 0.0
     for start in range(0, n, _ROWS):
         n_rows = min(_ROWS, n - start)
         width = load_rows(X, start, start + n_rows, rows, columns, used, place)
+        if moves or start == 0:
+            for k in range(F):
+                for q in range(width):
+                    w[k, q], slope[k, q] = W[k, used[q]], G[k, used[q]]
+                slope[k, width] = g[k]
+        for k in range(F):
+            E[k] = b[k]
+        _multiply_add(w, columns, width, _ROWS, E)
         outside[:] = 1.0
         first = 0
         for m in range(M):
             D[:] = 0.0
             for k in range(first, ends[m]):
-                _face_scores(take_used(X, W[k], used, width, room), b[k], columns[:width], scores)
-                exp_minus(scores, limit, power, E[k])
-                _join_face(E[k], D)
+                _join_face(E[k], limit, D)
             _join_piece(D, odds[m], outside)
             first = ends[m]
+        has_weights = weight.shape[0] > 0
+        r = weight[start : start + n_rows] if has_weights else ones[:n_rows]
+        _judge(y[start : start + n_rows], r, noise, outside, p, c, t)
         joint = 1.0  # of likelihoods, each at least the noise: one logarithm for all
-        c[:] = 0.0
         for i in range(n_rows):
-            sign, w = y[start + i], 1.0
-            side = 1.0 - outside[i] if sign > 0 else outside[i]
-            p = noise + (1.0 - 2.0 * noise) * side
-            if weight.shape[0] > 0:
-                w = weight[start + i]
-                total += w * np.log(p)
+            if has_weights:
+                total += r[i] * np.log(p[i])
             else:
-                joint *= p
-            of_noise += w * (1.0 - 2.0 * side) / p
-            c[i] = sign * w * (1.0 - 2.0 * noise) * outside[i] / p
+                joint *= p[i]
+            of_noise += t[i]
         total += np.log(joint)
         first = 0
         for m in range(M):
-            _multiply(c, odds[m], D)
             for k in range(first, ends[m]):
-                _multiply(E[k], D, E[k])
-                slope = take_used(X, G[k], used, width, room)
-                g[k] += _add_slope(E[k], rows, slope)
-                put_back(X, slope, used, width, G[k])
+                _to_slope(E[k], c, odds[m])
             first = ends[m]
+        _multiply_add(E, rows, _ROWS, width + 1, slope)
+        if moves or start + _ROWS >= n:
+            for k in range(F):
+                for q in range(width):
+                    G[k, used[q]] = slope[k, q]
+                g[k] = slope[k, width]
     return total, of_noise

@@ -1,4 +1,4 @@
-"""The two inner loops, written as LLVM vector code, and the fused multiply-add.
+"""The inner loops that are written as LLVM vector code, and arithmetic on bits.
 
 Numba does not vectorise straight-line code, so the scores of a few rows against one panel of
 hyperplanes are emitted here: a lane for each hyperplane, the rows side by side, nothing transposed.
@@ -202,3 +202,73 @@ def _overload_fma(a, b, c):
         return _fma(a, b, c)
 
     return fused
+
+
+def power_of_two(k: float) -> float:
+    """2 to the power of a whole number that a float64 has room for."""
+    return 2.0**k
+
+
+@intrinsic
+def _power_of_two(_: Any, k: Any) -> Any:
+    def emit(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        # The last bits of k + 1.5 * 2^52 are those of k; shifted they are an exponent.
+        whole = builder.fadd(args[0], ir.Constant(_F64, 1.5 * 2.0**52))
+        exponent = builder.shl(builder.bitcast(whole, _I64), _I64(52))
+        return builder.bitcast(builder.add(exponent, _I64(1023 << 52)), _F64)
+
+    return types.float64(types.float64), emit
+
+
+@overload(power_of_two, inline="always")
+def _overload_power_of_two(k):
+    def by_bits(k):
+        return _power_of_two(k)
+
+    return by_bits
+
+
+def multiply_tile(A: Any, k: int, B: Any, columns: tuple[int, ...], C: Any, n: int) -> None:
+    """C[k:k+4, j:j+4] += A[k:k+4, :n] B[:n, j:j+4] for each j of ``columns``, in the order of n."""
+    for j in columns:
+        for i in range(n):
+            C[k : k + 4, j : j + 4] += A[k : k + 4, i, None] * B[i, j : j + 4]
+
+
+@intrinsic
+def _multiply_tile(typingctx, A, k, B, columns, C, n):
+    signature = types.void(A, types.intp, B, columns, C, types.intp)
+
+    def codegen(context, builder, signature, args):
+        emit = _Emit(context, builder, signature, args, types.Array(types.float64, 3, "C"))
+        starts = cgutils.unpack_tuple(builder, args[3])
+
+        def rows_of(index):
+            stride = emit.shape(index)[1]
+            places = [builder.mul(builder.add(args[1], _I64(t)), stride) for t in range(4)]
+            return [builder.gep(emit.array(index).data, [place]) for place in places]
+
+        left, right, stride = rows_of(0), emit.array(2).data, emit.shape(2)[1]
+        out = [builder.gep(row, [j]) for row in rows_of(4) for j in starts]
+
+        def body(i, sums):
+            row = builder.gep(right, [builder.mul(i, stride)])
+            b = [emit.load(builder.gep(row, [j])) for j in starts]
+            a = [emit.splat(builder.load(builder.gep(one, [i]))) for one in left]
+            pairs = [(one, other) for one in a for other in b]
+            return [emit.fma(*pair, s) for pair, s in zip(pairs, sums, strict=True)]
+
+        sums = emit.loop(_I64(0), args[5], [emit.load(place) for place in out], body)
+        for one, place in zip(sums, out, strict=True):
+            emit.store(one, place)
+        return context.get_dummy_value()
+
+    return signature, codegen
+
+
+@overload(multiply_tile, inline="always")
+def _overload_multiply_tile(A, k, B, columns, C, n):
+    def tile(A, k, B, columns, C, n):
+        _multiply_tile(A, k, B, columns, C, n)
+
+    return tile
