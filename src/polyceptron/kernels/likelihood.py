@@ -118,7 +118,7 @@ def has_gaps(X):
 @overload(has_gaps)
 def _has_gaps(X):
     sparse = isinstance(X, types.BaseTuple)
-    return lambda X: sparse
+    return lambda X: sparse  # noqa: ARG005 - Numba wants the name
 
 
 def load_rows(X, start, n, rows, columns, used, place):
@@ -214,7 +214,7 @@ def exp_minus(score, limit):
 
 @compiled
 def _join_face(E, limit, D):
-    """Take a face into account: D = prod (1 + e) - 1 of its piece; its scores become e / (1 + e)."""
+    """Take a face into account: D = prod (1 + e) - 1 of its piece; scores become e / (1 + e)."""
     for i in range(_ROWS):
         e = exp_minus(E[i], limit)
         D[i] = fma(e, 1.0 + D[i], D[i])
@@ -222,11 +222,18 @@ def _join_face(E, limit, D):
 
 
 @compiled
-def _join_piece(D, odds, outside):
-    """Take a piece into account: its odds are 1 / D, and D / (1 + D) is left of the outside."""
-    for i in range(_ROWS):
-        odds[i] = 1.0 / D[i]
-        outside[i] *= D[i] / (1.0 + D[i])
+def _join_pieces(E, ends, limit, D, odds, outside):
+    """From scores to e / (1 + e), the odds 1 / D of each piece, and what is outside of all."""
+    outside[:] = 1.0
+    first = 0
+    for m in range(ends.shape[0]):
+        D[:] = 0.0
+        for k in range(first, ends[m]):
+            _join_face(E[k], limit, D)
+        for i in range(_ROWS):
+            odds[m, i] = 1.0 / D[i]
+            outside[i] *= D[i] / (1.0 + D[i])
+        first = ends[m]
 
 
 @compiled
@@ -243,9 +250,44 @@ def _judge(y, weight, noise, outside, p, c, t):
 
 
 @compiled
-def _to_slope(E, c, odds):
-    for i in range(_ROWS):
-        E[i] *= c[i] * odds[i]
+def _log_likelihood(p, weight):
+    """The sum of logarithms of likelihoods, of which none is below the noise."""
+    n, total = p.shape[0], 0.0
+    if weight.shape[0] > 0:
+        for i in range(n):
+            total += weight[i] * np.log(p[i])
+        return total
+    joint = 1.0
+    for i in range(n):
+        joint *= p[i]
+    return np.log(joint)  # one for all
+
+
+@compiled
+def _to_slopes(E, ends, c, odds):
+    first = 0
+    for m in range(ends.shape[0]):
+        for k in range(first, ends[m]):
+            for i in range(_ROWS):
+                E[k, i] *= c[i] * odds[m, i]
+        first = ends[m]
+
+
+@compiled
+def _take(W, G, g, used, width, w, slope):
+    """Weights and slopes of the columns that are used, with those of the bias behind them."""
+    for k in range(W.shape[0]):
+        for q in range(width):
+            w[k, q], slope[k, q] = W[k, used[q]], G[k, used[q]]
+        slope[k, width] = g[k]
+
+
+@compiled
+def _put_back(slope, used, width, G, g):
+    for k in range(G.shape[0]):
+        for q in range(width):
+            G[k, used[q]] = slope[k, q]
+        g[k] = slope[k, width]
 
 
 @compiled
@@ -288,44 +330,21 @@ def union_block(X, y, weight, W, b, ends, noise, G, g):
     limit, moves = _score_limit(ends), has_gaps(X)
     total, of_noise = 0.0, 0.0
     for start in range(0, n, _ROWS):
-        n_rows = min(_ROWS, n - start)
-        width = load_rows(X, start, start + n_rows, rows, columns, used, place)
+        stop = min(start + _ROWS, n)
+        width = load_rows(X, start, stop, rows, columns, used, place)
         if moves or start == 0:
-            for k in range(F):
-                for q in range(width):
-                    w[k, q], slope[k, q] = W[k, used[q]], G[k, used[q]]
-                slope[k, width] = g[k]
+            _take(W, G, g, used, width, w, slope)
         for k in range(F):
             E[k] = b[k]
         _multiply_add(w, columns, width, _ROWS, E)
-        outside[:] = 1.0
-        first = 0
-        for m in range(M):
-            D[:] = 0.0
-            for k in range(first, ends[m]):
-                _join_face(E[k], limit, D)
-            _join_piece(D, odds[m], outside)
-            first = ends[m]
-        has_weights = weight.shape[0] > 0
-        r = weight[start : start + n_rows] if has_weights else ones[:n_rows]
-        _judge(y[start : start + n_rows], r, noise, outside, p, c, t)
-        joint = 1.0  # of likelihoods, each at least the noise: one logarithm for all
-        for i in range(n_rows):
-            if has_weights:
-                total += r[i] * np.log(p[i])
-            else:
-                joint *= p[i]
+        _join_pieces(E, ends, limit, D, odds, outside)
+        r = weight[start:stop]  # none where all count alike
+        _judge(y[start:stop], r if r.shape[0] > 0 else ones, noise, outside, p, c, t)
+        total += _log_likelihood(p[: stop - start], r)
+        for i in range(stop - start):
             of_noise += t[i]
-        total += np.log(joint)
-        first = 0
-        for m in range(M):
-            for k in range(first, ends[m]):
-                _to_slope(E[k], c, odds[m])
-            first = ends[m]
+        _to_slopes(E, ends, c, odds)
         _multiply_add(E, rows, _ROWS, width + 1, slope)
-        if moves or start + _ROWS >= n:
-            for k in range(F):
-                for q in range(width):
-                    G[k, used[q]] = slope[k, q]
-                g[k] = slope[k, width]
+        if moves or stop == n:
+            _put_back(slope, used, width, G, g)
     return total, of_noise

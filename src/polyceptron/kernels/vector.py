@@ -206,7 +206,7 @@ def _overload_fma(a, b, c):
 
 def power_of_two(k: float) -> float:
     """2 to the power of a whole number that a float64 has room for."""
-    return 2.0**k
+    return float(2.0**k)
 
 
 @intrinsic

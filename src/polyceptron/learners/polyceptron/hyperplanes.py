@@ -25,7 +25,7 @@ _VISITS = 100_000
 _FAIR_PASSES = 40
 """Passes before a run may be given up."""
 LEAST_SAMPLES = 10
-Strength = tuple[float, float | None]
+Strength = tuple[float | None, float | None]
 
 
 class Setting(NamedTuple):
@@ -33,7 +33,8 @@ class Setting(NamedTuple):
 
     inside: int
     n_hyperplanes: int
-    margin: float
+    margin: float | None
+    """None where there are no online runs: faces grow from small random ones."""
     penalty: float | None
     sampled: bool = False
     """Whether the mean of likely hyperplanes is taken, not the likeliest."""
@@ -111,14 +112,14 @@ def centre_of(data: ArrayBlocks, setting: Setting, seeds: list[int], effort: Eff
 
     Every run has its own start and order of rows, and is scaled to norm one: runs count alike.
     """
-    n_passes = effort.max_iter
-    if setting.margin > 0:
+    n_passes, margin = effort.max_iter, setting.margin or 0.0
+    if margin > 0:
         n_passes = min(n_passes, max(10, _VISITS // data.n_samples))
     elif data.n_samples > 1000:
         n_passes = min(n_passes, max(10, 10 * _VISITS // data.n_samples))
     rows, K = in_sign(data, setting.inside), setting.n_hyperplanes
     runs = map_in_order(
-        lambda seed: online_run(rows, K, setting.margin, seed, n_passes, effort.hopeless),
+        lambda seed: online_run(rows, K, margin, seed, n_passes, effort.hopeless),
         seeds,
         data.n_threads,
     )

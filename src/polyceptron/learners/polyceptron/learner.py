@@ -36,10 +36,16 @@ from polyceptron.learners.documents import (
     ModelFileError,
     NotNegative,
 )
-from polyceptron.learners.polyceptron.hyperplanes import FIT, Setting, learn_hyperplanes, needed
+from polyceptron.learners.polyceptron.automatic import choose_automatically
+from polyceptron.learners.polyceptron.hyperplanes import (
+    FIT,
+    Setting,
+    Strength,
+    learn_hyperplanes,
+    needed,
+)
 from polyceptron.learners.polyceptron.sample import Sample, refined_by_all
 from polyceptron.learners.polyceptron.selection import (
-    CLEAN,
     LADDER,
     STRENGTHS,
     FoldTrials,
@@ -49,7 +55,9 @@ from polyceptron.learners.polyceptron.selection import (
 from polyceptron.learners.polyceptron.union import Union
 from polyceptron.learners.polyceptron.union_trials import (
     FIRST_FACES,
-    FIRST_PIECES,
+    ONE_FACES,
+    PENALTIES,
+    Shape,
     UnionChoice,
     choose_sharp,
     choose_union,
@@ -72,7 +80,7 @@ def _say(labels: list[Any], setting: Setting, share: float) -> None:
     inside, K, margin, penalty, sampled, n_polyhedra = setting
     several = f"n_polyhedra={n_polyhedra}, " if n_polyhedra > 1 else ""
     sys.stdout.write(
-        f"Polyceptron: inside={labels[inside]!r}, {several}n_hyperplanes={K}, margin={margin:g}, "
+        f"Polyceptron: inside={labels[inside]!r}, {several}n_hyperplanes={K}, margin={margin}, "
         f"penalty={penalty}{', sampled' * sampled}: {share:.2%} of held-out rows\n"
     )
 
@@ -82,7 +90,7 @@ class SelectionTable(Document):
 
     inside: list[Annotated[int, Meta(ge=0, le=1)]]
     n_hyperplanes: list[Count]
-    margin: list[NotNegative]
+    margin: list[NotNegative | None]
     penalty: list[NotNegative | None]
     sampled: list[bool]
     n_polyhedra: list[Count]
@@ -95,7 +103,7 @@ class ClassFitted(Document):
 
     exponent: Exponent
     n_iter: Count
-    margin: NotNegative
+    margin: NotNegative | None
     penalty: NotNegative | None
     sampled: bool
     selection: SelectionTable
@@ -132,9 +140,10 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
     max_faces : int, default=16
         Most inequalities of all polyhedra together; a number given as `n_hyperplanes` of one
         polyhedron may be greater.
-    margin : float or "auto", default="auto"
+    margin : float, None or "auto", default="auto"
         How far on their side rows must be for an online run to leave them alone, in updates
-        on standardised columns. 0 suits clean labels.
+        on standardised columns. 0 suits clean labels. None makes no online runs: the likelihood
+        begins with more small random faces than are kept.
     penalty : float, None or "auto", default="auto"
         Penalty of the likelihood, per row: ``penalty / 2 * sum_k |w_k|^2``. None leaves the mean
         of the runs as it is, which is also what "auto" means where `margin` is a number.
@@ -176,7 +185,7 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
     inside_ : label
         The class inside. Only with two classes, as the next two.
     coef_, intercept_ : ndarrays of shape (n_hyperplanes_, n_features) and (n_hyperplanes_,)
-    n_hyperplanes_, margin_, penalty_, sampled_ : int, float, float or None, bool
+    n_hyperplanes_, margin_, penalty_, sampled_ : int, float or None, float or None, bool
         Hyperplanes that are left, and what was chosen. With more than two classes dicts from label.
     selection_ : dict of str to list
         What was tried, a column each, for ``pandas.DataFrame(model.selection_)``: "inside" (with
@@ -212,7 +221,7 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
     _: KW_ONLY
     n_polyhedra: int | str = "auto"
     max_faces: int = 16
-    margin: float | str = "auto"
+    margin: float | str | None = "auto"
     penalty: float | str | None = "auto"
     sampled: bool | str = "auto"
     inside: Any = "auto"
@@ -255,11 +264,7 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         threads = count_threads(self.n_jobs, sys.maxsize)
         trials = FoldTrials(sample.data, seed, seeds, effort, journal, report, threads)
         selection = Selection(trials)
-        if self._is_single():
-            chosen = self._chosen(selection, training, sample.data.n_samples)
-            union = None
-        else:
-            chosen, union = self._one_or_several(selection, training, sample, seed)
+        chosen, union = self._choose(selection, training, sample, seed)
         if self.verbose:
             n_rows = sample.data.n_samples
             sys.stdout.write(f"Polyceptron: the best of these is fitted to {n_rows:,} rows\n")
@@ -277,41 +282,43 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         theta = needed(sample.data, theta)
         self._set_pieces(training, sample, Union(theta, (len(theta),)), selection, chosen)
 
-    def _is_single(self) -> bool:
-        """Whether the parameters speak of one polyhedron."""
-        if self._is_auto("n_polyhedra") or self.n_polyhedra == 1:
-            return not all(self._is_auto(name) for name in ("n_hyperplanes", *_OF_ONE))
-        return False
-
-    def _one_or_several(
-        self,
-        selection: Selection,
-        training: TrainingData,
-        sample: Sample,
-        seed: int,
+    def _choose(
+        self, selection: Selection, training: TrainingData, sample: Sample, seed: int
     ) -> tuple[Setting, UnionChoice | None]:
-        """The setting of one polyhedron, and the union if rows held out speak for it."""
+        """The setting that rows held out speak for, and the union if it is not of online runs."""
+        trials, n_rows = selection.trials, sample.data.n_samples
         insides = [0, 1] if self._is_auto("inside") else [self._inside_of(training.classes)]
-        n_faces = FIRST_FACES if self._is_auto("n_hyperplanes") else int(self.n_hyperplanes)
-        search_union = partial(choose_union, selection.trials, insides)
-        report = selection.trials.report
+        most = min(self.max_faces, n_rows)
+        n_faces = 0 if self._is_auto("n_hyperplanes") else int(self.n_hyperplanes)
         if not self._is_auto("n_polyhedra") and self.n_polyhedra != 1:
             n_pieces = min(int(self.n_polyhedra), self.max_faces)  # each has a face
-            union = search_union(n_pieces, n_faces, self.max_faces, seed)
-            report(union.setting, union.outcome.share)
-            return union.setting, union
-        best, chosen = self._chosen(selection, training, sample.data.n_samples), None
-        is_parted = best.n_hyperplanes > 1 and best.strength == CLEAN  # by one polyhedron
-        if self._is_auto("n_polyhedra") and not is_parted:
-            union = search_union(FIRST_PIECES, n_faces, self.max_faces, seed)
-            report(union.setting, union.outcome.share)
-            if selection.is_better(union.outcome, best):
-                best, chosen = union.setting, union
-        share = selection.accuracy(best) if chosen is None else chosen.outcome.share
-        sharp = choose_sharp(sample.data, insides, self.max_faces, seed, share)
-        if sharp is not None:
-            report(sharp.setting, sharp.outcome.share)
-        return (best, chosen) if sharp is None else (sharp.setting, sharp)
+            shape = Shape(n_pieces, n_faces or FIRST_FACES, self.max_faces)
+        elif self.margin is None:
+            shape = Shape(1, max(n_faces, min(ONE_FACES, most)), n_faces or most)
+        elif n_faces or not all(map(self._is_auto, _OF_ONE)):
+            return self._search(selection, insides, n_rows), None
+        else:
+            several = self._is_auto("n_polyhedra")
+            best, union = choose_automatically(selection, insides, most, several, seed)
+            share = selection.accuracy(best)
+            sharp = choose_sharp(sample.data, insides, self.max_faces, seed, share)
+            if sharp is not None:
+                selection.add(sharp.setting, sharp.outcome)
+            return (best, union) if sharp is None else (sharp.setting, sharp)
+        total = float(trials.weight.sum())
+        penalties = PENALTIES if self._is_auto("penalty") else (float(self.penalty) * total,)  # type: ignore[arg-type]
+        union = choose_union(trials, insides, shape, seed, penalties)
+        assert union is not None  # without a rival there is always one
+        selection.add(union.setting, union.outcome)
+        return union.setting, union
+
+    def _search(self, selection: Selection, insides: list[int], n_rows: int) -> Setting:
+        """What rows held out speak for among settings of online runs."""
+        numbers = list(LADDER) if self._is_auto("n_hyperplanes") else [int(self.n_hyperplanes)]
+        most = max(self.max_faces, numbers[0])
+        numbers = [number for number in numbers if number <= min(n_rows, most)]
+        sampled = None if self._is_auto("sampled") else bool(self.sampled)
+        return search(selection, insides, numbers, self._strengths(), sampled)
 
     def _learn_union(
         self,
@@ -337,6 +344,7 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         else:
             outcome = union.outcome
         chosen = chosen._replace(n_polyhedra=len(found.sizes))
+        del selection.outcomes[union.setting]
         selection.outcomes[chosen] = outcome
         self._set_pieces(training, sample, found, selection, chosen)
 
@@ -374,23 +382,14 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
             self.rule_ = Rule.inside(self.classes_, inside, *pieces, link=link)
         self.n_hyperplanes_ = len(self.intercept_)
 
-    def _chosen(self, selection: Selection, training: TrainingData, n_rows: int) -> Setting:
-        """The setting that rows held out speak for."""
-        insides = [0, 1] if self._is_auto("inside") else [self._inside_of(training.classes)]
-        numbers = list(LADDER) if self._is_auto("n_hyperplanes") else [int(self.n_hyperplanes)]
-        most = max(self.max_faces, numbers[0])
-        numbers = [number for number in numbers if number <= min(n_rows, most)]
-        sampled = None if self._is_auto("sampled") else bool(self.sampled)
-        return search(selection, insides, numbers, self._strengths(), sampled)
-
-    def _strengths(self) -> list[tuple[float, float | None]]:
+    def _strengths(self) -> list[Strength]:
         auto_margin, auto_penalty = self._is_auto("margin"), self._is_auto("penalty")
         if auto_margin and auto_penalty:
             return list(STRENGTHS)
         if auto_margin:
             margins = [m for m, p in STRENGTHS if p is None] if self.penalty is None else [20.0]
             return [(m, self.penalty) for m in margins]  # type: ignore[misc]
-        return [(float(self.margin), None if auto_penalty else self.penalty)]  # type: ignore[list-item]
+        return [(float(self.margin), None if auto_penalty else self.penalty)]  # type: ignore[arg-type, list-item]
 
     def _is_auto(self, name: str) -> bool:
         value = getattr(self, name)
@@ -518,7 +517,14 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
 
     def _check_parameters(self) -> None:
         self._check_or_auto("n_hyperplanes", as_count, "'auto'")
-        self._check_or_auto("margin", as_real, "'auto'")
+        if self.margin is not None:
+            self._check_or_auto("margin", as_real, "None or 'auto'")
+        elif self.penalty is None or (self.sampled is True):
+            raise ValueError(
+                "margin=None needs a penalty, and samples need online runs: with it penalty must "
+                f"be a number or 'auto' and sampled False or 'auto'; got {self.penalty!r} and "
+                f"{self.sampled!r}"
+            )
         if self.penalty is not None:
             self._check_or_auto("penalty", as_real, "None or 'auto'")
         check_flag("sampled", self.sampled, "auto")

@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 LADDER = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16)
 """Numbers of hyperplanes that are tried."""
-NOISY = [(20.0, penalty) for penalty in (1e-3, None, 1e-5, 1e-4, 1e-2, 1e-1)]
+NOISY: list[Strength] = [(20.0, penalty) for penalty in (1e-3, None, 1e-5, 1e-4, 1e-2, 1e-1)]
 CLEAN = (0.0, None)
 STRENGTHS: list[Strength] = [CLEAN, *NOISY]
 """Margins of the online runs, and penalties of what refines them (None: nothing does).
@@ -242,6 +242,11 @@ class Selection:
             self.outcomes[setting] = self.trials.outcome(setting)
         return self.outcomes[setting]
 
+    def add(self, setting: Setting, outcome: TrialOutcome) -> None:
+        """Take note of what was tried elsewhere."""
+        self.outcomes[setting] = outcome
+        self.trials.report(setting, outcome.share)
+
     def accuracy(self, setting: Setting) -> float:
         """Weighted share of the held-out rows that a setting gets right."""
         return float(self.weight @ self.outcome(setting).right / self.weight.sum())
@@ -284,10 +289,10 @@ class Selection:
         more, error = self.worse_than(best, setting)
         return more <= error
 
-    def is_better(self, outcome: TrialOutcome, setting: Setting) -> bool:
-        """Whether an outcome has less log-loss by a standard error, and accuracy within one."""
-        less, error = self._mean(self.outcome(setting).surprise - outcome.surprise)
-        lost, spread = self._mean(self.outcome(setting).right - outcome.right)
+    def is_better(self, setting: Setting, than: Setting) -> bool:
+        """Whether a setting has less log-loss by a standard error, and accuracy within one."""
+        less, error = self.worse_than(setting, than)
+        lost, spread = self.less_accurate_than(than, setting)
         return less > error and lost <= spread
 
     def simplest(self, best: Setting, strengths: list[Strength]) -> Setting:
@@ -328,10 +333,10 @@ def search(
     best = selection.best([selection.climb(first, numbers) for first in firsts])
     clean = []
     if len(noisy) < len(strengths) and sampled is not True:
-        clean = _clean(selection, best, insides, numbers)
-        for setting in clean:
-            if _is_proven(selection, best, setting):
-                return setting
+        clean = clean_settings(selection, best, insides, numbers)
+        proven = first_proven(selection, best, clean)
+        if proven is not None:
+            return proven
     best = selection.best(best._replace(margin=m, penalty=p) for m, p in noisy)
     turned = [best._replace(inside=inside) for inside in insides]
     best = selection.best([best, *turned])
@@ -341,14 +346,11 @@ def search(
     best = selection.best([best, up, down])
     if len(numbers) > 1:
         best = selection.simplest(best, noisy)
-    best = _with_samples(selection, best, numbers, noisy, sampled)
-    if clean:
-        gained, error = selection.less_accurate_than(clean[0], best)
-        return clean[0] if gained > error else best
-    return best
+    best = with_samples(selection, best, numbers, noisy, sampled)
+    return better_clean(selection, best, clean)
 
 
-def _clean(
+def clean_settings(
     selection: Selection, best: Setting, insides: list[int], numbers: list[int]
 ) -> list[Setting]:
     """Settings for clean labels within one standard error of the best such, simplest first."""
@@ -370,6 +372,19 @@ def _clean(
     return sorted(fair, key=lambda one: (one.n_hyperplanes, -selection.accuracy(one)))
 
 
+def first_proven(selection: Selection, best: Setting, clean: list[Setting]) -> Setting | None:
+    """The first of these that parts all rows, if any does."""
+    return next((one for one in clean if _is_proven(selection, best, one)), None)
+
+
+def better_clean(selection: Selection, best: Setting, clean: list[Setting]) -> Setting:
+    """The first of these if it is more accurate by a standard error, else the best as it is."""
+    if not clean:
+        return best
+    gained, error = selection.less_accurate_than(clean[0], best)
+    return clean[0] if gained > error else best
+
+
 def _is_proven(selection: Selection, best: Setting, clean: Setting) -> bool:
     """Whether several hyperplanes part all rows, and held-out rows do not speak against it.
 
@@ -388,7 +403,7 @@ def _is_proven(selection: Selection, best: Setting, clean: Setting) -> bool:
     return more <= grace and selection.trials.separates(clean)
 
 
-def _with_samples(
+def with_samples(
     selection: Selection,
     best: Setting,
     numbers: list[int],
@@ -403,6 +418,8 @@ def _with_samples(
 
     if not offers or not pays(best.n_hyperplanes):
         return best
+    if not sampled and not selection.is_near(best, offers[0]):
+        return best  # the others would not be, either
     best = selection.likeliest(offers if sampled else [*offers, best])
     further = numbers[numbers.index(best.n_hyperplanes) + 1 :][:1]
     if best.sampled and further and pays(further[0]):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,16 +41,25 @@ from polyceptron.utils.types import Floats
 
 PENALTIES = (0.01, 0.05, 0.25, 1.2, 6.0, 30.0)
 """Of all rows together: a prior of the faces, which does not depend on their number."""
-FIRST_PIECES, FIRST_FACES = 6, 6
-"""What a union begins with, before it is thinned."""
-_FOLDS_TO_TURN = 2
-"""Folds that decide which class is inside."""
+ONE_FACES, FIRST_PIECES, FIRST_FACES = 10, 6, 6
+"""Faces that one polyhedron begins with, pieces and faces of each that a union does."""
+_MANY_ROWS = 2000
+"""With so many rows one fold says which class is inside and which penalties are near, else two."""
 _TRIAL_STEPS, _STEPS, _THIN_STEPS = 60, 200, 25
 _ROWS = 20_000
 """Most rows that a union is fitted to before all refine it."""
 _STEPS_OF_ALL = 20
 _SHARP_FACES, _SHARP_FOLDS, _SHARP_VISITS = 16, 5, 4e6
 _SHARP_PENALTIES = (3e-5, 1e-3, 0.03)
+
+
+class Shape(NamedTuple):
+    """What a union begins with, and how many faces it may keep."""
+
+    n_pieces: int
+    n_faces: int
+    """Of each piece."""
+    most: int
 
 
 class UnionChoice(NamedTuple):
@@ -64,53 +74,65 @@ class UnionChoice(NamedTuple):
 
 
 def choose_union(
-    trials: FoldTrials, insides: list[int], n_pieces: int, n_faces: int, most: int, seed: int
-) -> UnionChoice:
-    """The best union that begins with so many pieces of so many faces, and keeps ``most`` faces."""
-    first = {
-        inside: _paths(trials, inside, range(_FOLDS_TO_TURN), n_pieces, n_faces, seed)
-        for inside in insides
-    }
+    trials: FoldTrials,
+    insides: list[int],
+    shape: Shape,
+    seed: int,
+    penalties: tuple[float, ...] = PENALTIES,
+    rival: TrialOutcome | None = None,
+) -> UnionChoice | None:
+    """The best union of a shape; None if the first folds already speak for a rival.
 
-    def loss(inside: int) -> float:
-        return min(float(one.mean()) for one in _losses(trials, inside, first[inside]))
+    These folds choose the class inside, and which penalties the others try: that one and its
+    neighbours.
+    """
+    search = _Paths(trials, shape, penalties, seed)
+    first = range(1 if trials.data.n_samples >= _MANY_ROWS else 2)
+    everything = range(len(penalties))
+    paths = {inside: search.paths(inside, first, everything) for inside in insides}
+    losses = {inside: search.losses(inside, paths[inside]) for inside in insides}
+    inside = min(insides, key=lambda one: min(losses[one].values()))
+    near = min(losses[inside], key=losses[inside].__getitem__)
+    if rival is not None:
+        rows = search.rows(paths[inside])
+        weight = trials.weight[rows]
+        if losses[inside][near] >= float(weight @ rival.surprise[rows] / weight.sum()):
+            return None
+    rest = [number for number in range(len(trials.folds)) if number not in first]
+    around = [place for place in everything if abs(place - near) <= 1]
+    found = paths[inside] | search.paths(inside, rest, around)
+    shared = search.losses(inside, found)
+    place = min(shared, key=shared.__getitem__)
+    return _judged(search, inside, penalties[place], [found[n][place] for n in sorted(found)])
 
-    inside = min(insides, key=loss)
-    rest = range(_FOLDS_TO_TURN, len(trials.folds))
-    paths = first[inside] | _paths(trials, inside, rest, n_pieces, n_faces, seed)
-    losses = [float(one.mean()) for one in _losses(trials, inside, paths)]
-    place = int(np.argmin(losses))
-    penalty = PENALTIES[place]
-    thin = trials.in_folds(
-        lambda number: list(
-            thinned(
-                in_sign(trials.folds[number][0], inside),
-                paths[number][place][0],
-                penalty,
-                most,
-                _THIN_STEPS,
-            )
-        )
-    )
-    size = _size(trials, inside, thin)
 
-    def judged(number: int) -> Floats:
+def _judged(search: _Paths, inside: int, penalty: float, unions: list[Union]) -> UnionChoice:
+    """Thin the unions of the folds, choose a number of faces, and judge the rules of that size."""
+    trials, most = search.trials, search.shape.most
+
+    def thin(number: int) -> list[Union]:
+        train = in_sign(trials.folds[number][0], inside)
+        return list(thinned(train, unions[number], penalty, most, _THIN_STEPS))
+
+    paths = trials.in_folds(thin)
+    size = _size(trials, inside, paths)
+
+    def scored(number: int) -> Floats:
         train, test, _ = trials.folds[number]
         train = in_sign(train, inside)
-        soft = _of_size(thin[number], size)
+        soft = _of_size(paths[number], size)
         return settled(train, hardened(train, soft, penalty, _TRIAL_STEPS)).scores(test)
 
     h = np.empty(trials.data.n_samples)
-    for (_, _, places), one in zip(trials.folds, trials.in_folds(judged), strict=True):
+    for (_, _, places), one in zip(trials.folds, trials.in_folds(scored), strict=True):
         h[places] = one
     data = in_sign(trials.data, inside)
-    start = min((path[place][0] for path in paths.values()), key=lambda one: soft_loss(data, one))
-    n_thin = int(np.median([len(_of_size(path, size).sizes) for path in thin]))
-    total = float(trials.weight.sum())
-    setting = Setting(inside, size, 0.0, penalty / total, n_polyhedra=n_thin)
-    return UnionChoice(
-        setting, penalty, TrialOutcome(h, trials.is_inside(inside), trials.weight), start
-    )
+    start = min(unions, key=partial(soft_loss, data))
+    n_pieces = int(np.median([len(_of_size(path, size).sizes) for path in paths]))
+    per_row = penalty / float(trials.weight.sum())
+    setting = Setting(inside, size, None, per_row, n_polyhedra=n_pieces)
+    outcome = TrialOutcome(h, trials.is_inside(inside), trials.weight)
+    return UnionChoice(setting, penalty, outcome, start)
 
 
 def choose_sharp(
@@ -146,7 +168,7 @@ def choose_sharp(
     if outcome.share <= accuracy + error:
         return None
     total = float(rows.weights.sum())
-    setting = Setting(inside, n_faces, 0.0, penalty / total)
+    setting = Setting(inside, n_faces, None, penalty / total)
     return UnionChoice(setting, penalty, outcome, None, seed)
 
 
@@ -191,43 +213,55 @@ def fit_union(training: TrainingData, sample: Sample, choice: UnionChoice) -> Un
     return settled(rows, soft)
 
 
-_Path = list[tuple[Union, Floats]]
+class _Paths(NamedTuple):
+    """Fits unions to folds, penalty by penalty, weak ones first, and judges them softly."""
+
+    trials: FoldTrials
+    shape: Shape
+    penalties: tuple[float, ...]
+    seed: int
+
+    def paths(
+        self, inside: int, numbers: Iterable[int], places: Iterable[int]
+    ) -> dict[int, dict[int, Union]]:
+        """For these folds and the penalties at these places, a union each."""
+        pieces, faces, _ = self.shape
+
+        def path(number: int) -> dict[int, Union]:
+            train = in_sign(self.trials.folds[number][0], inside)
+            weak, seed = self.penalties[0], self.seed + number
+            union = first_union(train, weak, pieces, faces, seed, 2, _TRIAL_STEPS)
+            found = {}
+            for place in places:
+                if place > 0:
+                    union = ascend(train, union, self.penalties[place], _TRIAL_STEPS)
+                found[place] = union
+            return found
+
+        numbers = [number for number in numbers if number < len(self.trials.folds)]
+        return dict(zip(numbers, self.trials.in_folds(path, numbers), strict=True))
+
+    def rows(self, paths: Iterable[int]) -> NDArray[np.intp]:
+        """The places of the rows that these folds hold out."""
+        return np.concatenate([self.trials.folds[number][2] for number in paths])
+
+    def losses(self, inside: int, paths: dict[int, dict[int, Union]]) -> dict[int, float]:
+        """The calibrated log-loss of held-out rows by each penalty that all folds have."""
+        rows, folds = self.rows(paths), self.trials.folds
+
+        def loss(place: int) -> float:
+            parts = [soft_scores(folds[n][1], path[place]) for n, path in paths.items()]
+            return _loss(self.trials, inside, rows, np.concatenate(parts))
+
+        common = set.intersection(*(set(path) for path in paths.values()))
+        return {place: loss(place) for place in sorted(common)}
 
 
-def _paths(
-    trials: FoldTrials, inside: int, numbers: Any, n_pieces: int, n_faces: int, seed: int
-) -> dict[int, _Path]:
-    """For these folds and every penalty, weak ones first, a union and scores of held-out rows."""
-
-    def path(number: int) -> _Path:
-        train, test, _ = trials.folds[number]
-        train = in_sign(train, inside)
-        found: _Path = []
-        union = first_union(train, PENALTIES[0], n_pieces, n_faces, seed + number, 2, _TRIAL_STEPS)
-        for penalty in PENALTIES:
-            if found:
-                union = ascend(train, union, penalty, _TRIAL_STEPS)
-            found.append((union, soft_scores(test, union)))
-        return found
-
-    numbers = [number for number in numbers if number < len(trials.folds)]
-    return dict(zip(numbers, trials.in_folds(path, numbers), strict=True))
-
-
-def _losses(trials: FoldTrials, inside: int, paths: dict[int, _Path]) -> list[Floats]:
-    """The calibrated log-losses of held-out rows by each penalty."""
-    rows = np.concatenate([trials.folds[number][2] for number in paths])
-    found = []
-    for place in range(len(PENALTIES)):
-        h = np.concatenate([path[place][1] for path in paths.values()])
-        found.append(_loss(trials, inside, rows, h))
-    return found
-
-
-def _loss(trials: FoldTrials, inside: int, rows: NDArray[np.intp], h: Floats) -> Floats:
+def _loss(trials: FoldTrials, inside: int, rows: NDArray[np.intp], h: Floats) -> float:
+    """The mean log-loss of these rows by calibrated scores."""
     weight = trials.weight[rows]
     outcome = TrialOutcome(h, trials.is_inside(inside)[rows], weight)
-    return np.asarray(outcome.surprise * weight / weight.mean())
+    return float(weight @ outcome.surprise / weight.sum())
 
 
 def _size(trials: FoldTrials, inside: int, thin: list[list[Union]]) -> int:
@@ -239,7 +273,7 @@ def _size(trials: FoldTrials, inside: int, thin: list[list[Union]]) -> int:
             soft_scores(test, _of_size(path, size))
             for (_, test, _), path in zip(trials.folds, thin, strict=True)
         ]
-        return float(_loss(trials, inside, rows, np.concatenate(parts)).mean())
+        return _loss(trials, inside, rows, np.concatenate(parts))
 
     return min(sorted({one.n_faces for path in thin for one in path}), key=loss)
 

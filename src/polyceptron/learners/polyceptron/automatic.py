@@ -1,0 +1,54 @@
+"""One polyhedron or several, with nothing given: each candidate has to earn its place."""
+
+from __future__ import annotations
+
+from polyceptron.learners.polyceptron.hyperplanes import Setting
+from polyceptron.learners.polyceptron.selection import (
+    LADDER,
+    NOISY,
+    Selection,
+    better_clean,
+    clean_settings,
+    first_proven,
+    with_samples,
+)
+from polyceptron.learners.polyceptron.union_trials import (
+    FIRST_FACES,
+    FIRST_PIECES,
+    ONE_FACES,
+    Shape,
+    UnionChoice,
+    choose_union,
+)
+
+
+def choose_automatically(
+    selection: Selection, insides: list[int], most: int, several: bool, seed: int
+) -> tuple[Setting, UnionChoice | None]:
+    """The setting that rows held out speak for, and how it is fitted if not from online runs.
+
+    One polyhedron of the likelihood says about how many faces there are, and of which class. Where
+    clean labels are proven, online runs part the rows better. Otherwise a union is tried if
+    ``several`` are allowed, and the mean of likely hyperplanes if that is no better.
+    """
+    trials = selection.trials
+    one = choose_union(trials, insides, Shape(1, min(ONE_FACES, most), most), seed)
+    assert one is not None  # without a rival there is always one
+    selection.add(one.setting, one.outcome)
+    numbers = [number for number in LADDER if number <= most]
+    clean = clean_settings(selection, one.setting, insides, numbers)
+    proven = first_proven(selection, one.setting, clean)
+    if proven is not None:
+        return proven, None
+    union = None
+    if several:
+        shape = Shape(FIRST_PIECES, FIRST_FACES, most)
+        union = choose_union(trials, insides, shape, seed, rival=one.outcome)
+    if union is not None:
+        selection.add(union.setting, union.outcome)
+        if selection.is_better(union.setting, one.setting):
+            best = better_clean(selection, union.setting, clean)
+            return best, union if best == union.setting else None
+    best = with_samples(selection, one.setting, numbers, NOISY, None)
+    best = better_clean(selection, best, clean)
+    return best, one if best == one.setting else None
