@@ -133,7 +133,7 @@ class TestFormats:
         df.loc[7, "w"] = 0
         df.to_parquet(tmp_path / "t")
         text = refused(tmp_path / "t", "y", weight="w")
-        assert text.endswith("t, row 7, column 'w': a weight must be above 0; it is 0")
+        assert text.endswith("t, row 7, column 'w': 0 is no weight: it must be above 0")
 
     def test_arrays_in_memory(self):
         df = frame(20)

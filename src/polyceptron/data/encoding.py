@@ -164,29 +164,26 @@ class Encoding:
         missing = [name for name in self.names if name not in there]
         if missing:
             raise ValueError(missing_columns(missing, there))
-        return self.features({name: table[name] for name in self.names})
+        columns: dict[str, Any] = {}
+        for name, kind in ((column.name, column.kind) for column in self.columns):
+            columns[name] = _floats(name, table[name]) if kind == "number" else coded(table[name])
+        return self.features(columns)
 
     def features(
         self, table: Mapping[str, Any], dtype: Any = np.float64, *, keep_gaps: bool = False
     ) -> NDArray[Any]:
-        """The same of arrays and `Coded`, as numbers of a type; numbers may stay missing."""
-        n_rows = {
-            name: len(table[name][0] if isinstance(table[name], Coded) else table[name])
-            for name in self.names
-        }
+        """The same of arrays of numbers and `Coded` text; numbers may stay missing."""
+        columns = ((name, table[name]) for name in self.names)
+        n_rows = {name: len(c.codes if isinstance(c, Coded) else c) for name, c in columns}
         if len(set(n_rows.values())) > 1:
             raise ValueError(f"columns must be of one length; got {n_rows}")
         X = np.zeros((n_rows[self.names[0]], len(self.feature_names)), dtype)
         for column, start, stop in self.places():
             values = table[column.name]
             if column.kind == "number":
-                plain = isinstance(values, np.ndarray) and values.dtype.kind in "iuf"
-                X[:, start] = values if plain else _numbers(column, values)
-                if not (keep_gaps or np.isfinite(X[:, start]).all()):
-                    X[:, start] = _numbers(column, values)  # fills, or says what is wrong
+                X[:, start] = values if keep_gaps else _filled(column, values)
             else:
-                found = values if isinstance(values, Coded) else coded(values)
-                _set_categories(X[:, start:stop], column, found)
+                _set_categories(X[:, start:stop], column, values)
         return X
 
     def places(self) -> Iterator[tuple[Column, int, int]]:
@@ -295,21 +292,6 @@ def _as_array(values: Any) -> NDArray[Any]:
     return numbers if numbers.dtype.kind in "biuf" else np.asarray(values, dtype=object)
 
 
-def learn_category(name: str, counts: Mapping[str, int], fill: bool) -> Column:
-    """Return a column of these values; what is missing will be the most frequent one."""
-    n_rows = sum(counts.values())
-    if len(counts) > min(MAX_CATEGORIES, max(10, n_rows // 2)):
-        raise ValueError(
-            f"too many categories: {name!r} has {len(counts)} in {n_rows} rows: "
-            "leave such columns out"
-        )
-    if not counts:
-        raise ValueError(f"column {name!r} has no value")
-    categories = tuple(sorted(counts))
-    most = min(categories, key=lambda category: -counts[category])
-    return Column(name, "category", categories, most if fill else None)
-
-
 def _floats(name: str, values: Any) -> Floats:
     array = _as_array(values)
     if array.dtype.kind == "O":
@@ -317,8 +299,7 @@ def _floats(name: str, values: Any) -> Floats:
     return as_floats(array, f"column {name!r}")
 
 
-def _numbers(column: Column, values: Any) -> Floats:
-    numbers = _floats(column.name, values)
+def _filled(column: Column, numbers: NDArray[Any]) -> NDArray[Any]:
     gaps = np.isnan(numbers)
     if gaps.any():
         if column.fill is None:

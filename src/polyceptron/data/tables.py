@@ -81,10 +81,15 @@ class Batch(NamedTuple):
             # Not safely: whole numbers beyond 2**53 are rounded, as text would be.
             column = column.cast("float64", safe=False)
         values: NDArray[Any] = np.asarray(column.to_numpy(zero_copy_only=False))
-        if values.dtype.kind == "f" and (infinite := np.isinf(values)).any():
-            row = int(infinite.argmax())
-            raise SourceError(f"{self.where(row, name)}: {values[row]} is not a finite number")
+        if values.dtype.kind == "f":
+            self.refuse(np.isinf(values), name, values, "is not a finite number")
         return values
+
+    def refuse(self, wrong: Any, name: str, values: NDArray[Any], why: str) -> None:
+        """Name the first row that is wrong, and its value."""
+        if wrong.any():
+            row = int(wrong.argmax())
+            raise SourceError(f"{self.where(row, name)}: {values[row]} {why}")
 
     def _parsed(self, name: str) -> Any:
         """Text where numbers are wanted is read as a file of text would be."""

@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike
 
 from polyceptron.utils.types import Floats
 
-_TEXT = {"U": "text", "S": "text"}
-_TIMES = {"M": "dates", "m": "spans of time"}
+_NO_NUMBERS = {"U": "text", "S": "text", "M": "dates", "m": "spans of time"}
 
 
 def as_count(value: Any, name: str, least: int = 1) -> int:
@@ -45,9 +44,9 @@ def refuse_text(value: Any, name: str) -> None:
     if kind is None and not isinstance(value, list | tuple):
         return
     raw = value if kind is not None else np.asarray(value)
-    if raw.dtype.kind in _TEXT | _TIMES:
-        what = f"{(_TEXT | _TIMES)[raw.dtype.kind]} ({raw.dtype})"
-        if raw.dtype.kind in _TIMES:
+    if raw.dtype.kind in _NO_NUMBERS:
+        what = f"{_NO_NUMBERS[raw.dtype.kind]} ({raw.dtype})"
+        if raw.dtype.kind in "Mm":
             what += ": say which numbers, for example days since a day of your choice"
         raise ValueError(f"{name} must hold real numbers; got {what}")
     if raw.dtype.kind == "O":
