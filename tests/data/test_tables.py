@@ -382,7 +382,7 @@ class TestPlain:
         st.from_regex(r"\A[+-]?[0-9]{0,22}\.?[0-9]{0,22}([eE][+-]?[0-9]{1,4})?\Z"),
     )
 
-    @settings(deadline=None, max_examples=150)
+    @settings(deadline=None, max_examples=60)
     @given(st.lists(numbers, min_size=1, max_size=20))
     def test_numbers_are_python_s_to_the_last_bit(self, texts):
         texts = [text for text in texts if as_number(text) is not None]
