@@ -542,7 +542,7 @@ import re, sys
 from pathlib import Path
 from polyceptron import open_blocks
 from polyceptron.data import dialect, tables
-dialect.BLOCK, tables._VALUES = 1 << 17, 1 << 17  # less at once, so that few rows are many
+dialect.BLOCK, tables._VALUES = 1 << 16, 1 << 16  # less at once, so that few rows are many
 before = 0
 for path in sys.argv[1:]:
     n_samples = open_blocks(path, "y").n_samples
@@ -564,7 +564,7 @@ def test_memory_is_bounded(tmp_path):
             path = tmp_path / f"{size}.{name}"
             paths[size].append(path)
             if name == "parquet":
-                rows.to_parquet(path, row_group_size=40_000)
+                rows.to_parquet(path, row_group_size=20_000)
             elif name == "npz":
                 np.savez(path, **{column: rows[column].to_numpy() for column in rows})
             else:
