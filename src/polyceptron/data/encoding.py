@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyceptron.utils.checks import as_floats
+from polyceptron.utils.text import quoted_names
 from polyceptron.utils.types import Floats
 
 KINDS = ("number", "category")
@@ -160,7 +161,8 @@ class Encoding:
         table : mapping of str to array-like
             Such as a dict or a data frame. Columns are found by name; others are ignored.
         """
-        there = _names(table)
+        # The items of a data frame of polars would be the columns themselves.
+        there = list(getattr(table, "columns", table))
         missing = [name for name in self.names if name not in there]
         if missing:
             raise ValueError(missing_columns(missing, there))
@@ -243,20 +245,10 @@ def _problem(error: msgspec.ValidationError) -> str:
     return f"columns{path.rstrip('`')} {problem}"
 
 
-def _names(table: Any) -> list[str]:
-    """The columns of a table; a data frame of polars would give the columns themselves."""
-    return list(table if isinstance(table, Mapping) else table.columns)
-
-
-def missing_columns(missing: Sequence[str], there: Sequence[str], most: int = 10) -> str:
+def missing_columns(missing: Sequence[str], there: Sequence[str]) -> str:
     """Say which columns are missing, and which of those there are may be meant."""
-
-    def listed(names: Sequence[str]) -> str:
-        more = f" and {len(names) - most} more" if len(names) > most else ""
-        return ", ".join(map(repr, names[:most])) + more
-
     if len(missing) > 1:
-        text = f"columns {listed(missing)} are missing"
+        text = f"columns {quoted_names(missing)} are missing"
     else:
         text = f"column {missing[0]!r} is missing"
         # Spelt alike, capitals and blanks apart.
@@ -264,7 +256,7 @@ def missing_columns(missing: Sequence[str], there: Sequence[str], most: int = 10
         near = get_close_matches(missing[0].casefold().strip(), list(plain), n=3, cutoff=0.7)
         if near:
             return f"{text} (is it {' or '.join(repr(plain[match]) for match in near)}?)"
-    return f"{text}; there {'is' if len(there) < 2 else 'are'} {listed(there) or 'no column'}"
+    return f"{text}; there {'is' if len(there) < 2 else 'are'} {quoted_names(there) or 'no column'}"
 
 
 def is_missing(values: Any) -> NDArray[np.bool_]:

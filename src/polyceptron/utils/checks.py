@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from polyceptron.utils.text import quoted_names
 from polyceptron.utils.types import Floats
 
 _NO_NUMBERS = {"U": "text", "S": "text", "M": "dates", "m": "spans of time"}
@@ -131,7 +132,7 @@ def place_of(key: Any, names: Sequence[str], argument: str, error: type[Exceptio
     whole = isinstance(key, int | np.integer) and not isinstance(key, bool)
     if whole and 0 <= key < len(names):
         return int(key)
-    shown = ", ".join(f"{name!r:.60}" for name in names[:10]) + (", ..." if len(names) > 10 else "")
+    shown = quoted_names(names)
     raise error(f"{argument} names {key!r:.60}, which is no feature; features are {shown}")
 
 
