@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from polyceptron.geometry import faces as shared
 from polyceptron.geometry.faces import UnitFaces, question, unit_faces
-from polyceptron.geometry.projection import EPS, Limits, Shortest, shortest
+from polyceptron.geometry.projection import EPS, Shortest, shortest
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.utils.types import Floats
 
@@ -59,7 +59,7 @@ def is_empty(polyhedron: Polyhedron) -> bool:
 
 def nearest_origin(faces: UnitFaces) -> Shortest:
     """The point of a set that is nearest to the origin, or the faces in conflict."""
-    return shortest(Limits(faces.A, -faces.b))
+    return shortest(faces.A, -faces.b)
 
 
 def some_point(faces: UnitFaces, n_faces: int) -> Floats:
@@ -111,7 +111,7 @@ def chebyshev_ball(polyhedron: Polyhedron) -> Ball:
     Ball(centre=array([1., 1.]), radius=1.0)
     """
     faces = unit_faces(polyhedron.W, polyhedron.b)
-    outward = shortest(Limits(faces.A, np.ones(len(faces.b))))
+    outward = shortest(faces.A, np.ones(len(faces.b)))
     if outward.z is not None:  # along z every face gets farther away
         sizes = np.abs(faces.b[faces.b != 0])
         least = float(sizes.min()) if sizes.size else 1.0
@@ -233,8 +233,8 @@ def redundant_faces(polyhedron: Polyhedron, box: Any = None) -> NDArray[np.intp]
         keep[k] = False
         beyond = slack[k] + _CUT * max(slack[k], scale)
         # Whether the others leave points beyond face k.
-        others = Limits(np.vstack([faces.A[keep], -faces.A[k]]), np.append(-slack[keep], beyond))
-        keep[k] = shortest(others).z is not None
+        A, c = np.vstack([faces.A[keep], -faces.A[k]]), np.append(-slack[keep], beyond)
+        keep[k] = shortest(A, c).z is not None
     return np.flatnonzero(~keep)
 
 
