@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import approx_fprime
 
 import naive
-from kernel_cases import NO_WEIGHT, PLAIN, REAL, Case, kinds_for, real
+from kernel_cases import NO_WEIGHT, PLAIN, REAL, Case, every_kind, kinds_for, real
 from polyceptron import kernels
 from polyceptron.data.blocks import frozen
 from polyceptron.kernels.likelihood import exp_minus
@@ -98,7 +98,7 @@ def test_union_block(K, d, n, noise, size):
     for weight, weights in either_weight(case):
         for ends in pieces_of(K):
             expected = naive.union_block(case.X, case.y, weights, case.W, case.b, ends, noise)
-            for kind in kinds_for(K):
+            for kind in every_kind(K):
                 found = union(case, kind, weight, ends, noise)
                 for one, other in zip(found, expected, strict=True):
                     np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
