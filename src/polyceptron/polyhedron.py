@@ -183,9 +183,13 @@ class Polyhedron:
         if names is not None and other_names is not None and names != other_names:
             return False
         ours, theirs = (np.column_stack(p._unit_faces()) for p in (self, other))
-        if any_order:
-            return _matchable(_close(ours[:, None, :], theirs[None, :, :], rtol, atol))
-        return bool(_close(ours, theirs, rtol, atol).all())
+        if not any_order:
+            return bool(_close(ours, theirs, rtol, atol).all())
+        from scipy.optimize import linear_sum_assignment
+
+        # Whether every face here has a face of its own there.
+        pairs = np.asarray(_close(ours[:, None, :], theirs[None, :, :], rtol, atol).all(axis=2))
+        return bool(pairs[linear_sum_assignment(pairs, maximize=True)].all())
 
     def to_text(self, digits: int = 3) -> str:
         """Return the inequalities, one a line, rounded to `digits` significant digits.
@@ -252,11 +256,3 @@ def _close(a: Floats, b: Floats, rtol: float, atol: float) -> NDArray[np.bool_]:
     # Infinite offsets, of faces too far away for float64, are equal or not close.
     near |= a == b
     return near
-
-
-def _matchable(close: NDArray[np.bool_]) -> bool:
-    """Return whether every face here has a face of its own there, given (K, K, d + 1) closeness."""
-    from scipy.optimize import linear_sum_assignment
-
-    pairs = np.asarray(close.all(axis=2))
-    return bool(pairs[linear_sum_assignment(pairs, maximize=True)].all())

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from polyceptron.geometry import faces as shared
 from polyceptron.geometry.faces import UnitFaces, question, unit_faces
-from polyceptron.geometry.projection import EPS, Shortest, shortest
+from polyceptron.geometry.projection import EPS, shortest
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.utils.types import Floats
 
@@ -54,17 +54,13 @@ def is_empty(polyhedron: Polyhedron) -> bool:
     >>> is_empty(Polyhedron([[1], [-1]], [-2, 1])), is_empty(Polyhedron([[1], [-1]], [-1, 1]))
     (True, False)
     """
-    return nearest_origin(balanced(polyhedron)[0]).z is None
-
-
-def nearest_origin(faces: UnitFaces) -> Shortest:
-    """The point of a set that is nearest to the origin, or the faces in conflict."""
-    return shortest(faces.A, -faces.b)
+    faces, _ = balanced(polyhedron)
+    return shortest(faces.A, -faces.b).z is None
 
 
 def some_point(faces: UnitFaces, n_faces: int) -> Floats:
     """The point of a set that is nearest to the origin, or an error that says what excludes it."""
-    start = nearest_origin(faces)
+    start = shortest(faces.A, -faces.b)
     if start.z is None:
         raise shared.empty(start.support.tolist(), n_faces)
     return start.z
@@ -221,7 +217,7 @@ def redundant_faces(polyhedron: Polyhedron, box: Any = None) -> NDArray[np.intp]
     """
     K = polyhedron.n_faces
     faces, _ = balanced(shared.with_box(polyhedron, box))
-    start = nearest_origin(faces)
+    start = shortest(faces.A, -faces.b)
     if start.z is None:
         return np.setdiff1d(np.arange(K), start.support)
     # From the middle, so that the distance of a face says how large the set is there.
