@@ -154,12 +154,6 @@ def middle_of(X: Floats) -> Floats:
     return middle
 
 
-def _tells(plane: Plane, polyhedra: Sequence[Polyhedron], X: Floats) -> bool:
-    """Return whether a plane shows any inside among the rows."""
-    window = room_around(plane.of_rows(X))
-    return any(len(cut(plane.lines(p), window).polygon()) >= 3 for p in polyhedra)
-
-
 def _deepest(polyhedra: Sequence[Polyhedron], X: Floats) -> Floats:
     """Return the row that is deepest inside, by standardised columns."""
     _, spread = standard(X)
@@ -228,7 +222,9 @@ def choose_plane(
     if at is not None or X is None:
         return through(_point_of(at, every.n_features, X))
     plane = through(middle_of(X))
-    return plane if _tells(plane, polyhedra, X) else through(_deepest(polyhedra, X))
+    window = room_around(plane.of_rows(X))
+    shows_inside = any(len(cut(plane.lines(p), window).polygon()) >= 3 for p in polyhedra)
+    return plane if shows_inside else through(_deepest(polyhedra, X))
 
 
 def _columns_of(wanted: Sequence[int | str] | None, polyhedron: Polyhedron) -> tuple[int, int]:
