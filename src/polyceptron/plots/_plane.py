@@ -105,16 +105,14 @@ def of_directions(
     so that with two faces the plane holds both.
     """
     Z, spread = standard(X)
-    # The triangle of QR has the directions of all rows; zeros stand for directions they lack.
-    some = np.vstack([np.linalg.qr(Z, mode="r"), np.zeros((2, Z.shape[1]))])
-    _, sizes, directions = np.linalg.svd(some, full_matrices=False)
-    sizes, directions, total = sizes[:2], directions[:2], float((Z**2).sum()) or 1.0
+    variances, directions = _main_directions(Z)
+    total = float((Z**2).mean(axis=0).sum()) or 1.0
     if wanted == "pca":
-        heads = [f"principal component ({size**2 / total:.0%} of the spread)" for size in sizes]
+        heads = [f"principal component ({share:.0%} of the spread)" for share in variances / total]
         what = "PCA plane of standardised columns; rows are projected onto it"
     else:
         # Where the normals have one direction only, the rows give another.
-        faint = 1e-9 * directions * (sizes / max(sizes[0], 1e-150))[:, None]
+        faint = 1e-9 * directions * np.sqrt(variances / max(variances[0], 1e-300))[:, None]
         normals = np.vstack([normals_of(polyhedron, spread), faint])
         directions = np.linalg.svd(normals, full_matrices=False)[2][:2]
         heads = ["direction of the faces"] * 2
@@ -152,6 +150,18 @@ def middle_of(X: Floats) -> Floats:
     marks = X[:, flags]
     middle[flags] = marks[((marks - marks.mean(axis=0)) ** 2).sum(axis=1).argmin()]
     return middle
+
+
+def _main_directions(Z: Floats) -> tuple[Floats, Floats]:
+    """Return the two largest variances and their directions, which are orthogonal."""
+    n, d = Z.shape
+    if n >= d:
+        values, vectors = np.linalg.eigh(Z.T @ Z / n)
+        values, vectors = values[::-1][:2], vectors.T[::-1][:2]
+    else:
+        _, singular, vectors = np.linalg.svd(np.vstack([Z, np.zeros((2, d))]), full_matrices=False)
+        values, vectors = singular[:2] ** 2 / n, vectors[:2]
+    return np.maximum(values, 0.0), vectors
 
 
 def _deepest(polyhedra: Sequence[Polyhedron], X: Floats) -> Floats:
