@@ -27,7 +27,8 @@ def evaluate(model: str, data: str, target: str | None, header: bool | None) -> 
     target = target or loaded.target
     if target is None:
         raise click.UsageError("--target is needed: the model does not say which column it was.")
-    loaded.check_target(target)
+    if target in loaded.feature_columns:
+        raise click.UsageError(f"--target {target!r} is a feature of the model, not its class.")
     classes, places = loaded.rule.classes, range(len(loaded.rule.classes))
     truth: list[int] = []
     answers = []
@@ -52,6 +53,7 @@ def evaluate(model: str, data: str, target: str | None, header: bool | None) -> 
 @_options.names_option(
     "--learners",
     f"Some of {', '.join(registry.known_names())}; by default all that can learn the classes.",
+    _options.LearnerName(),
 )
 @_options.learning_options
 @click.option("--cv", type=click.IntRange(2, 1000), default=5, show_default=True, metavar="N")
@@ -60,17 +62,9 @@ def compare(
     learners: list[str] | None, k: int | None, inside: str | None, cv: int, seed: int, **what: Any
 ) -> None:
     """Cross-validate every learner on the same folds of DATA, and print a table."""
-    known = registry.learner_names()
-    unknown = [name for name in learners or () if name not in known]
-    if unknown:
-        raise click.BadParameter(
-            f"{', '.join(map(repr, unknown))} is not among {', '.join(known)}",
-            param_hint="--learners",
-        )
     data = read_rows(**what)
-    X, y = data.X, data.y
     rows = []
-    for name in learners or known:
+    for name in learners or registry.learner_names():
         learner = registry.find_learner(name)
         if len(data.classes) > 2 and not registry.learns_many_classes(learner) and learners is None:
             note(f"{name} learns two classes, and is left out")
@@ -80,7 +74,7 @@ def compare(
         model = make(name, data.classes, k=number, inside=label, seed=seed)
         begun = time.perf_counter()
         try:
-            score = cross_validated(model, X, y, cv, seed, name)
+            score = cross_validated(model, data, cv, seed, name)
         except ImportError as error:
             note(f"{name} is left out: {error}")
             continue
@@ -88,5 +82,5 @@ def compare(
         rows.append((score.accuracy, name, score.spread or 0.0, seconds))
     rows.sort(key=lambda row: -row[0])
     cells = [[name, f"{100 * a:.2f}", f"{100 * b:.2f}", f"{s:.2f}"] for a, name, b, s in rows]
-    click.echo(f"{cv}-fold cross-validation of {len(y)} rows, best first\n")
+    click.echo(f"{cv}-fold cross-validation of {data.n_samples} rows, best first\n")
     click.echo(table(["learner", "accuracy %", "±", "s a fit"], cells))

@@ -159,14 +159,14 @@ def _bounds(texts: Sequence[str], names: Sequence[str]) -> dict[int, tuple[Any, 
         name, _, span = one.rpartition("=")
         low, colon, high = span.partition(":")
         try:
-            lower, upper = (float(end) if end.strip() else None for end in (low, high))
+            lower, upper = float(low.strip() or "-inf"), float(high.strip() or "inf")
         except ValueError:
             colon = ""
-        if not colon or not name or not all(e is None or math.isfinite(e) for e in (lower, upper)):
+        if not colon or not name or math.isnan(lower) or math.isnan(upper):
             raise click.BadParameter(
                 f"{one!r} is not COLUMN=LOW:HIGH, for example age=18:99", param_hint="--bounds"
             )
-        if lower is not None and upper is not None and lower > upper:
+        if lower > upper:
             raise click.BadParameter(
                 f"{one!r}: the lower end is above the upper one", param_hint="--bounds"
             )

@@ -15,6 +15,7 @@ from click.core import ParameterSource
 
 from polyceptron.cli._options import all_of, names_option
 from polyceptron.cli._terminal import Waiting
+from polyceptron.utils.lazy import need
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -58,14 +59,8 @@ def _resumable(what: str, files: list[str], options: dict[str, Any]) -> Iterator
     """
     if options["resume"] and options["overwrite"]:
         raise click.UsageError("--resume and --overwrite exclude each other.")
-    from importlib.util import find_spec
-
-    missing = [name for name in ("matplotlib", "jinja2", "highspy") if find_spec(name) is None]
-    if missing:
-        raise click.ClickException(
-            f"{', '.join(missing)} is needed for this command; "
-            'pip install "polyceptron[report]" installs it'
-        )
+    for package in ("matplotlib", "jinja2", "highspy"):
+        need(package, "this command", "report")
     os.environ["POLYCEPTRON_QUIET"] = "1"  # the bar is on the line that the notice would take
 
     from polyceptron.paper.results_log import read_results
@@ -138,12 +133,10 @@ def reproduce(
 
 
 def _beside(ours: float | None, papers: float | None) -> str:
-    brief = ["" if value is None else _three_digits(value) for value in (ours, papers)]
-    return f"{brief[0]} ({brief[1]})" if brief[1] else brief[0]
+    from polyceptron.paper.words import three_digits
 
-
-def _three_digits(value: float) -> str:
-    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+    texts = ["" if value is None else three_digits(value) for value in (ours, papers)]
+    return f"{texts[0]} ({texts[1]})" if texts[1] else texts[0]
 
 
 _COLUMNS = {"accuracy %": 0, "paper": 45, "fit ms": 54, "÷ batch": 69, "hyperpl.": 80}

@@ -65,7 +65,7 @@ def note(text: str, kind: str = "Note") -> None:
 class Waiting:
     """Shows what is going on, and for how long, once it has taken a second; a context manager.
 
-    It also turns Python's warnings into notes of one line. What is `counted` shows at once how much
+    It also turns Python's warnings into notes of one line. What is `counted` also shows how much
     of it is done; where there is no terminal, now and then in a line.
     """
 
@@ -126,10 +126,7 @@ class Waiting:
     def __enter__(self) -> Self:
         self._warnings = self._caught.__enter__()
         warnings.simplefilter("always")
-        if self._counted:
-            self._show()
-        else:
-            self._timer.start()
+        self._timer.start()
         return self
 
     def __exit__(self, *error: Any) -> None:

@@ -226,15 +226,7 @@ def time_chart(dataset: Dataset, rows: list[TableRow]) -> Chart:
 
     fastest = min(rows, key=lambda row: row.seconds.mean)
     facts: dict[str, Any] = {"rows": rows, "best": rising[-1], "fastest": fastest}
-    facts["duration"] = duration(fastest.seconds.mean)
     return draw_chart(f"time-{dataset.key}", dataset.title, paint, 2.9, **facts)
-
-
-def duration(seconds: float) -> str:
-    """Seconds as people say them."""
-    if seconds < 0.01:
-        return f"{1000 * seconds:.2g} ms"
-    return f"{1000 * seconds:.0f} ms" if seconds < 1 else f"{seconds:.2g} s"
 
 
 def plane_chart(learned: Learned) -> Chart:

@@ -22,6 +22,7 @@ from polyceptron.paper.convergence.summary import (
 )
 from polyceptron.paper.report import figures
 from polyceptron.paper.report.figures import BLUE, VERMILLION, Chart
+from polyceptron.paper.words import signed
 
 _KINDS = {
     "smallest": "The smallest: from the zero start",
@@ -83,11 +84,6 @@ def written_out(variant: str) -> dict[str, Any]:
     assert weights == start, f"{variant}: the weights are not back"
     first = [_vector(w) for w in start]
     return {"title": _KINDS[variant], "start": first, "moves": moves, "rows": len(rows)}
-
-
-def signed(value: float, digits: int = 2) -> str:
-    """A number with its sign, always, and that which typographers use."""
-    return f"{value:+.{digits}f}".replace("-", "\N{MINUS SIGN}")
 
 
 def _number(value: float) -> str:
