@@ -107,7 +107,7 @@ class TestReproduce:
     def test_interrupted_keeps_what_is_there_and_says_how_to_go_on(self, tmp_path):
         """As a user's Ctrl-C on a terminal: the whole group of processes is interrupted."""
         command = [sys.executable, "-m", "polyceptron", "reproduce", "--out", str(tmp_path)]
-        command += ["--datasets", "ionosphere", "--methods", "oc1", "-j", "2"]
+        command += ["--datasets", "breast-cancer", "--methods", "logistic", "-j", "2"]
         ours, theirs = pty.openpty()
         # Who started the tests may ignore Ctrl-C; what is handled here is not ignored there.
         before = signal.signal(signal.SIGINT, signal.default_int_handler)
