@@ -28,6 +28,7 @@ def ablation():
 def shrink(ablation, patch):
     """Fewer of everything."""
     patch.setattr(ablation, "RUNS", (1, 3, 9))
+    patch.setattr(ablation, "MARGINS", (0.0, 20.0))
     patch.setattr(ablation, "FIT", FIT._replace(max_iter=10, n_steps=5, products=1e5))
 
 

@@ -7,10 +7,9 @@ from typing import Any
 
 import click
 
-from polyceptron.cli import _options
+from polyceptron.cli import _learning, _options
 from polyceptron.cli._data import read_rows
-from polyceptron.cli._lazy import metrics, np
-from polyceptron.cli._learning import cross_validated, make, show_counts
+from polyceptron.cli._lazy import np
 from polyceptron.cli._model import Loaded
 from polyceptron.cli._terminal import note, percent, section, shown, table
 from polyceptron.learners import registry
@@ -29,23 +28,20 @@ def evaluate(model: str, data: str, target: str | None, header: bool | None) -> 
         raise click.UsageError("--target is needed: the model does not say which column it was.")
     if target in loaded.feature_columns:
         raise click.UsageError(f"--target {target!r} is a feature of the model, not its class.")
-    classes, places = loaded.rule.classes, range(len(loaded.rule.classes))
-    truth: list[int] = []
-    answers = []
-    for rows, X in loaded.pieces(data, header, [target]):
-        truth += loaded.classes_in(rows, target)
-        answers.append(loaded.rule.decide(X).place)
-    found, right = np.concatenate(answers), np.array(truth)
-    hits = int((found == right).sum())
-    click.echo(f"Accuracy: {percent(hits / len(right))} ({hits} of {len(right)} rows)")
-    show_counts("Answers", metrics.confusion_matrix(right, found, labels=places), classes)
-    precision, recall, _, n = metrics.precision_recall_fscore_support(
-        right, found, labels=places, zero_division=0
+    rule = loaded.rule
+    counts: Any = sum(
+        _learning.confusion(rule, X, loaded.classes_in(rows, target))
+        for rows, X in loaded.pieces(data, header, [target])
     )
-    shares = zip(
-        map(shown, classes.tolist()), n, map(percent, precision), map(percent, recall), strict=True
+    right, n = counts.diagonal(), counts.sum(axis=1)
+    click.echo(
+        f"Accuracy: {percent(_learning.share_right(counts))} ({right.sum()} of {n.sum()} rows)"
     )
-    section("Classes", table(["class", "rows", "precision", "recall"], shares))
+    _learning.show_counts("Answers", counts, rule.classes)
+    found = np.maximum(counts.sum(axis=0), 1)
+    shares = zip(map(shown, rule.labels), n, right / found, right / np.maximum(n, 1), strict=True)
+    cells = [[label, rows, percent(p), percent(r)] for label, rows, p, r in shares]
+    section("Classes", table(["class", "rows", "precision", "recall"], cells))
 
 
 @click.command(short_help="Cross-validate all learners on a file.")
@@ -71,10 +67,10 @@ def compare(
             continue
         number = k if registry.number_parameter(learner) else None
         label = inside if "inside" in registry.parameters_of(learner) else None
-        model = make(name, data.classes, k=number, inside=label, seed=seed)
+        model = _learning.make(name, data.classes, k=number, inside=label, seed=seed)
         begun = time.perf_counter()
         try:
-            score = cross_validated(model, data, cv, seed, name)
+            score = _learning.cross_validated(model, data, cv, seed, name)
         except ImportError as error:
             note(f"{name} is left out: {error}")
             continue

@@ -74,7 +74,7 @@ def split(y: Any, share: float, seed: int) -> Any:
 
 def held_out(rule: polyceptron.Rule, X: Any, places: Any) -> Score:
     """Return the score of a rule on rows that were held out."""
-    counts = _confusion(rule, X, places)
+    counts = confusion(rule, X, places)
     return Score(f"{len(places)} rows held out", share_right(counts), None, counts)
 
 
@@ -92,13 +92,14 @@ def cross_validated(estimator: Any, rows: ArraySource, n: int, seed: int, title:
         for i, (train, test) in enumerate(folds.split(places, places), 1):
             waiting.say(f"{title}{': ' if title else ''}fold {i} of {n}", i - 1, n)
             rule = clone(estimator).fit(X[train], y[train]).rule_
-            counts.append(_confusion(rule, X[test], places[test]))
+            counts.append(confusion(rule, X[test], places[test]))
     shares = list(map(share_right, counts))
     accuracy, spread = float(np.mean(shares)), float(np.std(shares))
     return Score(f"{n}-fold cross-validation", accuracy, spread, sum(counts))
 
 
-def _confusion(rule: polyceptron.Rule, X: Any, places: Any) -> Any:
+def confusion(rule: polyceptron.Rule, X: Any, places: Any) -> Any:
+    """Count rows by their class, a line each, and by their answer."""
     labels = range(len(rule.classes))
     return metrics.confusion_matrix(places, rule.decide(X).place, labels=labels)
 
@@ -118,11 +119,9 @@ def tally(rule: polyceptron.Rule, X: Any, places: Any) -> Any:
 
     The tallies of parts of the rows add up to that of all.
     """
-    own = [places == place for place in range(len(rule.classes))]
-    answers = rule.decide(X).place[:, None] == np.arange(len(own))
-    rejected = (piece.polyhedron.margins(X) < 0 for piece in rule.pieces)
-    counts = [[part[rows].sum(axis=0) for rows in own] for part in (answers, *rejected)]
-    return np.hstack(counts)
+    rejected = np.hstack([piece.polyhedron.margins(X) < 0 for piece in rule.pieces])
+    by_class = [rejected[places == place].sum(axis=0) for place in range(len(rule.classes))]
+    return np.hstack([confusion(rule, X, places), by_class])
 
 
 def show_counts(title: str, counts: Any, classes: Any) -> None:

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from polyceptron.cli._options import all_of, names_option
 from polyceptron.cli._terminal import Waiting
@@ -71,16 +70,10 @@ def _resumable(what: str, files: list[str], options: dict[str, Any]) -> Iterator
     except KeyboardInterrupt:  # the bar may be a result behind what is written
         written = [path for name in files if (path := options["out"] / name).exists()]
         kept = sum(len(read_results(path, dict)[1]) for path in written)
-        context = click.get_current_context()
-        words = [*context.command_path.split(), "--resume"]
-        for name, value in context.params.items():
-            by = context.get_parameter_source(name)
-            if by is ParameterSource.COMMANDLINE and name not in ("jobs", "overwrite", "resume"):
-                text = ",".join(value) if isinstance(value, list) else str(value)
-                words += [f"--{name}", *([] if value is True else [text])]
+        words = [word for word in sys.argv[1:] if word not in ("--resume", "--overwrite")]
         click.echo(
             f"\nInterrupted; {kept} of {progress.total} results are kept. Go on with\n"
-            f"  {shlex.join(words)}",
+            f"  {shlex.join(['polyceptron', *words, '--resume'])}",
             err=True,
         )
         raise click.exceptions.Exit(130) from None
@@ -151,9 +144,7 @@ def _cells(row: TableRow) -> dict[str, str]:
         "paper": "" if paper is None else f"{paper.accuracy:.2f}±{paper.spread:.2f}",
         "fit ms": f"{1000 * row.seconds.mean:.1f}",
         "÷ batch": "" if ratio is None else _beside(ratio, row.printed_ratio),
-        "hyperpl.": _beside(
-            None if faces is None else faces.mean, None if paper is None else paper.hyperplanes
-        ),
+        "hyperpl.": _beside(faces.mean if faces else None, paper.hyperplanes if paper else None),
     }
 
 
