@@ -2,25 +2,15 @@
 
 import io
 import json
-import sys
 from contextlib import redirect_stdout
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-ROOT = str(Path(__file__).parents[2])
-
 
 @pytest.fixture(scope="module")
-def accuracy():
-    """The module, which is beside the package and not in it."""
-    sys.path.insert(0, ROOT)
-    try:
-        from benchmarks import accuracy
-    finally:
-        sys.path.remove(ROOT)
-    return accuracy
+def accuracy(benchmark):
+    return benchmark("accuracy")
 
 
 @pytest.fixture(scope="module")

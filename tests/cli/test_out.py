@@ -73,21 +73,9 @@ def test_a_reader_that_goes_away_does_not_lose_the_model(folder, tmp_path, monke
     reader, pipe = os.pipe()
     os.close(reader)
     monkeypatch.setattr(sys, "stdout", os.fdopen(pipe, "w"))
+    fit = f"fit {folder / 'people.csv'} -t class -l batch -k 1 -o {tmp_path / 'm.json'}"
     with pytest.raises(SystemExit):
-        app(
-            [
-                "fit",
-                str(folder / "people.csv"),
-                "-t",
-                "class",
-                "-l",
-                "batch",
-                "-k",
-                "1",
-                "-o",
-                str(tmp_path / "m.json"),
-            ]
-        )
+        app(fit.split())
     monkeypatch.undo()
     assert capsys.readouterr().err == ""
     assert (tmp_path / "m.json").exists()

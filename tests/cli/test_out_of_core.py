@@ -263,18 +263,7 @@ class TestResume:
             "sys.argv[0] = 'polyceptron'\nmain()"
         )
         path = tmp_path / "m.json"
-        fit = (
-            "fit",
-            tmp_path / "d.parquet",
-            "-t",
-            "class",
-            "-l",
-            "batch",
-            "-k",
-            4,
-            "--out-of-core",
-            "-o",
-        )
+        fit = f"fit {tmp_path / 'd.parquet'} -t class -l batch -k 4 --out-of-core -o".split()
         command = list(map(str, [sys.executable, "-c", code, *fit, path]))
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
         end = time.monotonic() + 120

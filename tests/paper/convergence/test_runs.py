@@ -14,7 +14,6 @@ from polyceptron.paper.convergence.runs import (
     ORDERS,
     Cell,
     Instance,
-    RunKey,
     draw_instance,
     find_trap,
     follow_run,
@@ -23,7 +22,7 @@ from polyceptron.paper.convergence.runs import (
 
 LINE = (((-1.0,), -1), ((0.0,), 1), ((1.0,), -1))
 SMALL = Cell(d=2, K=3, margin=0.05, N=30, digits=6)
-FIXED, SHUFFLED = (RunKey(SMALL, 0, order) for order in ORDERS)
+FIXED, SHUFFLED = ((SMALL, 0, order) for order in ORDERS)
 
 
 def instance_of(X, y, start, digits=1):
@@ -53,7 +52,7 @@ class TestRuns:
     @pytest.mark.parametrize("order", ORDERS)
     def test_run_is_the_naive_one(self, order):
         instance = draw_instance(SMALL, 1, seed=0)
-        got = follow_run(instance, RunKey(SMALL, 1, order), limit=40)
+        got = follow_run(instance, (SMALL, 1, order), limit=40)
         n = len(instance.y)
         W, b = instance.start.arrays()
         total = passes = 0

@@ -46,12 +46,8 @@ class Cell(NamedTuple):
     digits: int
 
 
-class RunKey(NamedTuple):
-    """A run: the ``run``-th set of a cell, in one of the two orders."""
-
-    cell: Cell
-    run: int
-    order: Order
+RunKey = tuple[Cell, int, Order]
+"""A run: of a cell the set of this number, in one of the two orders."""
 
 
 class RunResult(msgspec.Struct, frozen=True):
@@ -85,7 +81,7 @@ class RunResult(msgspec.Struct, frozen=True):
 
     @property
     def key(self) -> RunKey:
-        return RunKey(self.cell, self.run, self.order)
+        return self.cell, self.run, self.order
 
 
 @dataclass(frozen=True)
@@ -168,11 +164,11 @@ def follow_run(instance: Instance, key: RunKey, limit: int) -> RunResult:
     the end are examined for a way out.
     """
     check_exact(instance, limit)
-    ended = partial(RunResult, *key.cell, key.run, key.order)
-    fixed = key.order == "fixed"
+    cell, run, order = key
+    ended, fixed = partial(RunResult, *cell, run, order), order == "fixed"
     mark, power, length, updates = instance.start.copy(), 1, 0, 0
     half, moved = instance.start.rows(), np.zeros(instance.start.K, bool)
-    passes = itertools.islice(online_passes(instance, key.order), limit)
+    passes = itertools.islice(online_passes(instance, order), limit)
     for n, (planes, new) in enumerate(passes, 1):
         updates += new
         if new == 0:
@@ -228,4 +224,4 @@ def find_trap(instance: Instance, planes: Planes, most: int = _MOST_WEIGHTS) -> 
 
 def measure_run(key: RunKey, seed: int, limit: int) -> RunResult:
     """Draw the set of a run, and go through it."""
-    return follow_run(draw_instance(key.cell, key.run, seed), key, limit)
+    return follow_run(draw_instance(*key[:2], seed), key, limit)
