@@ -3,6 +3,7 @@
 import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import click
 import pytest
@@ -72,11 +73,14 @@ class TestFolders:
 def test_a_reader_that_goes_away_does_not_lose_the_model(folder, tmp_path, monkeypatch, capsys):
     reader, pipe = os.pipe()
     os.close(reader)
-    monkeypatch.setattr(sys, "stdout", os.fdopen(pipe, "w"))
+    gone = os.fdopen(pipe, "w")
+    monkeypatch.setattr(sys, "stdout", gone)
     fit = f"fit {folder / 'people.csv'} -t class -l batch -k 1 -o {tmp_path / 'm.json'}"
     with pytest.raises(SystemExit):
         app(fit.split())
     monkeypatch.undo()
+    with suppress(BrokenPipeError):
+        gone.close()
     assert capsys.readouterr().err == ""
     assert (tmp_path / "m.json").exists()
 
