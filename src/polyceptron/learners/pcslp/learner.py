@@ -138,6 +138,7 @@ class PCSLP(IteratedClassifier):
     checkpoint: Any = None
 
     _Fitted = LPFitted
+    _packs_steps = False  # in the middle, programs depend on the bases of those before them
     _kept = "the last hyperplanes, which are the best of that run"
     _advice = "Raise max_iter or tol."
 
@@ -261,12 +262,11 @@ class PCSLP(IteratedClassifier):
         self.objective_, self.n_lps_ = run.state.objective, int(run.totals["lps"])
         return super()._report(run)
 
-    def _pack_end(self, state: PCSLPState) -> StateArrays:
-        # Only at its end: in the middle, programs depend on the bases of those before them.
+    def _pack(self, state: PCSLPState) -> StateArrays:
         W, b = state.planes.arrays()
         return {"W": W, "b": b, "numbers": np.array([state.objective, state.start, state.n_iter])}
 
-    def _unpack_end(self, data: Blocks, record: StateArrays) -> PCSLPState:
+    def _unpack(self, data: Blocks, record: StateArrays) -> PCSLPState:
         del data
         objective, start, n_iter = record["numbers"].tolist()
         planes, none = Planes.of(record["W"], record["b"]), np.empty((0, 0))
