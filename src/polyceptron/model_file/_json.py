@@ -136,14 +136,14 @@ def step(key: Any) -> str:
     return f"[{brief(key)}]"
 
 
-def brief(value: Any, most: int = 60) -> str:
+def brief(value: Any) -> str:
     """Say in a few words what was found, whatever its size."""
     if isinstance(value, dict):
         return "an object"
     if isinstance(value, list):
         return f"an array of {len(value):,}"
     if isinstance(value, str):
-        return json.dumps(value if len(value) <= most else value[:most] + "...")
+        return json.dumps(value if len(value) <= 60 else value[:60] + "...")
     return json.dumps(value) if value is None or isinstance(value, bool) else repr(value)
 
 
