@@ -205,7 +205,7 @@ class TestRoundTrip:
             assert same(loaded.apply(X_SQUARE), model.apply(X_SQUARE))
 
     def test_automatic_choices(self, tmp_path):
-        learner = Polyceptron(random_state=0, n_init=1, max_iter=20, max_faces=4)
+        learner = Polyceptron(random_state=0, n_polyhedra=1, n_init=1, max_iter=20)
         model = fit(learner, X_SQUARE, labelled("str"))
         assert len(model.selection_["inside"]) > 3
         assert_same(model, back(model, tmp_path / "model.json"), X_SQUARE)
@@ -399,7 +399,7 @@ P, F = "learner/parameters/", "learner/fitted/"
 WRONG = [  # learner, place, value, and the error: where it is, what it says
     ("spla1", "version", 1, "version must be 2, got 1: .* learn the model again"),
     ("spla1", "version", 3, "version must be 2, got 3: .* newer"),
-    ("spla1", "version", True, "version must be a whole number; got true"),
+    ("spla1", "version", True, "version must be int; got true"),
     ("spla1", "version", DELETE, "version is missing"),
     ("spla1", "format", "other", "is not a model file"),
     ("spla1", "extra", 1, "extra is not a field that is known"),
