@@ -16,8 +16,8 @@ from benchmarks.timing import in_turns
 from polyceptron.data.source import ArraySource
 from polyceptron.data.training import TrainingData
 from polyceptron.datasets import load_breast_cancer, load_ionosphere, make_dataset1, make_dataset2
-from polyceptron.learners.pcslp.learner import PCSLP, MergedRows
-from polyceptron.learners.pcslp.programs import SeparationLP
+from polyceptron.learners.pcslp.learner import PCSLP
+from polyceptron.learners.pcslp.programs import MergedRows, SeparationLP
 
 Programs = list[NDArray]
 """The responsible hyperplanes of one program after the other."""
@@ -42,17 +42,13 @@ def _sequences(X, y, K: int) -> tuple[MergedRows, list[Programs]]:
     return model._classes(training), fits
 
 
-def _new(rows: MergedRows, K: int) -> SeparationLP:
-    return SeparationLP(rows.inside, rows.outside, rows.inside_cost, rows.outside_cost, K)
-
-
 def _warm(rows: MergedRows, K: int, fits: list[Programs]) -> Callable[[], list]:
     """One model for all programs of a fit, its making included."""
 
     def run():
         found = []
         for programs in fits:
-            lp = _new(rows, K)
+            lp = SeparationLP(rows, K)
             found += [lp.solve(responsible, "") for responsible in programs]
         return found
 
@@ -60,7 +56,7 @@ def _warm(rows: MergedRows, K: int, fits: list[Programs]) -> Callable[[], list]:
 
 
 def _one_model_each(rows: MergedRows, K: int, programs: Programs) -> Callable[[], list]:
-    return lambda: [_new(rows, K).solve(responsible, "") for responsible in programs]
+    return lambda: [SeparationLP(rows, K).solve(responsible, "") for responsible in programs]
 
 
 def _afresh(rows: MergedRows, K: int, programs: Programs) -> Callable[[], list]:

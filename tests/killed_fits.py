@@ -1,8 +1,8 @@
 """Fits that are killed: run as a program, since it forks.
 
-``python killed_fits.py LEARNER WHERE FOLDER SEED KILLS`` kills fits at random moments and lets each
-go on from its checkpoint, and prints as JSON how many were killed and whether every model that came
-out is the one of a fit that was left alone, to the last bit.
+``python killed_fits.py FOLDER SEED KILLS LEARNER@WHERE ...`` kills fits at random moments and lets
+each go on from its checkpoint, and prints as JSON how many were killed and whether every model that
+came out is the one of a fit that was left alone, to the last bit.
 """
 
 import json
@@ -125,10 +125,10 @@ def survives(number, seconds):
     return False
 
 
-def main(learner, where, folder, seed, kills):
-    folder = Path(folder)
-    small = {"spla1": 3000, "spla2": 3000, "pcslp": 300, "polyceptron": 800, "three classes": 800}
-    n = small.get(learner, 20_000)
+def kill_fits(learner, where, folder, seed, kills):
+    folder.mkdir()
+    small = {"spla1": 1000, "spla2": 1000, "pcslp": 200, "polyceptron": 300, "three classes": 300}
+    n = small.get(learner, 5000)
     X, y = rows(n, 3 if learner == "three classes" else 2)
     np.save(folder / "X.npy", X)
     np.save(folder / "y.npy", y)
@@ -151,7 +151,12 @@ def main(learner, where, folder, seed, kills):
     if cluster is not None:
         cluster.communicate("\n")
     left = (folder / "fit.checkpoint").exists()
-    found = {"killed": killed, "resumed": resumed, "equal": equal, "left": left}
+    return {"killed": killed, "resumed": resumed, "equal": equal, "left": left}
+
+
+def main(folder, seed, kills, *asked):
+    os.fsync = lambda _: None  # a kill is no power cut
+    found = {one: kill_fits(*one.split("@"), Path(folder) / one, seed, kills) for one in asked}
     sys.stdout.write(json.dumps(found))
 
 

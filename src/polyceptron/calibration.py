@@ -46,8 +46,7 @@ class Side(NamedTuple):
     lapse: float
 
     def right(self, size: Floats) -> Floats:
-        probability: Floats = 0.5 + (0.5 - self.lapse) * np.tanh(0.5 * self.slope * size)
-        return probability
+        return np.asarray(0.5 + (0.5 - self.lapse) * np.tanh(0.5 * self.slope * size))
 
 
 class Calibration(NamedTuple):

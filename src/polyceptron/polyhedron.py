@@ -93,8 +93,7 @@ class Polyhedron:
 
     def decision(self, X: Any) -> Floats:
         """Return h(x), the least margin of every row; inside means h(x) >= 0."""
-        least: Floats = self.margins(X).min(axis=1)
-        return least
+        return np.asarray(self.margins(X).min(axis=1))
 
     def contains(self, X: Any) -> NDArray[np.bool_]:
         """Return which rows are inside. A row on a face is inside."""
@@ -102,8 +101,7 @@ class Polyhedron:
 
     def active_face(self, X: Any) -> NDArray[np.intp]:
         """Return the face with the least margin for every row; ties go to the first face."""
-        faces: NDArray[np.intp] = self.margins(X).argmin(axis=1)
-        return faces
+        return np.asarray(self.margins(X).argmin(axis=1))
 
     def distance(self, X: Any) -> Floats:
         """Return the signed Euclidean distance of every row to every face.
@@ -185,9 +183,13 @@ class Polyhedron:
         if names is not None and other_names is not None and names != other_names:
             return False
         ours, theirs = (np.column_stack(p._unit_faces()) for p in (self, other))
-        if any_order:
-            return _matchable(_close(ours[:, None, :], theirs[None, :, :], rtol, atol))
-        return bool(_close(ours, theirs, rtol, atol).all())
+        if not any_order:
+            return bool(_close(ours, theirs, rtol, atol).all())
+        from scipy.optimize import linear_sum_assignment
+
+        # Whether every face here has a face of its own there.
+        pairs = np.asarray(_close(ours[:, None, :], theirs[None, :, :], rtol, atol).all(axis=2))
+        return bool(pairs[linear_sum_assignment(pairs, maximize=True)].all())
 
     def to_text(self, digits: int = 3) -> str:
         """Return the inequalities, one a line, rounded to `digits` significant digits.
@@ -254,12 +256,3 @@ def _close(a: Floats, b: Floats, rtol: float, atol: float) -> NDArray[np.bool_]:
     # Infinite offsets, of faces too far away for float64, are equal or not close.
     near |= a == b
     return near
-
-
-def _matchable(close: NDArray[np.bool_]) -> bool:
-    """Return whether every face here has a face of its own there, given (K, K, d + 1) closeness."""
-    from scipy.sparse import csr_matrix
-    from scipy.sparse.csgraph import maximum_bipartite_matching
-
-    partner = maximum_bipartite_matching(csr_matrix(close.all(axis=2)), perm_type="column")
-    return bool((partner >= 0).all())

@@ -177,9 +177,10 @@ class Rule:
     def renamed(self, names: Any) -> Rule:
         """The same rule, its features called otherwise."""
         names = None if names is None else tuple(names)
-        parts = [Polyhedron(one.polyhedron.W, one.polyhedron.b, names) for one in self.pieces]
-        pairs = zip(self.pieces, parts, strict=True)
-        return replace(self, pieces=tuple(one._replace(polyhedron=part) for one, part in pairs))
+        pieces = (
+            one._replace(polyhedron=Polyhedron(one[0].W, one[0].b, names)) for one in self.pieces
+        )
+        return replace(self, pieces=tuple(pieces))
 
     def scores(self, X: Any, n_jobs: int | None = 1) -> Floats:
         """h(x) of every row by every piece, which contains the row where it is at least 0.
@@ -346,8 +347,7 @@ class Rule:
 
     def _log_odds(self, h: Floats) -> Floats:
         each = self._each(h)
-        odds: Floats = np.log(each) - np.log1p(-each)
-        return odds
+        return np.asarray(np.log(each) - np.log1p(-each))
 
     def _by_link(self, what: str, rows: Any, n_jobs: int | None) -> Floats:
         """What the link says of both classes, in their order."""

@@ -1,7 +1,6 @@
 """The script that asks whether averaging helps: what it writes, and the page made of it."""
 
 import json
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,19 +14,14 @@ FEW = ["--draws", "2", "--train", "60", "--test", "100", "--jobs", "1", "--out"]
 
 
 @pytest.fixture(scope="module")
-def ablation():
-    """The module, which is beside the package and not in it."""
-    sys.path.insert(0, str(ROOT))
-    try:
-        from benchmarks import ablation
-    finally:
-        sys.path.remove(str(ROOT))
-    return ablation
+def ablation(benchmark):
+    return benchmark("ablation")
 
 
 def shrink(ablation, patch):
     """Fewer of everything."""
     patch.setattr(ablation, "RUNS", (1, 3, 9))
+    patch.setattr(ablation, "MARGINS", (0.0, 20.0))
     patch.setattr(ablation, "FIT", FIT._replace(max_iter=10, n_steps=5, products=1e5))
 
 

@@ -1,31 +1,33 @@
 """The script that measures accuracies: fair splits, whole results, resumed without loss."""
 
+import io
 import json
-import sys
-from pathlib import Path
+from contextlib import redirect_stdout
 
 import numpy as np
 import pytest
 
-ROOT = str(Path(__file__).parents[2])
+
+@pytest.fixture(scope="module")
+def accuracy(benchmark):
+    return benchmark("accuracy")
 
 
 @pytest.fixture(scope="module")
-def accuracy():
-    """The module, which is beside the package and not in it."""
-    sys.path.insert(0, ROOT)
-    try:
-        from benchmarks import accuracy
-    finally:
-        sys.path.remove(ROOT)
-    return accuracy
-
-
-@pytest.fixture
-def tiny(accuracy, monkeypatch):
+def tiny(accuracy):
     """A few rows of two sets, and only quick methods."""
-    monkeypatch.setattr(accuracy, "QUICK", accuracy.Size(2, 60, 100, 1, 2, 100))
-    return accuracy
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(accuracy, "QUICK", accuracy.Size(2, 60, 100, 1, 2, 100))
+        yield accuracy
+
+
+@pytest.fixture(scope="module")
+def whole(tiny, tmp_path_factory):
+    """The folder of a run, and what it printed."""
+    out, printed = tmp_path_factory.mktemp("whole"), io.StringIO()
+    with redirect_stdout(printed):
+        tiny.main(command(out))
+    return out, printed.getvalue()
 
 
 def command(out, *more, methods=("logistic", "cart")):
@@ -87,9 +89,9 @@ def test_noise_flips_the_share_asked_for_of_the_same_rows(accuracy):
     assert flips[0] < flips[1]
 
 
-def test_json_is_complete(tiny, tmp_path, capsys):
-    tiny.main(command(tmp_path))
-    summary = json.loads((tmp_path / "summary.json").read_text())
+def test_json_is_complete(whole):
+    out, printed = whole
+    summary = json.loads((out / "summary.json").read_text())
     found = {(cell["dataset"], cell["method"]): cell for cell in summary["results"]}
     assert len(found) == 6 * 2
     for cell in found.values():
@@ -99,26 +101,23 @@ def test_json_is_complete(tiny, tmp_path, capsys):
         assert cell["fit_seconds"] > 0
     assert len(summary["bars"]) == 17
     assert all(bar["passed"] is None for bar in summary["bars"])
-    assert "dataset2+20%" in capsys.readouterr().out
+    assert "dataset2+20%" in printed
 
 
-def test_a_torn_run_is_resumed_to_the_same_accuracies(tiny, tmp_path):
-    whole, torn = tmp_path / "whole", tmp_path / "torn"
-    tiny.main(command(whole))
-    tiny.main(command(torn, methods=("cart",)))
-    lines = (torn / "results.jsonl").read_bytes().splitlines(keepends=True)
-    (torn / "results.jsonl").write_bytes(b"".join(lines[:4]) + lines[4][:20])
+def test_a_torn_run_is_resumed_to_the_same_accuracies(tiny, whole, tmp_path):
+    lines = (whole[0] / "results.jsonl").read_bytes().splitlines(keepends=True)
+    (tmp_path / "results.jsonl").write_bytes(b"".join(lines[:-7]) + lines[-7][:20])
     with pytest.raises(SystemExit):
-        tiny.main(command(torn))
-    tiny.main(command(torn, "--resume"))
-    assert without_times(journal(torn)) == without_times(journal(whole))
-    assert (torn / "results.jsonl").read_bytes().startswith(b"".join(lines[:4]))
+        tiny.main(command(tmp_path))
+    tiny.main(command(tmp_path, "--resume"))
+    assert without_times(journal(tmp_path)) == without_times(journal(whole[0]))
+    assert (tmp_path / "results.jsonl").read_bytes().startswith(b"".join(lines[:-7]))
 
 
-def test_measured_again_the_last_counts(tiny, tmp_path):
-    tiny.main(command(tmp_path, methods=("cart",)))
+def test_measured_again_the_last_counts(tiny, whole, tmp_path):
+    (tmp_path / "results.jsonl").write_bytes((whole[0] / "results.jsonl").read_bytes())
     tiny.main(command(tmp_path, "--resume", "--redo", "cart", methods=("cart",)))
-    assert len(journal(tmp_path)) == 2 * 12
+    assert len(journal(tmp_path)) == 2 * 12 + 12
     summary = json.loads((tmp_path / "summary.json").read_text())
     assert all(cell["fits"] == 2 for cell in summary["results"])
 

@@ -1,30 +1,15 @@
 """The Convex Polytope Machine of the benchmarks: a peer must be able to learn."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 from sklearn.base import clone
 
 from common import square
 
-ROOT = str(Path(__file__).parents[2])
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _found():
-    """The benchmarks are beside the package and not in it."""
-    sys.path.insert(0, ROOT)
-    yield
-    sys.path.remove(ROOT)
-
 
 @pytest.fixture
-def machine():
-    from benchmarks.cpm import ConvexPolytopeMachine
-
-    return ConvexPolytopeMachine(4, C=100.0, epochs=100, random_state=0)
+def machine(benchmark):
+    return benchmark("cpm").ConvexPolytopeMachine(4, C=100.0, epochs=100, random_state=0)
 
 
 def test_it_learns_a_square(machine):
@@ -63,11 +48,10 @@ def test_one_hyperplane_is_a_linear_machine(machine):
     ([5, 5, 0], 0.9, 2),  # only a row for the last raises the entropy
     ([3, 3, 3], 0.9, 0),  # even after one more
 ])  # fmt: skip
-def test_the_bound_on_entropy_gives_rows_to_idle_hyperplanes(counts, bound, chosen):
-    from benchmarks.cpm import choose
-
+def test_the_bound_on_entropy_gives_rows_to_idle_hyperplanes(benchmark, counts, bound, chosen):
     scores = np.array([2.0, 1.0, -3.0])
-    assert choose(scores, np.array(counts, dtype=float), bound * np.log(3)) == chosen
+    found = benchmark("cpm").choose(scores, np.array(counts, dtype=float), bound * np.log(3))
+    assert found == chosen
 
 
 def test_bad_labels(machine):
@@ -79,9 +63,8 @@ def test_bad_labels(machine):
 
 
 @pytest.mark.parametrize("known", [None, 3])
-def test_as_a_contender(known):
-    from benchmarks import contenders
-
+def test_as_a_contender(benchmark, known):
+    contenders = benchmark("contenders")
     made = contenders.make("cpm", contenders.Problem(2, known, 0))
     grid = {name.rpartition("__")[2] for name in made.grid}
     assert grid == {"C", "inside"} | ({"n_hyperplanes"} if known is None else set())

@@ -1,21 +1,13 @@
 """The program that spoils files and counts what comes out."""
 
 import json
-import sys
-from pathlib import Path
 
 import pytest
 
 
 @pytest.fixture(scope="module")
-def fuzz():
-    """It is beside the package and not in it."""
-    sys.path.insert(0, str(Path(__file__).parents[2]))
-    try:
-        from benchmarks import fuzz
-    finally:
-        sys.path.pop(0)
-    return fuzz
+def fuzz(benchmark):
+    return benchmark("fuzz")
 
 
 def test_it_counts(fuzz, monkeypatch, capsys):

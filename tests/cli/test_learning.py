@@ -34,12 +34,7 @@ Otherwise fine.
 
 
 def test_answers_on_rows_held_out():
-    class Model:
-        classes_ = np.array([0.5, 1.5])
-
-        def predict(self, X):
-            return X[:, 0]
-
-    score = held_out(Model(), np.array([[0.5], [0.5], [1.5]]), np.array([0.5, 1.5, 1.5]))
+    rule = Rule([0.5, 1.5], [Piece(Polyhedron([[1.0]], [0.0]), 1)], otherwise=0)
+    score = held_out(rule, np.array([[-1.0], [-1.0], [1.0]]), np.array([0, 1, 1]))
     assert score.counts.tolist() == [[1, 0], [1, 1]]
     assert score.accuracy == 2 / 3

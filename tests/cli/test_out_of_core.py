@@ -23,7 +23,7 @@ BATCH = ("-l", "batch", "-k", 2)
 
 @pytest.fixture
 def data(tmp_path):
-    (tmp_path / "people.csv").write_text(text_of(people(400)))
+    (tmp_path / "people.csv").write_text(text_of(people(150)))
     return tmp_path / "people.csv"
 
 
@@ -34,7 +34,7 @@ def model_of(path):
 
 
 class TestOutOfCore:
-    @pytest.mark.parametrize("learner", [BATCH, ("-l", "online"), ()])
+    @pytest.mark.parametrize("learner", [BATCH, ("-l", "online"), ("-k", 2)])
     def test_the_model_is_that_of_rows_in_memory(self, tmp_path, data, learner):
         ask = ("fit", data, "-t", "class", *learner, "-o")
         memory = done(*ask, tmp_path / "a.json", "--in-memory")
@@ -250,7 +250,7 @@ class TestResume:
 
     def test_killed(self, tmp_path):
         rng = np.random.default_rng(0)
-        X = rng.standard_normal((30_000, 8))
+        X = rng.standard_normal((20_000, 8))
         y = np.where((X @ rng.standard_normal((4, 8)).T + 2).min(axis=1) >= 0, "in", "out")
         y[rng.random(len(y)) < 0.1] = "in"
         columns = {f"x{j}": X[:, j] for j in range(8)} | {"class": y}
@@ -262,12 +262,10 @@ class TestResume:
             "    checkpoint=Checkpoint(path, 0.1))\n"
             "sys.argv[0] = 'polyceptron'\nmain()"
         )
-        command = [
-            sys.executable, "-c", code, "fit", tmp_path / "d.parquet", "-t", "class",
-            "-l", "batch", "-k", 4, "--out-of-core", "-o",
-        ]  # fmt: skip
         path = tmp_path / "m.json"
-        process = subprocess.Popen(list(map(str, [*command, path])), stdout=subprocess.DEVNULL)
+        fit = f"fit {tmp_path / 'd.parquet'} -t class -l batch -k 4 --out-of-core -o".split()
+        command = list(map(str, [sys.executable, "-c", code, *fit, path]))
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
         end = time.monotonic() + 120
         while not (tmp_path / "m.json.checkpoint").exists() and time.monotonic() < end:
             assert process.poll() is None
@@ -275,8 +273,7 @@ class TestResume:
         process.send_signal(signal.SIGKILL)
         process.wait()
         assert not path.exists()
-        for more in ([path, "--resume"], [tmp_path / "n.json"]):
-            again = list(map(str, [*command, *more]))
-            subprocess.run(again, check=True, stdout=subprocess.DEVNULL)
+        done(*fit, path, "--resume")
+        done(*fit, tmp_path / "n.json")
         assert model_of(path) == model_of(tmp_path / "n.json")
         assert not (tmp_path / "m.json.checkpoint").exists()

@@ -12,7 +12,7 @@ def test_from_a_file_to_a_query(tmp_path):
     data, model = tmp_path / "bc.csv", tmp_path / "model.json"
     done("datasets", "breast-cancer", "-o", data)
 
-    learned = done("fit", data, "--target", "class", "--test-size", 0.25, "-o", model)
+    learned = done("fit", data, "--target", "class", "--test-size", 0.25, "-k", 2, "-o", model)
     assert "benign 444, malignant 239" in learned
     assert "171 rows held out" in learned
 

@@ -1,11 +1,11 @@
-"""`show` and `evaluate`: what they print and refuse."""
+"""`show` and `plot`: a model in words, and as a picture."""
 
 import json
+from xml.etree import ElementTree
 
-import numpy as np
+import pytest
 
 from cli_files import done, failed, people, text_of
-from polyceptron import BatchPolyceptron, save_model
 
 
 class TestShow:
@@ -31,34 +31,36 @@ class TestShow:
         assert "--target is needed" in failed("evaluate", tmp_path / "o.json", data, code=2)
 
 
-class TestEvaluate:
-    def test_evaluate(self, tmp_path, model, data):
-        text = done("evaluate", model, data)
-        assert "of 200 rows" in text
-        assert "precision" in text
-        (tmp_path / "e.csv").write_text(text_of(people(20, 5), ("age", "dose", "colour", "truth")))
-        assert "of 20 rows" in done("evaluate", model, tmp_path / "e.csv", "--target", "truth")
-        assert "column 'class' is missing" in failed("evaluate", model, tmp_path / "e.csv")
-        error = failed("evaluate", model, data, "-t", "age", code=2)
-        assert "--target 'age' is a feature of the model" in error
+class TestPlot:
+    def test_with_and_without_rows(self, folder, tmp_path):
+        for model, data in (("m", "people"), ("tree", "people"), ("three", "three")):
+            path = folder / f"{model}.json"
+            done("plot", path, folder / f"{data}.csv", "-o", tmp_path / f"{model}.png")
+            assert (tmp_path / f"{model}.png").read_bytes().startswith(b"\x89PNG")
+        done("plot", path, "-o", tmp_path / "a.svg")
+        ElementTree.parse(tmp_path / "a.svg")
+        assert "is there already" in failed("plot", path, "-o", tmp_path / "a.svg")
 
-    def test_numbers_are_the_same_however_they_are_written(self, folder, tmp_path):
-        text = (folder / "whole.csv").read_text().replace("\n", ".0\n").replace("class.0", "class")
-        (tmp_path / "e.csv").write_text(text)
-        same = done("evaluate", folder / "whole.json", folder / "whole.csv")
-        assert done("evaluate", folder / "whole.json", tmp_path / "e.csv") == same
+    def test_one_row(self, folder, tmp_path):
+        for model, data in (("m", "people"), ("tree", "people"), ("three", "three")):
+            ask = (folder / f"{model}.json", folder / f"{data}.csv", "--row", 3)
+            done("plot", *ask, "-o", tmp_path / f"{model}.html")
+            assert "<svg" in (tmp_path / f"{model}.html").read_text()
 
-    def test_models_without_names(self, tmp_path):
-        rows = people()
-        X, y = np.array([row[:2] for row in rows], dtype=float), [row[3] for row in rows]
-        save_model(BatchPolyceptron(1, random_state=0).fit(X, y), tmp_path / "n.json")
-        (tmp_path / "e.csv").write_text(text_of([[*r[:2], r[3]] for r in rows], ("p", "q", "y")))
-        assert "Accuracy" in done("evaluate", tmp_path / "n.json", tmp_path / "e.csv", "-t", "y")
+    @pytest.mark.usefixtures("union")
+    def test_a_union(self, folder, tmp_path):
+        ask = ("plot", folder / "m.json", folder / "people.csv")
+        done(*ask, "-o", tmp_path / "a.svg")
+        assert "2 regions of well" in (tmp_path / "a.svg").read_text()
+        done(*ask, "--row", 1, "-o", tmp_path / "b.svg")
+        assert "of piece 2 holds" in (tmp_path / "b.svg").read_text()
 
-    def test_unknown_classes(self, tmp_path, model):
-        rows = people(20)
-        rows[4][3] = "dead"
-        (tmp_path / "e.csv").write_text(text_of(rows))
-        for command, *options in (["evaluate"], ["plot", "-o", tmp_path / "a.png"]):
-            error = failed(command, model, tmp_path / "e.csv", *options)
-            assert "line 6, column 'class': 'dead' is not one of the classes sick, well" in error
+    def test_rows_without_labels(self, folder, tmp_path):
+        text = text_of([row[:3] for row in people(30)], ("age", "dose", "colour"))
+        done("plot", folder / "m.json", "-", "-o", tmp_path / "a.png", stdin=text)
+
+    def test_wrong_calls(self, folder, tmp_path):
+        error = failed("plot", folder / "m.json", "-o", tmp_path / "a.bmp", code=2)
+        assert "must end in .png, .svg, .pdf or .html" in error
+        ask = ("plot", folder / "m.json", "--row", 3, "-o", tmp_path / "b.png")
+        assert "--row needs DATA" in failed(*ask, code=2)

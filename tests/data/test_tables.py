@@ -307,10 +307,7 @@ class TestOtherFormats:
             ({"a": [1], "b": [1, 2]}, "of one length"),
             ({"a": np.ones((2, 2, 2))}, "no table and no column"),
             ({"a": np.ones((2, 2))}, "a column is one-dimensional"),
-            (
-                {"a": np.array([object()])},
-                "array 'a': the .npz file is damaged or holds",
-            ),
+            ({"a": np.array([object()])}, "array 'a': an array of Python objects"),
             ({"a": [1j]}, "of numbers or text; got complex128"),
             ({"a": np.empty(0)}, "has no rows"),
             ({"X": np.eye(2), "feature_names": ["a"]}, "must be 2 different names"),
@@ -385,7 +382,7 @@ class TestPlain:
         st.from_regex(r"\A[+-]?[0-9]{0,22}\.?[0-9]{0,22}([eE][+-]?[0-9]{1,4})?\Z"),
     )
 
-    @settings(deadline=None, max_examples=150)
+    @settings(deadline=None, max_examples=60)
     @given(st.lists(numbers, min_size=1, max_size=20))
     def test_numbers_are_python_s_to_the_last_bit(self, texts):
         texts = [text for text in texts if as_number(text) is not None]

@@ -74,9 +74,10 @@ def test_numbers_come_back_to_the_last_bit(data):
     W = np.array(data.draw(st.lists(vectors, min_size=1, max_size=3)))
     b = np.array(data.draw(st.lists(floats, min_size=len(W), max_size=len(W))))
     model = onnx.load_from_string(to_onnx(Polyhedron(W, b)))
-    stored = {one.name: onnx.numpy_helper.to_array(one) for one in model.graph.initializer}
-    assert stored["constant0"].T.tobytes() == np.ascontiguousarray(W).tobytes()
-    assert stored["constant1"].tobytes() == b.tobytes()
+    constants = [node.attribute[0].t for node in model.graph.node if node.op_type == "Constant"]
+    stored_W, stored_b, *_ = map(onnx.numpy_helper.to_array, constants)
+    assert stored_W.T.tobytes() == np.ascontiguousarray(W).tobytes()
+    assert stored_b.tobytes() == b.tobytes()
 
 
 # --- inside pipelines -------------------------------------------------------------------

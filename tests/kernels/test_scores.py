@@ -15,12 +15,13 @@ from kernel_cases import (
     Case,
     batch,
     check,
+    every_kind,
     kinds_for,
     online,
     real,
 )
 from polyceptron import kernels
-from polyceptron.data.blocks import kernel_rows
+from polyceptron.data.blocks import frozen, kernel_rows
 from polyceptron.kernels.scores import plane
 
 
@@ -28,7 +29,7 @@ from polyceptron.kernels.scores import plane
 def test_decide(make, K, d, n):
     case = make(K, d, n)
     expected = naive.decide(case.X, case.W, case.b)
-    for kind in kinds_for(K):
+    for kind in every_kind(K):
         h = np.full(n, np.nan)
         kernels.decide(case.rows(kind), *case.panels, h)
         check(h, expected, make)
@@ -50,7 +51,7 @@ def test_margins(make, K, d, n):
 def test_inverse_norms(make, K, d, n):
     case = make(K, d, n)
     expected = naive.inverse_norms(case.X)
-    for kind in kinds_for(K):
+    for kind in every_kind(K):
         found = np.full(n, np.nan, np.float32)
         kernels.inverse_norms(case.rows(kind), found)
         assert (found <= expected).all()
@@ -145,7 +146,7 @@ def test_scores_are_fused():
     h = np.empty(1)
     for K in (1, 2):
         W, b = np.full((K, 1), -(1 - 2.0**-30)), np.ones(K)
-        kernels.decide(np.array([[1 + 2.0**-30]]), *kernels.to_panels(W, b), h)
+        kernels.decide(frozen(np.array([[1 + 2.0**-30]])), *kernels.to_panels(W, b), h)
         assert h[0] == (0.0 if PLAIN else 2.0**-60)
 
 

@@ -140,7 +140,7 @@ def test_interrupted_fit_changes_nothing(learner, monkeypatch):
     model = fitted(learner)
     before = snapshot(model)
 
-    def interrupt(*_):
+    def interrupt(*_, **__):
         raise KeyboardInterrupt
 
     where = {

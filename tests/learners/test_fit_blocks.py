@@ -153,7 +153,7 @@ class TestPolyceptron:
     @pytest.mark.parametrize("noise", [0.0, 0.1])
     def test_more_rows_are_as_good(self, noise, monkeypatch):
         rng = np.random.default_rng(0)
-        X = rng.uniform(-2, 2, (20_000, 2))
+        X = rng.uniform(-2, 2, (8000, 2))
         clean = np.abs(X).max(axis=1) < 1.2
         y = np.where(rng.random(len(X)) < noise, ~clean, clean)
         monkeypatch.setattr(sample, "_VALUES", 2 * 1500)

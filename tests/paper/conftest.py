@@ -3,7 +3,7 @@
 import pytest
 
 from polyceptron.paper.convergence.exact import run_search
-from polyceptron.paper.convergence.runs import ORDERS, Cell, RunKey, RunResult, measure_run
+from polyceptron.paper.convergence.runs import ORDERS, Cell, RunResult, measure_run
 from polyceptron.paper.convergence.study import RUNS_FILE, SEARCHES_FILE
 from polyceptron.paper.folds import FoldResult
 from polyceptron.paper.protocol import load_protocol
@@ -64,7 +64,7 @@ def fill_study():
             for cell in cells:
                 for run in range(3):
                     for order in ORDERS:
-                        log.append(measure_run(RunKey(cell, run, order), 3, 50))
+                        log.append(measure_run((cell, run, order), 3, 50))
         with ResultsLog(out / SEARCHES_FILE, {"study": "cycles", **common}, dict) as log:
             log.append(run_search(("replay", {"variant": "smallest"}), 3))
             counted = {"d": 1, "N": 2, "K": 2, "reach": 1, "starts": "zero"}

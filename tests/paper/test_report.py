@@ -17,6 +17,7 @@ from polyceptron.paper.protocol import load_protocol
 from polyceptron.paper.report import write_report
 from polyceptron.paper.reproduce import FOLDS_FILE, folds_header
 from polyceptron.paper.results_log import ResultsLog
+from polyceptron.paper.words import duration
 
 pytest.importorskip("jinja2")
 pytest.importorskip("matplotlib")
@@ -190,8 +191,7 @@ def test_names_from_data_are_escaped(tmp_path, fill_folds, monkeypatch):
     fill_folds(tmp_path, datasets=["ionosphere"], methods=["cart"])
     monkeypatch.setattr(page, "learn_polyhedron", lambda *_: learned)
     monkeypatch.setattr(page, "learning_curves", lambda *_, **__: CURVES)
-    measured = page.results_context(tmp_path)
-    read = Reader(page.fill_template(measured=measured, study=None))
+    read = Reader(page.render(tmp_path))
     assert read.all("b") == read.all("i") == []
     assert all(image["src"].startswith("data:image/svg+xml;base64,") for image in read.all("img"))
     assert len(read.all("script")) == 1
@@ -234,13 +234,13 @@ def test_rises_are_counted():
 
 
 def test_durations():
-    said = [figures.duration(seconds) for seconds in (0.00123, 0.0634, 1.26, 45)]
+    said = [duration(seconds) for seconds in (0.00123, 0.0634, 1.26, 45)]
     assert said == ["1.2 ms", "63 ms", "1.3 s", "45 s"]
 
 
 @pytest.mark.parametrize("package", ["jinja2", "matplotlib"])
 def test_missing_packages_say_what_to_install(monkeypatch, tmp_path, package):
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(ImportError, match=r'pip install "polyceptron\[report\]"'):
+    with pytest.raises(ImportError, match=r"pip install polyceptron\[report\]"):
         write_report(tmp_path)
     assert not (tmp_path / "report.html").exists()

@@ -13,9 +13,8 @@ from polyceptron.cli._explain import explain
 from polyceptron.cli._export import export
 from polyceptron.cli._fit import fit
 from polyceptron.cli._paper import reproduce, study
-from polyceptron.cli._plot import plot
 from polyceptron.cli._predict import predict
-from polyceptron.cli._show import show
+from polyceptron.cli._show import plot, show
 
 
 class _Commands(click.Group):

@@ -60,7 +60,7 @@ def read_rows(data: str, *, target: str | None, **options: Any) -> ArraySource:
     from polyceptron.data.open import files_of, find_tables
 
     with _asking(**options) as request, _again(data) as (path, name):
-        tables, asked, _ = find_tables(files_of(path), target, request, name)
+        tables, asked = find_tables(files_of(path), target, request, name)
         source = Conversion(tables, asked, HeldRows).run().source()
     _note_left_out(source)
     if source.feature_names is None:

@@ -36,15 +36,7 @@ _MOST = 12
 )
 @columns_option("--integers", "Columns that must change to whole numbers.")
 @header_option
-def explain(
-    model: str,
-    data: str,
-    row: int,
-    freeze: Sequence[str],
-    bounds: Sequence[str],
-    integers: Sequence[str],
-    header: bool | None,
-) -> None:
+def explain(model: str, data: str, row: int, header: bool | None, **asked: Sequence[str]) -> None:
     """Explain the answer for row N of DATA.
 
     Which faces it fails, and by how much; what each column adds to the face that decides; how
@@ -55,7 +47,7 @@ def explain(
     loaded = Loaded(model)
     rule, explanations = loaded.rule, polyceptron.explain
     place, x, medians, spreads = find_row(loaded, data, header, row)
-    limits = _limits(loaded, freeze, bounds, integers, spreads)
+    limits = _limits(loaded, spreads, **asked)
     decision = rule.decide(x[None, :])
     label, number = rule.labels[int(decision.place[0])], 0
     answer, change = shown(label), None
@@ -66,7 +58,7 @@ def explain(
         faces = explanations.rejected_by(judge, x)
         why = explanations.contributions(judge, x, medians) if faces else None
         if not rule.is_most_probable:
-            radius = explanations.robustness(rule, x, weights=limits.get("weights"))
+            radius = explanations.robustness(rule, x, weights=limits["weights"])
             change = radius, explanations.counterfactual(rule, x, **limits)
             label, number, *_ = explanations.membership(rule, x)
     except explanations.ExplainError as error:
@@ -117,28 +109,24 @@ def _numbers(values: Any, n: int) -> Any:
 
 def _limits(
     loaded: Loaded,
+    spreads: Any,
+    *,
     freeze: Sequence[str],
     bounds: Sequence[str],
     integers: Sequence[str],
-    spreads: Any,
 ) -> dict[str, Any]:
     """What a change has to keep to, and what it costs."""
-    names, held = loaded.rule.names, set()
-    texts = []
+    names, texts, held = loaded.rule.names, [], set()
     for column, start, stop in loaded.encoding.places() if loaded.encoding is not None else ():
         if column.kind == "category":  # never changes: a red that is half blue says nothing
             texts.append(column.name)
             held |= set(range(start, stop))
     held |= set(_places("--freeze", freeze, names, texts))
-    limits: dict[str, Any] = {
-        "bounds": _bounds(bounds, names),
-        "integers": _places("--integers", integers, names),
-    }
+    within, whole, weights = _bounds(bounds, names), _places("--integers", integers, names), None
     if spreads is not None:
-        named = {*limits["bounds"], *limits["integers"]}
-        held |= set(np.flatnonzero(spreads == 0).tolist()) - named
-        limits["weights"] = np.where(spreads > 0, spreads, 1.0) ** -2.0
-    return limits | {"frozen": sorted(held)}
+        held |= set(np.flatnonzero(spreads == 0).tolist()) - {*within, *whole}
+        weights = np.where(spreads > 0, spreads, 1.0) ** -2.0
+    return {"bounds": within, "integers": whole, "weights": weights, "frozen": sorted(held)}
 
 
 def _places(
@@ -159,14 +147,14 @@ def _bounds(texts: Sequence[str], names: Sequence[str]) -> dict[int, tuple[Any, 
         name, _, span = one.rpartition("=")
         low, colon, high = span.partition(":")
         try:
-            lower, upper = (float(end) if end.strip() else None for end in (low, high))
+            lower, upper = float(low.strip() or "-inf"), float(high.strip() or "inf")
         except ValueError:
             colon = ""
-        if not colon or not name or not all(e is None or math.isfinite(e) for e in (lower, upper)):
+        if not colon or not name or math.isnan(lower) or math.isnan(upper):
             raise click.BadParameter(
                 f"{one!r} is not COLUMN=LOW:HIGH, for example age=18:99", param_hint="--bounds"
             )
-        if lower is not None and upper is not None and lower > upper:
+        if lower > upper:
             raise click.BadParameter(
                 f"{one!r}: the lower end is above the upper one", param_hint="--bounds"
             )

@@ -93,18 +93,17 @@ def fit(
                 with_checkpoint(estimator, checkpoint).fit_blocks(rows)
             counts, X = _tally_on_disk(estimator.rule_, rows)
         else:
-            X, y, train = rows.X, rows.y, slice(None)
+            X, train = rows.X, slice(None)
             if cv is not None:
-                score = _learning.cross_validated(estimator, X, y, cv, seed)
+                score = _learning.cross_validated(estimator, rows, cv, seed)
             if test_size is not None:
-                train, test = _learning.split(y, test_size, seed)
+                train, test = _learning.split(rows.codes, test_size, seed)
                 X = X[train]
             with Waiting("Learning"):
-                with_checkpoint(estimator, checkpoint).fit(X, y[train])
+                with_checkpoint(estimator, checkpoint).fit(X, rows.y[train])
             if test_size is not None:
-                score = _learning.held_out(estimator, rows.X[test], y[test])
-            places = np.searchsorted(estimator.classes_, y[train])
-            counts = _learning.tally(estimator.rule_, X, places)
+                score = _learning.held_out(estimator.rule_, rows.X[test], rows.codes[test])
+            counts = _learning.tally(estimator.rule_, X, rows.codes[train])
         _save(path, estimator, rows, counts, X, score)
         if checkpoint is not None:
             checkpoint.unlink(missing_ok=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -10,6 +10,9 @@ import polyceptron
 from polyceptron.cli._lazy import metrics, model_selection, np
 from polyceptron.cli._terminal import Waiting, section, shown, table
 from polyceptron.learners import registry
+
+if TYPE_CHECKING:
+    from polyceptron.data.source import ArraySource
 
 
 def make(name: str, classes: Any, *, k: int | None, inside: str | None, seed: int) -> Any:
@@ -69,35 +72,36 @@ def split(y: Any, share: float, seed: int) -> Any:
         raise ValueError(f"--test-size {share:g} does not work here: {error}") from None
 
 
-def held_out(estimator: Any, X: Any, y: Any) -> Score:
-    """Return the score of a fitted learner on rows that were held out."""
-    answers = estimator.predict(X)
-    counts = _confusion(y, answers, estimator.classes_)
-    return Score(f"{len(y)} rows held out", float(np.mean(answers == y)), None, counts)
+def held_out(rule: polyceptron.Rule, X: Any, places: Any) -> Score:
+    """Return the score of a rule on rows that were held out."""
+    counts = confusion(rule, X, places)
+    return Score(f"{len(places)} rows held out", share_right(counts), None, counts)
 
 
-def cross_validated(estimator: Any, X: Any, y: Any, n: int, seed: int, title: str = "") -> Score:
+def cross_validated(estimator: Any, rows: ArraySource, n: int, seed: int, title: str = "") -> Score:
     """Return the score of stratified cross-validation."""
     from sklearn.base import clone
 
-    classes, of_class = np.unique(y, return_counts=True)
-    if min(of_class) < n:
-        raise ValueError(f"--cv {n} needs {n} rows of every class; one has {min(of_class)}")
+    X, y, places = rows.X, rows.y, rows.codes
+    least = np.bincount(places).min()
+    if least < n:
+        raise ValueError(f"--cv {n} needs {n} rows of every class; one has {least}")
     folds = model_selection.StratifiedKFold(n, shuffle=True, random_state=seed)
     counts = []
     with Waiting("Cross-validating") as waiting:
-        for i, (train, test) in enumerate(folds.split(np.zeros(len(y)), y), 1):
+        for i, (train, test) in enumerate(folds.split(places, places), 1):
             waiting.say(f"{title}{': ' if title else ''}fold {i} of {n}", i - 1, n)
-            answers = clone(estimator).fit(X[train], y[train]).predict(X[test])
-            counts.append(_confusion(y[test], answers, classes))
+            rule = clone(estimator).fit(X[train], y[train]).rule_
+            counts.append(confusion(rule, X[test], places[test]))
     shares = list(map(share_right, counts))
     accuracy, spread = float(np.mean(shares)), float(np.std(shares))
     return Score(f"{n}-fold cross-validation", accuracy, spread, sum(counts))
 
 
-def _confusion(y: Any, answers: Any, classes: Any) -> Any:
-    places = [np.searchsorted(classes, labels) for labels in (y, answers)]
-    return metrics.confusion_matrix(*places, labels=range(len(classes)))
+def confusion(rule: polyceptron.Rule, X: Any, places: Any) -> Any:
+    """Count rows by their class, a line each, and by their answer."""
+    labels = range(len(rule.classes))
+    return metrics.confusion_matrix(places, rule.decide(X).place, labels=labels)
 
 
 def share_right(counts: Any) -> float:
@@ -115,11 +119,9 @@ def tally(rule: polyceptron.Rule, X: Any, places: Any) -> Any:
 
     The tallies of parts of the rows add up to that of all.
     """
-    own = [places == place for place in range(len(rule.classes))]
-    answers = rule.decide(X).place[:, None] == np.arange(len(own))
-    rejected = (piece.polyhedron.margins(X) < 0 for piece in rule.pieces)
-    counts = [[part[rows].sum(axis=0) for rows in own] for part in (answers, *rejected)]
-    return np.hstack(counts)
+    rejected = np.hstack([piece.polyhedron.margins(X) < 0 for piece in rule.pieces])
+    by_class = [rejected[places == place].sum(axis=0) for place in range(len(rule.classes))]
+    return np.hstack([confusion(rule, X, places), by_class])
 
 
 def show_counts(title: str, counts: Any, classes: Any) -> None:

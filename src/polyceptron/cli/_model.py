@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, cast
@@ -43,16 +44,21 @@ class Loaded:
         target = self.summary.get("target")
         return target if isinstance(target, str) else None
 
+    @property
+    def feature_columns(self) -> Sequence[str]:
+        """The columns that it reads, if it knows their names."""
+        return self.encoding.names if self.encoding is not None else self.names or ()
+
+    @contextmanager
     def open(
         self, data: str, header: bool | None, more: Sequence[str] = ()
-    ) -> tuple[Table, Encoding]:
-        """Open a file with rows for this model; columns `more` are none of its features."""
-        known = self.encoding
-        table = tables.open_table(
-            data, header=header, expect=known.names if known else self.names or ()
-        )
-        try:
-            encoding = known or self._by_place(table, more)
+    ) -> Iterator[tuple[Table, Encoding]]:
+        """Open a file with rows for this model; columns `more` are none of its features.
+
+        At the end it is said on stderr how many values of text were new to the model.
+        """
+        with tables.open_table(data, header=header, expect=self.feature_columns) as table:
+            encoding = self.encoding or self._by_place(table, more)
             there = set(table.names)
             missing = [name for name in encoding.names if name not in there]
             missing = missing or [name for name in more if name not in there]
@@ -61,22 +67,20 @@ class Loaded:
                 hint = " (the file seems to have no header; --header says it has)"
                 guessed = header is None and not table.has_header
                 raise sources.SourceError(f"{table.name}: {text}{hint if guessed else ''}")
-        except BaseException:
-            table.close()
-            raise
-        return table, encoding
+            yield table, encoding
+        for name, n in self._unseen.items():
+            rows = f"{n} row{'s have' if n > 1 else ' has'} a value"
+            note(f"{shown(name)}: {rows} that the model never saw, and is none of its categories")
 
     def pieces(
         self, data: str, header: bool | None, more: Sequence[str] = ()
     ) -> Iterator[tuple[Batch, Any]]:
         """Give the rows of a file batch by batch: all columns, those of `more` too, and X."""
-        table, encoding = self.open(data, header, more)
-        numbers, texts = kinds(encoding)
-        texts += [name for name in more if name not in texts]
-        with table:
+        with self.open(data, header, more) as (table, encoding):
+            numbers, texts = kinds(encoding)
+            texts += [name for name in more if name not in texts]
             for batch in table.batches([name for name in numbers if name not in texts], texts):
                 yield batch, self.encode(batch, encoding)
-        self.note_unseen()
 
     def _by_place(self, table: Table, more: Sequence[str]) -> Encoding:
         """Take columns by name if the model has names but no encoding, else by place."""
@@ -107,17 +111,6 @@ class Loaded:
             with self._counting:
                 self._unseen.update(unseen)
         return X
-
-    def note_unseen(self) -> None:
-        """Say on stderr how many values of text so far were new to the model."""
-        for name, n in self._unseen.items():
-            rows = f"{n} row{'s have' if n > 1 else ' has'} a value"
-            note(f"{shown(name)}: {rows} that the model never saw, and is none of its categories")
-
-    def check_target(self, target: str) -> None:
-        """Refuse a column of classes that is a feature."""
-        if target in (self.encoding.names if self.encoding is not None else self.names or ()):
-            raise click.UsageError(f"--target {target!r} is a feature of the model, not its class.")
 
     def classes_in(self, batch: Batch, target: str) -> list[int]:
         """Return the place of the class of every row; numbers are the same however written."""

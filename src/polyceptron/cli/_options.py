@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
@@ -27,14 +27,14 @@ def columns_option(name: str, about: str, metavar: str = "A,B") -> Callable[...,
     return click.option(name, metavar=metavar, multiple=True, help=about)
 
 
-def names_option(name: str, about: str) -> Callable[..., Any]:
+def names_option(name: str, about: str, kind: Callable[..., Any] = click.STRING) -> Any:
     """An option that names things, with commas between them; None if it is not given."""
 
-    def names(_: click.Context, __: click.Parameter, value: tuple[str, ...]) -> list[str] | None:
+    def names(ctx: click.Context, param: click.Parameter, value: Sequence[str]) -> Any:
         found = [name.strip() for part in value for name in part.split(",") if name.strip()]
         if value and not found:
             raise click.BadParameter("names nothing")
-        return found or None
+        return [kind(name, param, ctx) for name in found] or None
 
     return click.option(name, metavar="NAMES", multiple=True, callback=names, help=about)
 

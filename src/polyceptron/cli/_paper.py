@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from polyceptron.cli._options import all_of, names_option
 from polyceptron.cli._terminal import Waiting
+from polyceptron.utils.lazy import need
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -58,14 +58,8 @@ def _resumable(what: str, files: list[str], options: dict[str, Any]) -> Iterator
     """
     if options["resume"] and options["overwrite"]:
         raise click.UsageError("--resume and --overwrite exclude each other.")
-    from importlib.util import find_spec
-
-    missing = [name for name in ("matplotlib", "jinja2", "highspy") if find_spec(name) is None]
-    if missing:
-        raise click.ClickException(
-            f"{', '.join(missing)} is needed for this command; "
-            'pip install "polyceptron[report]" installs it'
-        )
+    for package in ("matplotlib", "jinja2", "highspy"):
+        need(package, "this command", "report")
     os.environ["POLYCEPTRON_QUIET"] = "1"  # the bar is on the line that the notice would take
 
     from polyceptron.paper.results_log import read_results
@@ -76,16 +70,10 @@ def _resumable(what: str, files: list[str], options: dict[str, Any]) -> Iterator
     except KeyboardInterrupt:  # the bar may be a result behind what is written
         written = [path for name in files if (path := options["out"] / name).exists()]
         kept = sum(len(read_results(path, dict)[1]) for path in written)
-        context = click.get_current_context()
-        words = [*context.command_path.split(), "--resume"]
-        for name, value in context.params.items():
-            by = context.get_parameter_source(name)
-            if by is ParameterSource.COMMANDLINE and name not in ("jobs", "overwrite", "resume"):
-                text = ",".join(value) if isinstance(value, list) else str(value)
-                words += [f"--{name}", *([] if value is True else [text])]
+        words = [word for word in sys.argv[1:] if word not in ("--resume", "--overwrite")]
         click.echo(
             f"\nInterrupted; {kept} of {progress.total} results are kept. Go on with\n"
-            f"  {shlex.join(words)}",
+            f"  {shlex.join(['polyceptron', *words, '--resume'])}",
             err=True,
         )
         raise click.exceptions.Exit(130) from None
@@ -138,12 +126,10 @@ def reproduce(
 
 
 def _beside(ours: float | None, papers: float | None) -> str:
-    brief = ["" if value is None else _three_digits(value) for value in (ours, papers)]
-    return f"{brief[0]} ({brief[1]})" if brief[1] else brief[0]
+    from polyceptron.paper.words import three_digits
 
-
-def _three_digits(value: float) -> str:
-    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+    texts = ["" if value is None else three_digits(value) for value in (ours, papers)]
+    return f"{texts[0]} ({texts[1]})" if texts[1] else texts[0]
 
 
 _COLUMNS = {"accuracy %": 0, "paper": 45, "fit ms": 54, "÷ batch": 69, "hyperpl.": 80}
@@ -158,9 +144,7 @@ def _cells(row: TableRow) -> dict[str, str]:
         "paper": "" if paper is None else f"{paper.accuracy:.2f}±{paper.spread:.2f}",
         "fit ms": f"{1000 * row.seconds.mean:.1f}",
         "÷ batch": "" if ratio is None else _beside(ratio, row.printed_ratio),
-        "hyperpl.": _beside(
-            None if faces is None else faces.mean, None if paper is None else paper.hyperplanes
-        ),
+        "hyperpl.": _beside(faces.mean if faces else None, paper.hyperplanes if paper else None),
     }
 
 

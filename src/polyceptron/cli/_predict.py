@@ -41,14 +41,16 @@ def predict(
     from polyceptron.data.tables import NoRowsError, in_order
 
     loaded = Loaded(model)
-    table, encoding = loaded.open(data, header)
-    with table, writing(output) as file, suppress(NoRowsError):  # no rows, no answers
+    with (
+        loaded.open(data, header) as (table, encoding),
+        writing(output) as file,
+        suppress(NoRowsError),  # no rows, no answers
+    ):
         file.write(b"prediction,score" + b",face,slack" * explain + b"\n")
         work = partial(_answers, loaded, encoding, explain)
         tasks = (partial(work, job) for job in table.jobs(*kinds(encoding)))
         for lines in in_order(tasks):
             file.write(lines)
-    loaded.note_unseen()
 
 
 def _answers(loaded: Loaded, encoding: Encoding, explain: bool, job: Callable[[], Batch]) -> Any:

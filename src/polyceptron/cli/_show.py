@@ -1,13 +1,24 @@
-"""`polyceptron show`: what is in a model file."""
+"""`polyceptron show` and `plot`: a model in words, and as a picture."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
+import polyceptron
+from polyceptron.cli._explain import find_row
+from polyceptron.cli._lazy import np, source, tables
 from polyceptron.cli._learning import show_faces
 from polyceptron.cli._model import Loaded
-from polyceptron.cli._options import model_argument
-from polyceptron.cli._terminal import percent, section, shown, table
+from polyceptron.cli._options import header_option, model_argument, out_option
+from polyceptron.cli._out import check_free
+from polyceptron.cli._terminal import Waiting, note, percent, section, shown, table
+from polyceptron.utils.lazy import need
+
+_ENDS = (".png", ".svg", ".pdf", ".html")
+_MOST = 20_000
+"""Rows in a picture; more would be a blot."""
 
 
 @click.command(short_help="Show the inequalities of a model.")
@@ -34,3 +45,59 @@ def show(model: str) -> None:
         ]
         rows = [["" if cell is None else cell for cell in row] for row in rows]
         section("Columns", table(["column", "kind", "categories", "if missing"], rows, "<<<<"))
+
+
+@click.command(short_help="Draw a model.")
+@model_argument
+@click.argument("data", required=False, type=click.Path(dir_okay=False, allow_dash=True))
+@click.option(
+    "--row", type=click.IntRange(1), metavar="N", help="Draw why this row is answered so."
+)
+@out_option("A picture: its name ends in .png, .svg, .pdf or .html")
+@header_option
+def plot(
+    model: str, data: str | None, row: int | None, output: str, force: bool, header: bool | None
+) -> None:
+    """Draw a model: what decides where, and the weight of each column; with DATA also its rows."""
+    if not output.lower().endswith(_ENDS):
+        raise click.BadParameter(
+            f"{output!r} must end in .png, .svg, .pdf or .html", param_hint="-o"
+        )
+    if row is not None and data is None:
+        raise click.UsageError("--row needs DATA.")
+    check_free(output, force, model, data)
+    loaded = Loaded(model)
+    need("matplotlib", "plot", "plot")
+    plots = polyceptron.plots
+    if row is not None and data is not None:
+        _, x, medians, _ = find_row(loaded, data, header, row)
+        reference = None if medians is None else np.array([medians])
+        plots.save(plots.WaterfallDisplay.from_estimator(loaded.rule, x, reference), output)
+    else:
+        X, y = (None, None) if data is None else _rows(loaded, data, header)
+        with Waiting("Drawing"):
+            plots.save(plots.plot_model(loaded.rule, X, y), output)
+    click.echo(f"Picture: {output}")
+
+
+def _rows(loaded: Loaded, data: str, header: bool | None) -> tuple[Any, Any]:
+    """The first rows of a file, with their labels if it has them."""
+    target, more = loaded.target, []
+    if data != "-" and target is not None:
+        with tables.open_table(data, header=header) as reader:
+            more = [target] if target in reader.names else []
+    parts, n = [], 0
+    labels: list[int] = []
+    for batch, X in loaded.pieces(data, header, more):
+        parts.append(X.toarray() if hasattr(X, "toarray") else X)
+        far = np.flatnonzero(np.abs(parts[-1]).max(axis=1) > polyceptron.plots.LARGEST)
+        if far.size:
+            where = batch.where(int(far[0]), None)
+            raise source.SourceError(f"{where}: a number that is too large to draw")
+        labels += loaded.classes_in(batch, more[0]) if more else []
+        n += batch.n_rows
+        if n > _MOST:
+            note(f"the first {_MOST} rows are drawn")
+            break
+    X = np.concatenate(parts)[:_MOST]
+    return X, loaded.rule.classes[labels[:_MOST]] if labels else None

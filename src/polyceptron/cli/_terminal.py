@@ -65,79 +65,60 @@ def note(text: str, kind: str = "Note") -> None:
 class Waiting:
     """Shows what is going on, and for how long, once it has taken a second; a context manager.
 
-    It also turns Python's warnings into notes of one line. What is `counted` shows at once how much
+    It also turns Python's warnings into notes of one line. What is `counted` also shows how much
     of it is done; where there is no terminal, now and then in a line.
     """
 
     def __init__(self, what: str, *, counted: bool = False) -> None:
-        self.total = 0
-        self._counted = counted
-        self._now: dict[str, Any] = {"description": what, "total": None}
-        self._bar: Any = None
-        self._lock = threading.Lock()
-        self._over = False
-        self._timer = threading.Timer(_SECONDS_BEFORE_A_BAR, self._show)
+        from rich.console import Console
+
+        console = Console(stderr=True)
+        description = bars.TextColumn("{task.description}", markup=False)
+        columns = [description, bars.BarColumn(bar_width=20), bars.TimeElapsedColumn()]
+        if counted:
+            left = bars.TextColumn("left"), bars.TimeRemainingColumn()
+            columns = [*columns[:2], bars.MofNCompleteColumn(), columns[2], *left]
+        self._bar = bars.Progress(
+            *columns, console=console, transient=True, disable=not console.is_terminal
+        )
+        self._task = self._bar.add_task(what, total=None)
+        self._timer = threading.Timer(_SECONDS_BEFORE_A_BAR, self._bar.start)
         self._timer.daemon = True
         self._caught = warnings.catch_warnings(record=True)
+        self._lines = counted and self._bar.disable
         self._begun = self._said = time.monotonic()
         self._first: int | None = None
+        self.total = 0
 
-    def say(self, what: str, done: int = 0, total: int | None = None) -> None:
-        """Change what is shown, and how much of it is done where that is known."""
-        with self._lock:
-            self._now = {"description": what, "completed": done, "total": total}
-            if self._bar is not None:
-                self._bar.update(self._bar.task_ids[0], **self._now)
+    def say(self, what: str, done: int, total: int) -> None:
+        """Change what is shown, and how much of it is done."""
+        self._bar.update(self._task, description=what, completed=done, total=total)
 
     def __call__(self, done: int, total: int) -> None:
         """Say how much is done."""
-        self.total = total
-        self.say(self._now["description"], done, total)
+        what, self.total = self._bar.tasks[0].description, total
+        self.say(what, done, total)
         now = time.monotonic()
         if self._first is None:
             self._first = done
-        elsewhere = self._counted and self._bar is None
-        if not elsewhere or done == self._first or now - self._said < _SECONDS_BETWEEN_LINES:
+        if not self._lines or done == self._first or now - self._said < _SECONDS_BETWEEN_LINES:
             return
         self._said = now
         left = (now - self._begun) / (done - self._first) * (total - done)
         duration = f"{left / 60:.0f} min" if left >= 90 else f"{left:.0f} s"
-        what = self._now["description"]
         click.echo(f"{what}: {done} of {total}, about {duration} left", err=True)
-
-    def _show(self) -> None:
-        """Draw a bar on a terminal; it swings where the total is not known."""
-        from rich.console import Console
-
-        console = Console(stderr=True)
-        if not console.is_terminal:
-            return
-        description = bars.TextColumn("{task.description}", markup=False)
-        columns = [description, bars.BarColumn(bar_width=20), bars.TimeElapsedColumn()]
-        if self._counted:
-            left = bars.TextColumn("left"), bars.TimeRemainingColumn()
-            columns = [*columns[:2], bars.MofNCompleteColumn(), columns[2], *left]
-        with self._lock:
-            if not self._over:
-                self._bar = bars.Progress(*columns, console=console, transient=True)
-                self._bar.add_task(**self._now)
-                self._bar.start()
 
     def __enter__(self) -> Self:
         self._warnings = self._caught.__enter__()
         warnings.simplefilter("always")
-        if self._counted:
-            self._show()
-        else:
-            self._timer.start()
+        self._timer.start()
         return self
 
     def __exit__(self, *error: Any) -> None:
         self._timer.cancel()
-        with self._lock:
-            self._over = True
-            if self._bar is not None:
-                self._bar.stop()
+        self._timer.join()
+        if self._bar.live.is_started:
+            self._bar.stop()
         self._caught.__exit__(*error)
         if error[0] is None:
             for text in dict.fromkeys(str(item.message) for item in self._warnings or []):

@@ -36,27 +36,21 @@ Places = dict[str, tuple[str, int | None]]
 _LABELS: Places = {TARGET: ("y", None)}
 
 
-def npy_header(name: str, file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Read the header of a file .npy: shape, whether it is in Fortran order, type."""
-    try:
-        read = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
-        version = npy.read_magic(file)
-        if version not in read:
-            raise ValueError(f"it is of version {version}")
-        shape, fortran, dtype = read[version](file)
-    except _DAMAGED as error:
-        raise SourceError(f"{name}: no whole file .npy: {one_line(error)}") from None
-    if dtype.hasobject:
-        raise SourceError(f"{name}: an array of Python objects, which is not read")
-    return shape, fortran, dtype
-
-
 class StoredArray:
     """An array in a file of the format .npy, of any order and type, of which rows are read."""
 
     def __init__(self, name: str, file: Any) -> None:
         self.name, self._file = name, file
-        self.shape, fortran, self.dtype = npy_header(name, file)
+        try:
+            read = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+            version = npy.read_magic(file)
+            if version not in read:
+                raise ValueError(f"it is of version {version}")
+            self.shape, fortran, self.dtype = read[version](file)
+        except _DAMAGED as error:
+            raise SourceError(f"{name}: no whole file .npy: {one_line(error)}") from None
+        if self.dtype.hasobject:
+            raise SourceError(f"{name}: an array of Python objects, which is not read")
         if len(self.shape) not in (1, 2):
             raise SourceError(f"{name}: an array of shape {self.shape} is no table and no column")
         self.by_column = fortran and len(self.shape) == 2
@@ -65,21 +59,20 @@ class StoredArray:
     def __getitem__(self, rows: slice) -> NDArray[Any]:
         start, stop, _ = rows.indices(self.shape[0])
         into = np.empty((stop - start, *self.shape[1:]), self.dtype, "F" if self.by_column else "C")
-        if not self.by_column:
-            self._fill(start, into, start)
-        for j in range(self.shape[1] if self.by_column else 0):
-            self._fill(j * self.shape[0] + start, into[:, j], start)
+        for j, values in enumerate(into.T if self.by_column else [into]):
+            self.read(start, values, j * self.shape[0])
         return into
 
-    def _fill(self, first: int, into: NDArray[Any], row: int) -> None:
-        width = self.dtype.itemsize * int(np.prod(into.shape[1:], dtype=np.int64))
-        at = self._offset + first * width
+    def read(self, start: int, into: NDArray[Any], skipped: int = 0) -> None:
+        """Fill an array with rows, from one on; of a column, after the items of those before it."""
+        width = into[:1].nbytes or 1
+        at = self._offset + (skipped + start) * width
         if at != self._at:
             self._file.seek(at)
         self._at = at + into.nbytes
         left = read_into(self._file, into)
         if left:
-            last = row + (into.nbytes - left) // max(1, width)
+            last = start + (into.nbytes - left) // width
             raise SourceError(
                 f"{self.name}: ends in row {last}, and should have {self.shape[0]} rows"
             )
@@ -101,7 +94,7 @@ class ArraysTable(Table):
     ) -> None:
         self.name, self.names, self.target = name, tuple(places), target
         self._arrays, self._places = arrays, places
-        self._firsts: dict[str, int] = {}
+        self._first_label = 0
         if not places:
             raise SourceError(f"{name} is empty")
         self.refuse_twice()
@@ -126,7 +119,7 @@ class ArraysTable(Table):
     def add_labels(self, labels: Any, first: int) -> None:
         """Take labels that are elsewhere, from a row on."""
         self._arrays, self._places = self._arrays | {"y": labels}, self._places | _LABELS
-        self.names, self.target, self._firsts = tuple(self._places), TARGET, {"y": first}
+        self.names, self.target, self._first_label = tuple(self._places), TARGET, first
         self._check(TARGET)
 
     def types(self, names: Sequence[str]) -> dict[str, Any]:
@@ -150,7 +143,7 @@ class ArraysTable(Table):
             yield partial(Batch, batch, self.place(start), stop / self.n_rows)
 
     def _read(self, array: str, start: int, stop: int) -> NDArray[Any]:
-        first = self._firsts.get(array, 0)
+        first = self._first_label if array == "y" else 0
         try:
             values: NDArray[Any] = self._arrays[array][first + start : first + stop]
         except SourceError:
@@ -192,15 +185,9 @@ def open_npz(name: str, file: IO[bytes]) -> ArraysTable:
         places, target = _npz_columns(name, arrays, None if names is None else names[:])
         return ArraysTable(name, arrays, places, target)
     except _DAMAGED as error:
-        if not isinstance(error, SourceError):
-            detail = f" ({one_line(error)})"
-        elif "objects" in str(error) or "no whole file" in str(error):
-            detail = ""
-        else:
+        if isinstance(error, SourceError):
             raise
-        raise SourceError(
-            f"{name}{which}: the .npz file is damaged or holds Python objects{detail}"
-        ) from None
+        raise SourceError(f"{name}{which}: the .npz file is damaged ({one_line(error)})") from None
 
 
 def _npz_columns(

@@ -29,7 +29,7 @@ import msgspec
 
 from polyceptron.data.source import RowFacts, SourceError
 from polyceptron.data.streams import naming
-from polyceptron.utils.atomic import replacing
+from polyceptron.utils.atomic import write_bytes
 
 VERSION: Literal[3] = 3
 
@@ -175,8 +175,8 @@ class Entry:
 
     def _write(self, description: Description) -> None:
         entry = msgspec.json.encode(description)
-        with replacing(self._json, 0o600) as file:
-            file.write(msgspec.json.encode(_Signed(digest(entry), msgspec.Raw(entry))))
+        signed = _Signed(digest(entry), msgspec.Raw(entry))
+        write_bytes(self._json, msgspec.json.encode(signed), 0o600)
 
     def _is_whole(self, known: Description) -> bool:
         folder = self.folder / known.folder

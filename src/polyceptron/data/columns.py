@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from polyceptron.data.encoding import Coded, missing_columns
 from polyceptron.data.source import LabelKind, SourceError
 from polyceptron.data.tables import Table, is_text
+from polyceptron.utils.text import quoted_names
 
 MAX_CLASSES = 100
 """A column with more different values is taken for something else than classes."""
@@ -172,7 +173,7 @@ def _columns(table: Table, request: Request) -> Plan:
 
     target = table.target if request.target is None else column_of(request.target, names, source)
     if target is None:
-        shown = ", ".join(map(repr, names[:10])) + (", ..." if len(names) > 10 else "")
+        shown = quoted_names(names)
         raise RequestError(f"{option('target')} is needed: which of {shown} is the class?")
     weight = None if request.weight is None else column_of(request.weight, names, source)
     if weight == target:
@@ -203,9 +204,9 @@ def _check_names(table: Table, plan: Plan, known: Sequence[str] | None, first: s
         raise SourceError(f"{table.name}: {text} (the columns are those of {first})")
     extra = [] if known is None or table.names == known else sorted(there - set(known))
     if extra:
-        shown = ", ".join(map(repr, extra[:10])) + (" and more" if len(extra) > 10 else "")
         raise SourceError(
-            f"{table.name}: {shown} {'is' if len(extra) == 1 else 'are'} not in {first}; "
+            f"{table.name}: {quoted_names(extra)} {'is' if len(extra) == 1 else 'are'} not in "
+            f"{first}; "
             "features would say which columns to read"
         )
 

@@ -14,7 +14,7 @@ from scipy.sparse import vstack
 
 from polyceptron.data.columns import Labels, Plan, Request, Tables, make_plan
 from polyceptron.data.dialect import NotANumberError, as_number, not_a_number
-from polyceptron.data.encoding import MAX_CATEGORIES, Coded, Column, Encoding, learn_category
+from polyceptron.data.encoding import MAX_CATEGORIES, Coded, Column, Encoding
 from polyceptron.data.files import ArrayWriter
 from polyceptron.data.source import ArraySource, RowFacts, SourceError
 from polyceptron.data.tables import Batch
@@ -96,18 +96,22 @@ class Categories:
 
     def column(self, fill: bool) -> Column:
         """How the column becomes features."""
+        n, categories = self.counts.total(), tuple(sorted(self.counts))
         if self.odd is not None:
-            n, odd = self.counts.total(), [t for t in self.counts if as_number(t) is None]
+            odd = [text for text in self.counts if as_number(text) is None]
             # A decimal comma is a number that is written wrong, not text.
             words = [text for text in odd if as_number(text.replace(",", ".", 1)) is None]
             n_odd, n_words = (sum(self.counts[text] for text in texts) for texts in (odd, words))
             if 2 * n_words < n:
                 more = f", as are {n_odd - 1} more of {n} values" if n_odd > 1 else ""
                 raise NotANumberError(f"{self.odd}{more}", self.name)
-        try:
-            return learn_category(self.name, self.counts, fill)
-        except ValueError as error:
-            raise (self.doubt or error) from None
+        if len(categories) > min(MAX_CATEGORIES, max(10, n // 2)):
+            many = f"too many categories: {self.name!r} has {len(categories)} in {n} rows"
+            raise self.doubt or ValueError(f"{many}: leave such columns out")
+        if not categories:
+            raise self.doubt or ValueError(f"column {self.name!r} has no value")
+        most = max(categories, key=self.counts.__getitem__)
+        return Column(self.name, "category", categories, most if fill else None)
 
 
 class _NotInPlaceError(Exception):
@@ -223,8 +227,10 @@ class Conversion:
                 X.append(_features(batch, plan, encoding, columns, kept))
             elif kept is not None:
                 raise _NotInPlaceError
-            if weight is not None:
-                weight.append(_weights(batch, plan.weight, columns, kept))
+            if plan.weight is not None and weight is not None:
+                values = columns[plan.weight]
+                batch.refuse(values <= 0, plan.weight, values, "is no weight: it must be above 0")
+                weight.append(values if kept is None else values[kept])
             codes.append(labels.codes(columns[plan.target].take(kept)))
         self._refuse_gaps()
         found, places = labels.sorted()
@@ -310,20 +316,6 @@ def _features(
         if plan.dtype.itemsize < values.dtype.itemsize:
             with np.errstate(over="ignore"):
                 beyond = np.isinf(values.astype(plan.dtype))
-            if beyond.any():
-                row = int(beyond.argmax())
-                what = f"{values[row]} is beyond {plan.dtype}"
-                raise SourceError(f"{batch.where(row, name)}: {what}")
+            batch.refuse(beyond, name, values, f"is beyond {plan.dtype}")
         taken[name] = values if kept is None else values[kept]
     return encoding.features(taken, plan.dtype, keep_gaps=True)
-
-
-def _weights(batch: Batch, name: str | None, columns: dict[str, Any], kept: Kept) -> NDArray[Any]:
-    assert name is not None
-    weights: NDArray[Any] = columns[name]
-    if (weights <= 0).any():
-        row = int((weights <= 0).argmax())
-        raise SourceError(
-            f"{batch.where(row, name)}: a weight must be above 0; it is {weights[row]}"
-        )
-    return weights if kept is None else weights[kept]

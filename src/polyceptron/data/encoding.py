@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyceptron.utils.checks import as_floats
+from polyceptron.utils.text import quoted_names
 from polyceptron.utils.types import Floats
 
 KINDS = ("number", "category")
@@ -160,33 +161,31 @@ class Encoding:
         table : mapping of str to array-like
             Such as a dict or a data frame. Columns are found by name; others are ignored.
         """
-        there = _names(table)
+        # The items of a data frame of polars would be the columns themselves.
+        there = list(getattr(table, "columns", table))
         missing = [name for name in self.names if name not in there]
         if missing:
             raise ValueError(missing_columns(missing, there))
-        return self.features({name: table[name] for name in self.names})
+        columns: dict[str, Any] = {}
+        for name, kind in ((column.name, column.kind) for column in self.columns):
+            columns[name] = _floats(name, table[name]) if kind == "number" else coded(table[name])
+        return self.features(columns)
 
     def features(
         self, table: Mapping[str, Any], dtype: Any = np.float64, *, keep_gaps: bool = False
     ) -> NDArray[Any]:
-        """The same of arrays and `Coded`, as numbers of a type; numbers may stay missing."""
-        n_rows = {
-            name: len(table[name][0] if isinstance(table[name], Coded) else table[name])
-            for name in self.names
-        }
+        """The same of arrays of numbers and `Coded` text; numbers may stay missing."""
+        columns = ((name, table[name]) for name in self.names)
+        n_rows = {name: len(c.codes if isinstance(c, Coded) else c) for name, c in columns}
         if len(set(n_rows.values())) > 1:
             raise ValueError(f"columns must be of one length; got {n_rows}")
         X = np.zeros((n_rows[self.names[0]], len(self.feature_names)), dtype)
         for column, start, stop in self.places():
             values = table[column.name]
             if column.kind == "number":
-                plain = isinstance(values, np.ndarray) and values.dtype.kind in "iuf"
-                X[:, start] = values if plain else _numbers(column, values)
-                if not (keep_gaps or np.isfinite(X[:, start]).all()):
-                    X[:, start] = _numbers(column, values)  # fills, or says what is wrong
+                X[:, start] = values if keep_gaps else _filled(column, values)
             else:
-                found = values if isinstance(values, Coded) else coded(values)
-                _set_categories(X[:, start:stop], column, found)
+                _set_categories(X[:, start:stop], column, values)
         return X
 
     def places(self) -> Iterator[tuple[Column, int, int]]:
@@ -246,20 +245,10 @@ def _problem(error: msgspec.ValidationError) -> str:
     return f"columns{path.rstrip('`')} {problem}"
 
 
-def _names(table: Any) -> list[str]:
-    """The columns of a table; a data frame of polars would give the columns themselves."""
-    return list(table if isinstance(table, Mapping) else table.columns)
-
-
-def missing_columns(missing: Sequence[str], there: Sequence[str], most: int = 10) -> str:
+def missing_columns(missing: Sequence[str], there: Sequence[str]) -> str:
     """Say which columns are missing, and which of those there are may be meant."""
-
-    def listed(names: Sequence[str]) -> str:
-        more = f" and {len(names) - most} more" if len(names) > most else ""
-        return ", ".join(map(repr, names[:most])) + more
-
     if len(missing) > 1:
-        text = f"columns {listed(missing)} are missing"
+        text = f"columns {quoted_names(missing)} are missing"
     else:
         text = f"column {missing[0]!r} is missing"
         # Spelt alike, capitals and blanks apart.
@@ -267,7 +256,7 @@ def missing_columns(missing: Sequence[str], there: Sequence[str], most: int = 10
         near = get_close_matches(missing[0].casefold().strip(), list(plain), n=3, cutoff=0.7)
         if near:
             return f"{text} (is it {' or '.join(repr(plain[match]) for match in near)}?)"
-    return f"{text}; there {'is' if len(there) < 2 else 'are'} {listed(there) or 'no column'}"
+    return f"{text}; there {'is' if len(there) < 2 else 'are'} {quoted_names(there) or 'no column'}"
 
 
 def is_missing(values: Any) -> NDArray[np.bool_]:
@@ -295,21 +284,6 @@ def _as_array(values: Any) -> NDArray[Any]:
     return numbers if numbers.dtype.kind in "biuf" else np.asarray(values, dtype=object)
 
 
-def learn_category(name: str, counts: Mapping[str, int], fill: bool) -> Column:
-    """Return a column of these values; what is missing will be the most frequent one."""
-    n_rows = sum(counts.values())
-    if len(counts) > min(MAX_CATEGORIES, max(10, n_rows // 2)):
-        raise ValueError(
-            f"too many categories: {name!r} has {len(counts)} in {n_rows} rows: "
-            "leave such columns out"
-        )
-    if not counts:
-        raise ValueError(f"column {name!r} has no value")
-    categories = tuple(sorted(counts))
-    most = min(categories, key=lambda category: -counts[category])
-    return Column(name, "category", categories, most if fill else None)
-
-
 def _floats(name: str, values: Any) -> Floats:
     array = _as_array(values)
     if array.dtype.kind == "O":
@@ -317,8 +291,7 @@ def _floats(name: str, values: Any) -> Floats:
     return as_floats(array, f"column {name!r}")
 
 
-def _numbers(column: Column, values: Any) -> Floats:
-    numbers = _floats(column.name, values)
+def _filled(column: Column, numbers: NDArray[Any]) -> NDArray[Any]:
     gaps = np.isnan(numbers)
     if gaps.any():
         if column.fill is None:

@@ -19,9 +19,9 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from polyceptron.data.array_tables import npy_header, read_into
+from polyceptron.data.array_tables import StoredArray, read_into
 from polyceptron.data.blocks import Adds, Block, ordered_sum, rows_of_blocks
-from polyceptron.data.source import LabelledRows, Source, SourceError, View
+from polyceptron.data.source import LabelledRows, Source, SourceError, View, take_from_blocks
 from polyceptron.data.streams import naming
 from polyceptron.data.tables import in_order
 
@@ -30,15 +30,15 @@ Buffer = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
 """Room for the rows of a block, their codes and weights."""
 
 
-class ArrayFile:
-    """A C-ordered array in a file .npy, of which rows are read."""
+class ArrayFile(StoredArray):
+    """A C-ordered array in a file .npy, which is open only while rows are read."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         with naming(path), path.open("rb") as file:
-            self.shape, fortran, self.dtype = npy_header(str(path), file)
-            self._offset, at = file.tell(), os.fstat(file.fileno())
-        if fortran and len(self.shape) > 1:
+            super().__init__(str(path), file)
+            at = os.fstat(file.fileno())
+        if self.by_column:
             raise SourceError(f"{path}: the array is in Fortran order; save np.ascontiguousarray")
         self._row_bytes = int(self.dtype.itemsize * np.prod(self.shape[1:], dtype=np.int64))
         self._time = at.st_mtime_ns
@@ -48,15 +48,10 @@ class ArrayFile:
 
     def _rows_in(self, file: os.stat_result) -> int:
         """Whole rows that a file of this size has."""
-        return max(0, file.st_size - self._offset) // max(1, self._row_bytes)
+        return int(max(0, file.st_size - self._offset) // max(1, self._row_bytes))
 
-    def __getitem__(self, rows: slice) -> NDArray[Any]:
-        start, stop, _ = rows.indices(self.shape[0])
-        into = np.empty((stop - start, *self.shape[1:]), self.dtype)
-        self.read(start, into)
-        return into
-
-    def read(self, start: int, into: NDArray[Any]) -> None:
+    def read(self, start: int, into: NDArray[Any], skipped: int = 0) -> None:
+        del skipped
         with naming(self.path, f"row {start}: "), self.path.open("rb", buffering=0) as file:
             file.seek(self._offset + start * self._row_bytes)
             left = read_into(file, into)
@@ -73,8 +68,8 @@ class ArrayFile:
 class ArrayWriter:
     """A file .npy that grows by rows of the shape `width`."""
 
-    def __init__(self, path: Path, dtype: Any, width: tuple[int, ...]) -> None:
-        self.path, self.n_rows = path, 0
+    def __init__(self, folder: Path, name: str, dtype: Any, width: tuple[int, ...]) -> None:
+        self.path, self.n_rows = folder / name, 0
         self._dtype, self._width = np.dtype(dtype), width
         self.path.touch(0o600)
         with self.path.open("wb") as file:
@@ -150,12 +145,8 @@ class FileSource(Source):
         return X, codes, weight
 
     def take(self, rows: NDArray[np.int64]) -> LabelledRows:
-        parts, into = [], self.buffer()
-        for number in np.unique(rows // self._block_rows).tolist():
-            here = rows[rows // self._block_rows == number] - number * self._block_rows
-            X, codes, weight = self.read(number, into)
-            parts.append((X[here], codes[here], weight[here] if weight.size else weight.copy()))
-        return LabelledRows(*map(np.concatenate, zip(*parts, strict=True)))
+        read = partial(self.read, into=self.buffer())
+        return take_from_blocks(read, *np.divmod(rows, self._block_rows))
 
     def where(self, number: int, row: int) -> str:
         row += number * self._block_rows

@@ -6,6 +6,7 @@ import glob
 import os
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -134,17 +135,14 @@ def open_files(
 ) -> FileSource:
     """Open the rows of files, converted if that has not been done."""
     paths = files_of(path)
-    tables, request, label_path = find_tables(paths, target, request)
-    entry = _entry(path, paths, tables, request, label_path, cache_dir)
+    tables, request = find_tables(paths, target, request)
+    entry = _entry(path, paths, tables, request, cache_dir)
     description = entry.find()
     if description is None:
         in_place = tables.labels is not None and len(paths) == 1 and _is_ready(paths[0], request)
         before = [cache.size_and_time(file) for file in entry.paths]
         with entry.new() as folder:
-
-            def new(name: str, dtype: Any, width: tuple[int, ...]) -> ArrayWriter:
-                return ArrayWriter(folder / name, dtype, width)
-
+            new = partial(ArrayWriter, folder)
             found = Conversion(tables, request, new, in_place=in_place, progress=progress).run()
             written: list[Any] = [rows for rows in found[:3] if isinstance(rows, ArrayWriter)]
             if not isinstance(found.X, ArrayWriter | None):
@@ -166,9 +164,9 @@ def open_files(
 
 def find_tables(
     paths: Sequence[Path], target: Any, request: Request, name: str | None = None
-) -> tuple[Tables, Request, Path | None]:
-    """Files, which errors call `name`, as tables; what to ask of them; and the file of labels."""
-    labels, label_path = _labels(paths[0], target)
+) -> tuple[Tables, Request]:
+    """Files, which errors call `name`, as tables; and what to ask of them."""
+    labels = _labels(paths[0], target)
 
     def opener(number: int, expect: Any, first: int) -> Table:
         path = paths[number]
@@ -185,7 +183,7 @@ def find_tables(
     sizes = [path.stat().st_size for path in paths]
     tables = Tables([name or str(path) for path in paths], sizes, opener, labels)
     asked = TARGET if labels is not None else _as_name(target, request.option("target"))
-    return tables, request._replace(target=asked), label_path
+    return tables, request._replace(target=asked)
 
 
 def _add_labels(table: Table, labels: Any, first: int) -> None:
@@ -204,14 +202,13 @@ def _entry(
     files: Sequence[Path],
     tables: Tables,
     request: Request,
-    label_path: Path | None,
     cache_dir: PathLike | None,
 ) -> cache.Entry:
     """Where the cache has the rows that are asked for of these files, if it has them."""
     asked = request._replace(is_command=False)._asdict() | {"path": _shown(path), "labels": None}
-    if label_path is not None:
-        asked["labels"] = _shown(label_path)
-        files = [*files, label_path]
+    if isinstance(tables.labels, ArrayFile):
+        asked["labels"] = _shown(tables.labels.path)
+        files = [*files, tables.labels.path]
     elif tables.labels is not None:
         array = np.ascontiguousarray(tables.labels)
         asked["labels"] = [array.dtype.str, list(array.shape), cache.digest(array.tobytes())]
@@ -274,17 +271,17 @@ def files_of(path: PathLike | Sequence[PathLike]) -> list[Path]:
     return found
 
 
-def _labels(first: Path, target: Any) -> tuple[Any, Path | None]:
+def _labels(first: Path, target: Any) -> Any:
     """Labels that are no column of the files: an array, or another file."""
     if target is None or isinstance(target, int | np.integer):
-        return None, None
+        return None
     if isinstance(target, str | os.PathLike):
         path = Path(target)
         if isinstance(target, str) and not (path.suffix == ".npy" and _is_npy(first)):
-            return None, None
+            return None
         if not _is_npy(path):
             raise SourceError(f"{path}: target must be a file .npy")
-        return ArrayFile(path), path
+        return ArrayFile(path)
     array = np.asarray(target)
     if array.ndim != 1:
         raise SourceError(
@@ -294,7 +291,7 @@ def _labels(first: Path, target: Any) -> tuple[Any, Path | None]:
     gaps = is_missing(array)
     if array.dtype.kind == "O" and gaps.any():
         raise SourceError(f"target: row {int(gaps.argmax())} is missing")
-    return np.array(array.tolist()) if array.dtype.kind == "O" else array, None
+    return np.array(array.tolist()) if array.dtype.kind == "O" else array
 
 
 def _is_npy(path: Path) -> bool:
@@ -321,9 +318,7 @@ def _as_name(name: Any, what: str) -> str | None:
 
 
 def _as_dtype(dtype: Any) -> str | None:
-    if dtype is None:
-        return None
     with suppress(TypeError):
-        if np.dtype(dtype) in (np.float32, np.float64):
-            return str(np.dtype(dtype).name)
+        if dtype is None or np.dtype(dtype) in (np.float32, np.float64):
+            return None if dtype is None else str(np.dtype(dtype).name)
     raise SourceError(f"dtype must be None, 'float32' or 'float64'; got {dtype!r}")

@@ -115,20 +115,15 @@ class Ends:
 
 def block_ends(n_features: int, block: Block) -> Ends:
     """The ends of a block's columns, the zeros of sparse rows included."""
-    least, greatest = np.full(n_features, np.inf), np.full(n_features, -np.inf)
     if isinstance(block.X, tuple):
         rows = _csr(block, n_features)
         least, greatest = column_range(rows)
-        finite = np.isfinite(rows.data)
-        first = -1
-        if not finite.all():
-            first = int(np.searchsorted(rows.indptr, finite.argmin(), side="right")) - 1
+        bad = np.flatnonzero(~np.isfinite(rows.data))[:1]
+        first = int(np.searchsorted(rows.indptr, bad[0], side="right")) - 1 if bad.size else -1
     else:
+        least, greatest = np.full(n_features, np.inf), np.full(n_features, -np.inf)
         first = int(kernels.column_ends(block.X, least, greatest))
-    inside = block.y > 0
-    weights = np.array([float((~inside).sum()), float(inside.sum())])
-    if block.weight.size:
-        weights = np.bincount(inside, block.weight, 2)
+    weights = np.bincount(block.y > 0, block.weight if block.weight.size else None, 2).astype(float)
     return Ends(least, greatest, weights, (block.number, first) if first >= 0 else None)
 
 

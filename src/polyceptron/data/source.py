@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, Literal, NamedTuple, Self
 
 import msgspec
@@ -89,6 +90,20 @@ class LabelledRows(NamedTuple):
     X: KernelRows
     codes: Codes
     weight: Floats
+
+
+def take_from_blocks(
+    read: Callable[[int], tuple[Any, Codes, Floats]],
+    numbers: NDArray[np.int64],
+    within: NDArray[np.int64],
+) -> LabelledRows:
+    """Some rows, by the numbers of their blocks, which rise, and their places in these."""
+    parts: list[Any] = []
+    for number in np.unique(numbers).tolist():
+        X, codes, weight = read(number)
+        at = within[numbers == number]
+        parts.append((X[at], codes[at], weight[at] if weight.size else weight))
+    return LabelledRows(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 class Source(ABC):

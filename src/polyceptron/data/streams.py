@@ -73,6 +73,7 @@ class ByteStream(_Ahead):
         if standard and sys.stdin is None:
             raise SourceError("standard input is closed")
         self.name = name or ("standard input" if standard else str(path))
+        self._path = path
         self._file: IO[bytes] | None = None if standard else Path(path).open("rb")  # noqa: SIM115
         self._copy: Any = None
         self._size = 0 if standard else Path(path).stat().st_size
@@ -91,6 +92,12 @@ class ByteStream(_Ahead):
                 raise
             what = f"the {self._codec} file is damaged ({one_line(error)})"
             raise SourceError(f"{self.name}: {what}") from None
+
+    def again(self) -> ByteStream:
+        """The same bytes from the first on."""
+        if self._file is None:
+            raise SourceError(f"{self.name} can be read only once")
+        return ByteStream(self._path, self.name)
 
     def share(self) -> float:
         """How much of the file itself has been read; 0 if it is none, but a pipe."""

@@ -81,10 +81,15 @@ class Batch(NamedTuple):
             # Not safely: whole numbers beyond 2**53 are rounded, as text would be.
             column = column.cast("float64", safe=False)
         values: NDArray[Any] = np.asarray(column.to_numpy(zero_copy_only=False))
-        if values.dtype.kind == "f" and (infinite := np.isinf(values)).any():
-            row = int(infinite.argmax())
-            raise SourceError(f"{self.where(row, name)}: {values[row]} is not a finite number")
+        if values.dtype.kind == "f":
+            self.refuse(np.isinf(values), name, values, "is not a finite number")
         return values
+
+    def refuse(self, wrong: Any, name: str, values: NDArray[Any], why: str) -> None:
+        """Name the first row that is wrong, and its value."""
+        if wrong.any():
+            row = int(wrong.argmax())
+            raise SourceError(f"{self.where(row, name)}: {values[row]} {why}")
 
     def _parsed(self, name: str) -> Any:
         """Text where numbers are wanted is read as a file of text would be."""
@@ -199,19 +204,12 @@ def in_order(
 
 
 class TextTable(Table):
-    """CSV, TSV and their kin, from a stream that `again` opens once more."""
+    """CSV, TSV and their kin."""
 
     is_text = True
 
-    def __init__(
-        self,
-        stream: ByteStream,
-        again: Callable[[], ByteStream],
-        *,
-        header: bool | None = None,
-        expect: Collection[str] = (),
-    ) -> None:
-        self.name, self._again = stream.name, again
+    def __init__(self, stream: ByteStream, header: bool | None, expect: Collection[str]) -> None:
+        self.name, self._again = stream.name, stream.again
         self._unread: ByteStream | None = stream
         self.dialect = dialect.find_dialect(stream, header=header, expect=expect)
         self.names, self.unnamed = self.dialect.names, self.dialect.unnamed
@@ -263,7 +261,7 @@ def open_table(
     """
     stream = ByteStream(path, name)
     try:
-        table = _choose(stream, path, header, expect)
+        table = _choose(stream, header, expect)
         table.stream = stream
     except BaseException:
         stream.close()
@@ -271,9 +269,7 @@ def open_table(
     return table
 
 
-def _choose(
-    stream: ByteStream, path: str | Path, header: bool | None, expect: Collection[str]
-) -> Table:
+def _choose(stream: ByteStream, header: bool | None, expect: Collection[str]) -> Table:
     from polyceptron.data import array_tables, arrow_tables
 
     head = stream.peek(dialect.HEAD)
@@ -293,10 +289,4 @@ def _choose(
             return opener(stream.name, stream.seekable())
     if header is None and array_tables.looks_like_libsvm(head):
         return array_tables.open_libsvm(stream, expect)
-
-    def again() -> ByteStream:
-        if str(path) == "-":
-            raise SourceError(f"{stream.name} can be read only once")
-        return ByteStream(path, stream.name)
-
-    return TextTable(stream, again, header=header, expect=expect)
+    return TextTable(stream, header, expect)

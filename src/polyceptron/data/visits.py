@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polyceptron import kernels
-from polyceptron.data.blocks import ArrayBlocks, Block, Blocks, KernelRows, frozen
+from polyceptron.data.blocks import ArrayBlocks, Blocks, KernelRows, frozen
 from polyceptron.utils.types import Floats
 
 TOGETHER = 8
@@ -36,7 +35,11 @@ def visits(data: Blocks, seed: int | None) -> Iterator[Visit]:
         return
     blocks = data.in_order(number for group in groups for number in group)
     for place, group in enumerate(groups):
-        parts = [_copied(block) for block in islice(blocks, len(group))]
+        # Copied one by one, as a block is good only until the next is asked for.
+        parts = [
+            (np.array(block.X), np.array(block.y), np.array(block.weight))
+            for block in islice(blocks, len(group))
+        ]
         X, y, weight = (frozen(np.concatenate(part)) for part in zip(*parts, strict=True))
         yield X, y, weight, _IN_ORDER if seed is None else _shuffled(len(y), seed, place)
 
@@ -63,7 +66,3 @@ def _order(data: ArrayBlocks, groups: list[list[int]], seed: int) -> NDArray[np.
         here = np.concatenate([np.arange(ends[number], ends[number + 1]) for number in group])
         rows.append(here[_shuffled(len(here), seed, place)])
     return np.concatenate(rows)
-
-
-def _copied(block: Block) -> tuple[NDArray[Any], ...]:
-    return np.array(block.X), np.array(block.y), np.array(block.weight)

@@ -9,6 +9,7 @@ from sklearn.utils import Bunch
 
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.utils.checks import as_count
+from polyceptron.utils.lazy import need
 from polyceptron.utils.types import Floats
 
 # Section 4.1 of the paper; the last number of each row is the offset.
@@ -260,12 +261,7 @@ def _pack(
     y: Any = target
     frame = None
     if as_frame:
-        try:
-            import pandas as pd
-        except ImportError:
-            raise ImportError(
-                "as_frame=True needs pandas: pip install polyceptron[pandas]"
-            ) from None
+        pd = need("pandas", "as_frame=True", "pandas")
         X, y = pd.DataFrame(data, columns=feature_names), pd.Series(target, name="target")
         frame = pd.concat([X, y], axis=1)
     if return_X_y:

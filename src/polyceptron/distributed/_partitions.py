@@ -17,7 +17,7 @@ from scipy import sparse
 
 from distributed import get_worker
 from polyceptron.data.blocks import RUN, Adds, Block, map_in_order, rows_of_blocks
-from polyceptron.data.source import LabelledRows, SourceError, View
+from polyceptron.data.source import LabelledRows, SourceError, View, take_from_blocks
 from polyceptron.optim.checkpoint import digest_of_block
 from polyceptron.utils.checks import as_floats
 from polyceptron.utils.types import Floats
@@ -220,13 +220,8 @@ def reduced(
 
 
 def taken(rows: NumberedRows, numbers: NDArray[Any], within: NDArray[Any]) -> LabelledRows:
-    """Some rows, by the numbers of their blocks, which rise, and their places in these."""
-    parts: list[Any] = []
-    for number in np.unique(numbers).tolist():
-        X, codes, weight = rows[number]
-        at = within[numbers == number]
-        parts.append((np.asarray(X)[at], codes[at], weight[at] if weight.size else weight))
-    return LabelledRows(*map(np.concatenate, zip(*parts, strict=True)))
+    """Some rows of the blocks of a worker."""
+    return take_from_blocks(rows.__getitem__, numbers, within)
 
 
 def _room() -> float:

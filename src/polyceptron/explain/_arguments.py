@@ -63,7 +63,6 @@ class Conditions(NamedTuple):
 
     lower: Floats
     upper: Floats
-    frozen: NDArray[np.bool_]
     whole: NDArray[np.bool_]
     clash: str | None
 
@@ -79,7 +78,7 @@ def conditions_of(row: Floats, rule: Rule, frozen: Any, bounds: Any, integers: A
         clash = _clash(rule.names[j], row[j], lower[j], upper[j], held[j], whole[j]) or clash
     lower, upper = np.where(held, row, lower), np.where(held, row, upper)
     lower, upper = np.where(whole, np.ceil(lower), lower), np.where(whole, np.floor(upper), upper)
-    return Conditions(lower, upper, held, whole, clash)
+    return Conditions(lower, upper, whole, clash)
 
 
 def _clash(

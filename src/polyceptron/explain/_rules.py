@@ -14,7 +14,7 @@ from polyceptron.explain._arguments import (
     conditions_of,
     roots_of,
 )
-from polyceptron.explain._search import CounterfactualSearch
+from polyceptron.explain._counterfactual import CounterfactualSearch
 from polyceptron.geometry import distance
 from polyceptron.geometry.projection import length
 from polyceptron.polyhedron import Polyhedron, scaled_faces

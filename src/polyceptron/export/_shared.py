@@ -129,11 +129,11 @@ def _label(value: Any, name: str) -> Label:
     return plain
 
 
-def check_name(name: Any, what: str = "name") -> str:
+def check_name(name: Any) -> str:
     """Return a name that is an identifier in every language; nothing is made of others."""
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,39}", name):
         raise ExportOptionError(
-            f"{what} must be a letter and at most 39 letters, digits and underscores; "
+            "name must be a letter and at most 39 letters, digits and underscores; "
             f"got {name!r:.60}"
         )
     return name

@@ -69,7 +69,6 @@ def to_onnx(
             helper.make_tensor_value_info("label", label_type, ["rows"]),
             helper.make_tensor_value_info("score", types.DOUBLE, score_shape("rows", found.rule)),
         ],
-        [onnx.numpy_helper.from_array(array, key) for key, array in graph.constants.items()],
     )
     model = helper.make_model(
         made,
@@ -104,19 +103,17 @@ def label_array(labels: Sequence[Any]) -> NDArray[Any]:
 
 
 class Graph:
-    """Operations and constants, whose names have a prefix: a model may have several graphs."""
+    """Operations, whose names have a prefix: a model may have several graphs."""
 
     def __init__(self, prefix: str = "", opset: int = OPSET) -> None:
         self.prefix, self.opset = prefix, opset
         # Operations: name, inputs, outputs, attributes.
         self.nodes: list[tuple[str, list[str], list[str], dict[str, Any]]] = []
-        self.constants: dict[str, NDArray[Any]] = {}
+        self._as_tensor = need("onnx.numpy_helper", "to_onnx", "onnx").from_array
 
     def constant(self, value: Any) -> str:
         """Add an array and return its name."""
-        name = f"{self.prefix}constant{len(self.constants)}"
-        self.constants[name] = np.asarray(value)
-        return name
+        return self.add("Constant", [], value=self._as_tensor(np.asarray(value)))
 
     def add(self, op: str, inputs: list[str], outputs: list[str] | None = None, **kw: Any) -> str:
         """Add an operation and return the name of its first output."""
@@ -252,11 +249,6 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
     outputs = [output.full_name for output in operator.outputs]
     graph.add("Gather", [labels, place], outputs=[outputs[0]], axis=0)
     graph.add("Identity", [score], outputs=[outputs[1]])
-    kinds = {"f": types.DOUBLE, "i": types.INT64, "O": types.STRING}
-    for name, array in graph.constants.items():
-        kind = kinds[array.dtype.kind]
-        values = [v.encode("utf-8") if kind == types.STRING else v for v in array.ravel().tolist()]
-        container.add_initializer(name, kind, list(array.shape), values)
     for op, inputs, outputs, attributes in graph.nodes:
         name = scope.get_unique_operator_name(op)
         container.add_node(op, inputs, outputs, op_version=opset, name=name, **attributes)

@@ -172,11 +172,11 @@ class _Writer:
         if self.table:
             # SQLite takes "age" for text where no column is called so, but never "data"."age".
             name = f"{self.table}.{name}"
-        if column.fill is None:
+        fill = column.fill
+        if fill is None:
             return name
-        if isinstance(column.fill, str):
-            return f"COALESCE({name}, {self.text(column.fill, 'fill')})"
-        return f"COALESCE({name}, {self.number(float(column.fill))})"
+        written = self.text(fill, "fill") if isinstance(fill, str) else self.number(float(fill))
+        return f"COALESCE({name}, {written})"
 
     def known(self, column: Column) -> str:
         """Whether a value is there; DuckDB and PostgreSQL take NaN for the greatest number."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from polyceptron.geometry import faces as shared
 from polyceptron.geometry.faces import UnitFaces, question, unit_faces
-from polyceptron.geometry.projection import EPS, Limits, Shortest, shortest
+from polyceptron.geometry.projection import EPS, shortest
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.utils.types import Floats
 
@@ -54,17 +54,13 @@ def is_empty(polyhedron: Polyhedron) -> bool:
     >>> is_empty(Polyhedron([[1], [-1]], [-2, 1])), is_empty(Polyhedron([[1], [-1]], [-1, 1]))
     (True, False)
     """
-    return nearest_origin(balanced(polyhedron)[0]).z is None
-
-
-def nearest_origin(faces: UnitFaces) -> Shortest:
-    """The point of a set that is nearest to the origin, or the faces in conflict."""
-    return shortest(Limits(faces.A, -faces.b))
+    faces, _ = balanced(polyhedron)
+    return shortest(faces.A, -faces.b).z is None
 
 
 def some_point(faces: UnitFaces, n_faces: int) -> Floats:
     """The point of a set that is nearest to the origin, or an error that says what excludes it."""
-    start = nearest_origin(faces)
+    start = shortest(faces.A, -faces.b)
     if start.z is None:
         raise shared.empty(start.support.tolist(), n_faces)
     return start.z
@@ -111,7 +107,7 @@ def chebyshev_ball(polyhedron: Polyhedron) -> Ball:
     Ball(centre=array([1., 1.]), radius=1.0)
     """
     faces = unit_faces(polyhedron.W, polyhedron.b)
-    outward = shortest(Limits(faces.A, np.ones(len(faces.b))))
+    outward = shortest(faces.A, np.ones(len(faces.b)))
     if outward.z is not None:  # along z every face gets farther away
         sizes = np.abs(faces.b[faces.b != 0])
         least = float(sizes.min()) if sizes.size else 1.0
@@ -221,7 +217,7 @@ def redundant_faces(polyhedron: Polyhedron, box: Any = None) -> NDArray[np.intp]
     """
     K = polyhedron.n_faces
     faces, _ = balanced(shared.with_box(polyhedron, box))
-    start = nearest_origin(faces)
+    start = shortest(faces.A, -faces.b)
     if start.z is None:
         return np.setdiff1d(np.arange(K), start.support)
     # From the middle, so that the distance of a face says how large the set is there.
@@ -233,8 +229,8 @@ def redundant_faces(polyhedron: Polyhedron, box: Any = None) -> NDArray[np.intp]
         keep[k] = False
         beyond = slack[k] + _CUT * max(slack[k], scale)
         # Whether the others leave points beyond face k.
-        others = Limits(np.vstack([faces.A[keep], -faces.A[k]]), np.append(-slack[keep], beyond))
-        keep[k] = shortest(others).z is not None
+        A, c = np.vstack([faces.A[keep], -faces.A[k]]), np.append(-slack[keep], beyond)
+        keep[k] = shortest(A, c).z is not None
     return np.flatnonzero(~keep)
 
 

@@ -33,15 +33,13 @@ def question(function: Callable[P, R]) -> Callable[P, R]:
     @wraps(function)
     def asked(*args: P.args, **kwargs: P.kwargs) -> R:
         model, *rest = args if args else (kwargs.pop("polyhedron", None),)
-        if not isinstance(model, Polyhedron):
-            pieces = as_rule(model, "polyhedron", TypeError).pieces
-            if len(pieces) > 1:
-                raise GeometryError(
-                    f"the model has {len(pieces)} polyhedra: ask one of them, for example "
-                    "model.rule_.pieces[0].polyhedron"
-                )
-            model = pieces[0].polyhedron
-        return function(model, *rest, **kwargs)  # type: ignore[arg-type]
+        pieces = as_rule(model, "polyhedron", TypeError).pieces
+        if len(pieces) > 1:
+            raise GeometryError(
+                f"the model has {len(pieces)} polyhedra: ask one of them, for example "
+                "model.rule_.pieces[0].polyhedron"
+            )
+        return function(pieces[0].polyhedron, *rest, **kwargs)  # type: ignore[arg-type]
 
     return asked
 
@@ -64,24 +62,10 @@ def with_box(polyhedron: Polyhedron, box: Any) -> Polyhedron:
     """The part of a polyhedron in a box, whose finite sides come as faces after its own."""
     if box is None:
         return polyhedron
-    lower, upper = as_box(box, polyhedron.n_features)
-    eye = np.eye(polyhedron.n_features)
-    low, high = np.isfinite(lower), np.isfinite(upper)
-    return Polyhedron(
-        np.vstack([polyhedron.W, eye[low], -eye[high]]),
-        np.concatenate([polyhedron.b, -lower[low], upper[high]]),
-        polyhedron.feature_names,
-    )
-
-
-def as_box(box: Any, n_features: int) -> tuple[Floats, Floats]:
-    """Return the lower and upper limits of every column; either may be infinite."""
-    sides = list(box) if isinstance(box, Iterable) else []
+    sides, d = list(box) if isinstance(box, Iterable) else [], polyhedron.n_features
     if len(sides) != 2:
         raise ValueError(f"box must be a pair (lower, upper); got {box!r:.200}")
-    lower, upper = (
-        as_columns(side, f"box[{i}]", n_features, finite=False) for i, side in enumerate(sides)
-    )
+    lower, upper = (as_columns(side, f"box[{i}]", d, finite=False) for i, side in enumerate(sides))
     bad = np.flatnonzero(~(lower <= upper) | (lower == np.inf) | (upper == -np.inf))
     if bad.size:
         j = bad[0]
@@ -89,7 +73,12 @@ def as_box(box: Any, n_features: int) -> tuple[Floats, Floats]:
             f"box must have lower <= upper in every column; column {j} has {lower[j]} and "
             f"{upper[j]}"
         )
-    return lower, upper
+    eye, low, high = np.eye(d), np.isfinite(lower), np.isfinite(upper)
+    return Polyhedron(
+        np.vstack([polyhedron.W, eye[low], -eye[high]]),
+        np.concatenate([polyhedron.b, -lower[low], upper[high]]),
+        polyhedron.feature_names,
+    )
 
 
 def as_roots(weights: ArrayLike | None, n_features: int) -> Floats:

@@ -30,24 +30,7 @@ _MISSED = 1e-10
 """Inequalities missed by more than this share of the scale exclude each other."""
 _HAIRS = tuple(4.0**power for power in range(11))
 """How far beyond the faces to aim, in roundings of their sums: the nearest that will do."""
-
-
-class Limits(NamedTuple):
-    """``A z >= c`` with rows of length one, and ``lower <= z <= upper``."""
-
-    A: Floats
-    c: Floats
-    lower: Limit = -np.inf
-    upper: Limit = np.inf
-
-    def rows(self, which: NDArray[np.intp]) -> Floats:
-        """The left sides of some inequalities; those of limits are made when asked for."""
-        K, n = self.A.shape
-        rows = np.zeros((len(which), n))
-        own = which < K
-        rows[own] = self.A[which[own]]
-        rows[~own, (which[~own] - K) % n] = np.where(which[~own] < K + n, 1.0, -1.0)
-        return rows
+_TOO_LARGE = "the numbers are too large: distances to the faces overflow"
 
 
 class Shortest(NamedTuple):
@@ -57,12 +40,12 @@ class Shortest(NamedTuple):
     support: NDArray[np.intp]
 
 
-def shortest(limits: Limits) -> Shortest:
-    """Return the shortest z within the limits, which come in when a solution misses them."""
-    # So none of them is far away at the scale of the solution, whatever else there is.
-    A, c = limits.A, limits.c
-    z = np.zeros(A.shape[1])
-    lower, upper = (np.broadcast_to(side, z.shape) for side in (limits.lower, limits.upper))
+def shortest(A: Floats, c: Floats, lower: Limit = -np.inf, upper: Limit = np.inf) -> Shortest:
+    """Return the shortest z with ``A z >= c`` and ``lower <= z <= upper``; rows have length one."""
+    # Inequalities come in when a solution misses them, so none of them is far away at its scale.
+    K, d = A.shape
+    z = np.zeros(d)
+    lower, upper = np.broadcast_to(lower, d), np.broadcast_to(upper, d)
     needed = np.concatenate([c, lower, -upper])
     # An infinite limit is never missed.
     size = np.where(np.isfinite(needed), np.abs(needed), 0.0)
@@ -77,7 +60,11 @@ def shortest(limits: Limits) -> Shortest:
             break
         working = np.concatenate([working, new])
         scale = max(length, float(missed[new].max()))
-        found = _least_distance(limits.rows(working), needed[working], scale)
+        rows = np.zeros((len(working), d))
+        own, limits = working < K, working[working >= K] - K
+        rows[own] = A[working[own]]
+        rows[~own, limits % d] = np.where(limits < d, 1.0, -1.0)
+        found = _least_distance(rows, needed[working], scale)
         active = working[found.support]
         if found.z is None:
             return Shortest(None, active)
@@ -153,9 +140,9 @@ class Goal:
         """Return the nearest point to x within the limits, so far `beyond` each face."""
         lower, upper = np.broadcast_to(lower, x.shape), np.broadcast_to(upper, x.shape)
         free = lower < upper
-        start = np.where(free, x, lower)
-        margins = self.distances(start) - beyond
-        A = self.faces.A[:, free] / self.roots[free]
+        start, roots = np.where(free, x, lower), self.roots[free]
+        margins = scores(start[None, :], *self._scaled)[0] / self._norms - beyond
+        A = self.faces.A[:, free] / roots
         norms = np.linalg.norm(A, axis=1)
         # What free features cannot move holds, or does not.
         held = norms == 0
@@ -163,15 +150,10 @@ class Goal:
         if stuck.size:
             return Nearest(None, stuck[:1], stuck[:0], stuck[:0])
         moving = np.flatnonzero(~held)
-        limits = Limits(
-            A[moving] / norms[moving, None],
-            -margins[moving] / norms[moving],
-            (lower - x)[free] * self.roots[free],
-            (upper - x)[free] * self.roots[free],
-        )
-        if not np.isfinite(limits.c).all():
-            raise too_large()
-        z, support = shortest(limits)
+        A, c = A[moving] / norms[moving, None], -margins[moving] / norms[moving]
+        if not np.isfinite(c).all():
+            raise shared.GeometryError(_TOO_LARGE)
+        z, support = shortest(A, c, *((side - x)[free] * roots for side in (lower, upper)))
         places, K, n = np.flatnonzero(free), len(moving), int(free.sum())
         deciding = (
             moving[support[support < K]],
@@ -180,9 +162,9 @@ class Goal:
         )
         if z is None:
             return Nearest(None, *deciding)
-        start[free] += z / self.roots[free]
+        start[free] += z / roots
         if not np.isfinite(start).all():
-            raise too_large()
+            raise shared.GeometryError(_TOO_LARGE)
         return Nearest(np.clip(start, lower, upper), *deciding)
 
     def aims(self, x: Floats, lower: Limit = -np.inf, upper: Limit = np.inf) -> Iterator[Nearest]:
@@ -198,9 +180,9 @@ class Goal:
                 # No room beyond the faces: only a number that is exact will do, as in x = 1/2.
                 short = np.where(exact.x == x, x, _rounded(exact.x, x))
                 yield exact._replace(x=np.clip(short, lower, upper))
-            yield found
-            if found.x is None:
+                yield found
                 return
+            yield found
 
     def _rounding(self, size: Floats) -> Floats:
         """How far from each face a margin may have the wrong sign, where numbers have this size."""
@@ -210,19 +192,10 @@ class Goal:
             least = 1e-315 * np.maximum(1.0, 1.0 / np.abs(self.W).max(axis=1))
         return np.asarray(np.maximum(hair, least))
 
-    def distances(self, x: Floats) -> Floats:
-        """The signed Euclidean distance of x to every face."""
-        return np.asarray(scores(x[None, :], *self._scaled)[0] / self._norms)
-
-
-def too_large() -> shared.GeometryError:
-    """The error of rows that are so far away that no floating-point number says how far."""
-    return shared.GeometryError("the numbers are too large: distances to the faces overflow")
-
 
 def _rounded(x: Floats, start: Floats) -> Floats:
     """The numbers with so few digits that the last roundings on the way from start are gone."""
-    size = float(max(np.abs(x).max(initial=0.0), np.abs(start).max(initial=0.0)))
+    size = float(np.abs([x, start]).max())
     if not 1e-100 < size < 1e100:
         return x
     return np.round(x, 12 - int(np.ceil(np.log10(size))))

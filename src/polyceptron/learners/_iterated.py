@@ -103,6 +103,8 @@ class IteratedClassifier(PolyhedralClassifier):
     verbose: int = 0
 
     _Fitted: ClassVar[Any] = RunFitted
+    _packs_steps: ClassVar[bool] = True
+    """Whether a run goes on from its middle; if not, only those at their end are packed."""
 
     @property
     def _kept(self) -> str:
@@ -136,21 +138,13 @@ class IteratedClassifier(PolyhedralClassifier):
         journal.finish()
 
     def _pack(self, state: Any) -> StateArrays | None:
-        """A state as arrays; None if a run cannot go on from it."""
+        """A state as arrays; None if no run can go on from any."""
         del state
         return None
 
     def _unpack(self, data: Blocks, record: StateArrays) -> Any:
         """The state that was packed."""
         raise NotImplementedError
-
-    def _pack_end(self, state: Any) -> StateArrays | None:
-        """The state at the end of a run as arrays."""
-        return self._pack(state)
-
-    def _unpack_end(self, data: Blocks, record: StateArrays) -> Any:
-        """The state at the end of a run."""
-        return self._unpack(data, record)
 
     # --- what a learner adds ------------------------------------------------------------
 

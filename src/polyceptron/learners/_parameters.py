@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from numbers import Integral
 from typing import Any
 
@@ -37,14 +37,10 @@ def check_n_jobs(n_jobs: Any) -> None:
         raise ValueError(f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}")
 
 
-def check_flag(name: str, value: Any, *words: str) -> bool | str:
+def check_flag(name: str, value: Any, *words: str) -> None:
     """True, False or one of these words."""
-    if isinstance(value, bool | np.bool_):
-        return bool(value)
-    if isinstance(value, str) and value in words:
-        return value
-    allowed = ", ".join(["True", "False", *map(repr, words)])
-    raise ValueError(f"{name} must be one of {allowed}, got {value!r}")
+    if not isinstance(value, np.bool_):
+        check_word(name, value, (True, False, *words))
 
 
 def check_init(init: Any, shape: tuple[int, int]) -> Floats | None:
@@ -108,9 +104,9 @@ def place_of_label(name: str, label: Any, classes: NDArray[Any]) -> int:
     return found[0]
 
 
-def check_word(name: str, value: Any, words: Iterable[str]) -> None:
-    """One of these words."""
-    if not isinstance(value, str) or value not in words:
+def check_word(name: str, value: Any, words: Sequence[Any]) -> None:
+    """One of these words, and of its type: 1 is not True."""
+    if not any(isinstance(value, type(word)) and value == word for word in words):
         raise ValueError(f"{name} must be one of {', '.join(map(repr, words))}, got {value!r}")
 
 

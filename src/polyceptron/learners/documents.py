@@ -6,7 +6,6 @@ fitted attributes without their underscore, so most learners write nothing else.
 
 from __future__ import annotations
 
-import json
 import math
 import sys
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -117,25 +116,13 @@ def measures(values: list[Any]) -> Floats:
     return np.array([_BEYOND_JSON.get(one, one) for one in values], dtype=np.float64)
 
 
-def name_measure(value: float) -> float | str:
-    """A number as JSON can have it: itself, or its name."""
-    return value if math.isfinite(value) else json.dumps(value)
-
-
-def vector(values: list[float], length: int, field: str) -> Floats:
-    """So many numbers as an array."""
-    _check_length(values, length, "numbers", field)
-    return np.array(values, dtype=np.float64)
-
-
-def matrix(rows: list[list[float]], shape: tuple[int, int], field: str) -> Floats:
-    """Rows of numbers as an array of this shape."""
-    _check_length(rows, shape[0], "rows", field)
+def array(values: list[Any], shape: tuple[int, ...], field: str) -> Floats:
+    """Numbers, or rows of them, as an array of this shape."""
+    if len(values) != shape[0]:
+        what = "rows" if len(shape) > 1 else "numbers"
+        problem = f"must be an array of {shape[0]:,} {what}; got {len(values):,}"
+        raise ModelFileError(problem, field)
+    rows = values if len(shape) > 1 else []
     for number, row in enumerate(rows):
-        _check_length(row, shape[1], "numbers", f"{field}[{number}]")
-    return np.array(rows, dtype=np.float64).reshape(shape)
-
-
-def _check_length(values: list[Any], length: int, what: str, field: str) -> None:
-    if len(values) != length:
-        raise ModelFileError(f"must be an array of {length:,} {what}; got {len(values):,}", field)
+        array(row, shape[1:], f"{field}[{number}]")
+    return np.array(values, dtype=np.float64).reshape(shape)

@@ -224,14 +224,9 @@ class OnlinePolyceptron(IteratedClassifier, FitsBlocks):
         )
 
     def _stream_classes(self, classes: Any, first: bool) -> NDArray[Any]:
-        if classes is None:
-            if first:
-                raise ValueError(
-                    "classes must be given on the first call of partial_fit: both labels"
-                )
-            known: NDArray[Any] = self.classes_
-            return known
-        given = np.unique(classes)
+        if classes is None and first:
+            raise ValueError("classes must be given on the first call of partial_fit: both labels")
+        given: NDArray[Any] = self.classes_ if classes is None else np.unique(classes)
         _parameters.check_two_classes(given)
         if first:
             _parameters.check_class_labels(np.asarray(classes))
@@ -339,16 +334,13 @@ class OnlinePolyceptron(IteratedClassifier, FitsBlocks):
         if (of.U is None) != (of.u is None):
             raise ModelFileError("must both be null, or neither", f"{where}.U and {where}.u")
 
-        def rows(W: str, b: str) -> tuple[Floats, Floats]:
-            values = documents.matrix(getattr(of, W), (K, d), f"{where}.{W}")
-            return values, documents.vector(getattr(of, b), K, f"{where}.{b}")
+        def array(name: str, *shape: int) -> Floats:
+            values = getattr(of, name)
+            empty = np.zeros([0] * len(shape))
+            return empty if values is None else documents.array(values, shape, f"{where}.{name}")
 
-        scale, shift = (
-            documents.vector(getattr(of, name), d, f"{where}.{name}") for name in ("scale", "shift")
-        )
-        self._coordinates = Coordinates(scale, shift, of.bias_unit)
-        planes = Planes.of(*rows("W", "b"))
-        U, u = (np.zeros((0, 0)), np.zeros(0)) if of.U is None else rows("U", "u")
+        self._coordinates = Coordinates(array("scale", d), array("shift", d), of.bias_unit)
+        planes, U, u = Planes.of(array("W", K, d), array("b", K)), array("U", K, d), array("u", K)
         counts = of.seed, of.n_passes, of.n_seen
         self._state = OnlineState(planes, planes, of.bias_unit, *counts, U, u).answered()
 

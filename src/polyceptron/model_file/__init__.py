@@ -41,6 +41,11 @@ __all__ = [
 ]
 
 
+_VERSIONED = msgspec.defstruct("Versioned", [("version", int)])
+_NAMED = msgspec.defstruct("Named", [("name", str)])
+_LEARNED = msgspec.defstruct("Learned", [("learner", _NAMED)])
+
+
 class Model(NamedTuple):
     """What a model file holds: the estimator, its encoding of columns or None, and the summary."""
 
@@ -243,11 +248,7 @@ def _check_version(raw: Any) -> None:
         raise ModelFileError(f"must be an object; got {_json.brief(raw)}")
     if raw.get("format") != FORMAT:
         raise ModelFileError(f'is not a model file: it lacks "format": "{FORMAT}"')
-    if "version" not in raw:
-        raise ModelFileError("is missing", "version")
-    version = raw["version"]
-    if type(version) is not int:
-        raise ModelFileError(f"must be a whole number; got {_json.brief(version)}", "version")
+    version = _json.convert(raw, _VERSIONED).version
     if version != VERSION:
         older = "an older polyceptron: learn the model again, as `polyceptron fit` does"
         newer = "a newer polyceptron, which can be installed"
@@ -257,8 +258,7 @@ def _check_version(raw: Any) -> None:
 
 def _find_learner(raw: dict[str, Any]) -> tuple[str, Any]:
     """The name and the class of the learner, which is found by that name alone."""
-    named = msgspec.defstruct("Named", [("name", str)])
-    name = _json.convert(raw, msgspec.defstruct("Learned", [("learner", named)])).learner.name
+    name = _json.convert(raw, _LEARNED).learner.name
     if name not in registry.known_names() and name not in registry.learner_names():
         raise ModelFileError(
             f"must be one of {', '.join(registry.learner_names())}; got {_json.brief(name)}: "

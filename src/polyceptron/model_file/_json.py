@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import math
 import re
+from functools import partial
 from typing import Any
 
 import msgspec
 import numpy as np
 
-from polyceptron.learners.documents import ModelFileError, name_measure
+from polyceptron.learners.documents import ModelFileError
 
 MAX_BYTES = 48 * 2**20
 """A file that is larger is neither read nor written."""
@@ -27,7 +28,7 @@ MAX_DIGITS = 20
 MAX_DEPTH = 32
 """Arrays in arrays in objects ... in the parts of a document whose form is free."""
 _WHOLE = -(2**63), 2**64 - 1
-_SCALARS = {bool, int, float, str, type(None)}
+_text = partial(json.dumps, allow_nan=False)
 _STEP = re.compile(r"\.([^.\[]+)|\[(\d+|\.\.\.)\]")
 
 
@@ -135,14 +136,14 @@ def step(key: Any) -> str:
     return f"[{brief(key)}]"
 
 
-def brief(value: Any, most: int = 60) -> str:
+def brief(value: Any) -> str:
     """Say in a few words what was found, whatever its size."""
     if isinstance(value, dict):
         return "an object"
     if isinstance(value, list):
         return f"an array of {len(value):,}"
     if isinstance(value, str):
-        return json.dumps(value if len(value) <= most else value[:most] + "...")
+        return json.dumps(value if len(value) <= 60 else value[:60] + "...")
     return json.dumps(value) if value is None or isinstance(value, bool) else repr(value)
 
 
@@ -156,7 +157,12 @@ def plain(value: Any, field: str, *, measured: bool = False, depth: int = MAX_DE
     if isinstance(value, dict | list | tuple):
         if depth == 0:
             raise ModelFileError(f"is nested more than {MAX_DEPTH} levels deep", field)
-        return _plain_items(value, field, measured, depth - 1)
+        within = partial(plain, measured=measured, depth=depth - 1)
+        if isinstance(value, dict):
+            return {_name(key, field): within(one, field + step(key)) for key, one in value.items()}
+        if all(type(one) in (int, float) and _WHOLE[0] <= one <= _WHOLE[1] for one in value):
+            return list(value)  # most of them, and fast
+        return [within(one, f"{field}[{number}]") for number, one in enumerate(value)]
     kind = next((kind for kind in (bool, int, float, str) if isinstance(value, kind)), None)
     if kind is None and value is not None:
         must = "must be JSON: text, numbers, lists, objects"
@@ -164,29 +170,17 @@ def plain(value: Any, field: str, *, measured: bool = False, depth: int = MAX_DE
     value = kind(value) if kind else None  # which makes a plain one of a subclass
     if kind is float and not math.isfinite(value):
         if measured:
-            return name_measure(value)
+            return json.dumps(value)  # its name
         raise ModelFileError(f"must be a finite number; got {brief(value)}", field)
     if kind is int and not _WHOLE[0] <= value <= _WHOLE[1]:
         raise ModelFileError(f"must be a whole number of 64 bits; got {brief(value)}", field)
     return value
 
 
-def _plain_items(values: Any, field: str, measured: bool, depth: int) -> Any:
-    is_dict = isinstance(values, dict)
-    if not is_dict and set(map(type, values)) <= _SCALARS:  # together, which is fast
-        floats = [value for value in values if type(value) is float]
-        whole = [0, *(value for value in values if type(value) is int)]
-        if all(map(math.isfinite, floats)) and _WHOLE[0] <= min(whole) <= max(whole) <= _WHOLE[1]:
-            return list(values)
-    found: dict[Any, Any] = {}
-    for key, value in values.items() if is_dict else enumerate(values):
-        if is_dict and not isinstance(key, str):
-            raise ModelFileError(f"must have names that are text; got {key!r:.60}", field)
-        try:
-            found[key] = plain(value, "", measured=measured, depth=depth)
-        except ModelFileError as error:  # the path is made only where it is needed
-            raise ModelFileError(error.problem, f"{field}{step(key)}{error.field}") from None
-    return {str(key): value for key, value in found.items()} if is_dict else list(found.values())
+def _name(key: Any, field: str) -> str:
+    if not isinstance(key, str):
+        raise ModelFileError(f"must have names that are text; got {key!r:.60}", field)
+    return str(key)
 
 
 def layout(value: Any, indent: str = "") -> str:
@@ -206,7 +200,3 @@ def layout(value: Any, indent: str = "") -> str:
 
 def _is_deep(item: Any) -> bool:
     return isinstance(item, dict) and any(isinstance(part, dict) for part in item.values())
-
-
-def _text(value: Any) -> str:
-    return json.dumps(value, allow_nan=False)

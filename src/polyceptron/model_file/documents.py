@@ -16,14 +16,7 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from polyceptron.calibration import Calibration, Logistic, Side
-from polyceptron.learners.documents import (
-    Document,
-    Exponent,
-    Finite,
-    ModelFileError,
-    matrix,
-    vector,
-)
+from polyceptron.learners.documents import Document, Exponent, Finite, ModelFileError, array
 from polyceptron.learners.registry import parameters_of
 from polyceptron.model_file._json import brief, plain
 from polyceptron.polyhedron import Polyhedron
@@ -115,8 +108,8 @@ def write_rule(rule: Rule) -> Any:
 def read_rule(document: RuleDocument, names: list[str] | None) -> Rule:
     """The rule, with these names of its columns."""
     n_classes, d = len(document.classes.labels), len(document.W[0])
-    W = matrix(document.W, (len(document.W), max(d, 1)), "rule.W")
-    b = vector(document.b, len(W), "rule.b")
+    W = array(document.W, (len(document.W), max(d, 1)), "rule.W")
+    b = array(document.b, (len(W),), "rule.b")
     if names is not None and len(names) != d:
         problem = f"must be an array of {d}, as rule.W[0] is; got {len(names)}"
         raise ModelFileError(problem, "features")

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -56,13 +56,13 @@ class Step(NamedTuple, Generic[State]):
 class IterativeLearner(Protocol[State]):
     """What the loop needs of a learner."""
 
+    _packs_steps: ClassVar[bool]
+
     def _step(self, data: Blocks, state: State) -> Step[State]: ...
     def _rank(self, data: Blocks, state: State) -> Rank: ...
     def _conclude(self, data: Blocks, best: State, last: State) -> State: ...
     def _pack(self, state: State) -> StateArrays | None: ...
     def _unpack(self, data: Blocks, record: StateArrays) -> State: ...
-    def _pack_end(self, state: State) -> StateArrays | None: ...
-    def _unpack_end(self, data: Blocks, record: StateArrays) -> State: ...
 
 
 class Callback:
@@ -135,7 +135,7 @@ class Run(Generic[State]):
 
     def pack(self, learner: IterativeLearner[State]) -> Record | None:
         """The run as arrays, if the learner can pack its end."""
-        state = learner._pack_end(self.state)
+        state = learner._pack(self.state)
         if state is None:
             return None
         facts = np.array([*self.rank, self.n_iter, self.converged], float)
@@ -144,7 +144,7 @@ class Run(Generic[State]):
     @classmethod
     def unpack(cls, learner: IterativeLearner[State], data: Blocks, record: Record) -> Run[State]:
         mistakes, value, n_iter, converged = record["facts"].tolist()
-        state, rank = learner._unpack_end(data, record["state"]), Rank(mistakes, value)
+        state, rank = learner._unpack(data, record["state"]), Rank(mistakes, value)
         return cls(state, rank, record.get("history", {}), int(n_iter), bool(converged))
 
     def joined(self, kept: Run[State] | None) -> Run[State]:
@@ -196,7 +196,8 @@ class RunState(Generic[State]):
 
     def pack(self, learner: IterativeLearner[State]) -> Record | None:
         """Arrays to go on from; None in a step, after the last, or where the learner has none."""
-        if not self.rows or self.n_whole != len(self.rows) or self.best is None:
+        is_whole = self.rows and self.n_whole == len(self.rows)
+        if not learner._packs_steps or not is_whole or self.best is None:
             return None
         state, best = learner._pack(self.state), learner._pack(self.best)
         if state is None or best is None:

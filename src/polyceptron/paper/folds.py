@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 import warnings
 import zlib
@@ -63,13 +64,8 @@ def plan_folds(
     protocol: Protocol, datasets: list[str], methods: list[str], n: int
 ) -> list[FoldTask]:
     """All tasks of n repetitions: whole repetitions first, and all methods on one fold."""
-    return [
-        FoldTask(dataset, method, repetition, fold)
-        for repetition in range(n)
-        for fold in range(protocol.folds)
-        for dataset in datasets
-        for method in methods
-    ]
+    order = itertools.product(range(n), range(protocol.folds), datasets, methods)
+    return [FoldTask(dataset, method, *place) for *place, dataset, method in order]
 
 
 def seed_of(seed: int, *names: str | int) -> int:

@@ -139,16 +139,13 @@ def _gif(frames: list[NDArray[np.uint8]], pause: list[int]) -> bytes:
     """Return frames as a GIF, with one palette, so that what rests does not flicker."""
     from PIL import Image
 
-    sample = np.concatenate(frames[:: max(1, len(frames) // 4)])
-    found = Image.fromarray(sample).quantize(_COLOURS, dither=Image.Dither.NONE).getpalette()
-    colours = np.array(found, np.uint8).reshape(-1, 3)[:_COLOURS]
+    tall = Image.fromarray(np.concatenate(frames)).quantize(_COLOURS, dither=Image.Dither.NONE)
+    colours = np.array(tall.getpalette(), np.uint8).reshape(-1, 3)
     colours[colours.min(axis=1) > 250] = 255  # paper, before it was mixed with its neighbours
-    palette = Image.new("P", (1, 1))
-    palette.putpalette(colours.tobytes())
-    first, *others = (
-        Image.fromarray(frame).quantize(palette=palette, dither=Image.Dither.NONE)
-        for frame in frames
-    )
+    tall.putpalette(colours.tobytes())
+    height = len(frames[0])
+    tops = range(0, tall.height, height)
+    first, *others = (tall.crop((0, top, tall.width, top + height)) for top in tops)
     out = io.BytesIO()
     how = {"save_all": True, "append_images": others, "duration": pause, "loop": 0}
     first.save(out, format="GIF", optimize=False, **how)

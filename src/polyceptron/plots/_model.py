@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from polyceptron.plots import style
 from polyceptron.plots._heatmap import FaceHeatmapDisplay, heatmap_size
-from polyceptron.plots._plane import Plane, Wanted, all_faces, choose_plane, normals_of, standard
+from polyceptron.plots._plane import Wanted, all_faces, choose_plane, normals_of, standard
 from polyceptron.plots._polyhedron import PolyhedraDisplay, PolyhedronDisplay
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.rule import Rule, as_rule
@@ -82,10 +82,9 @@ def plot_model(
 def _draw_plane(
     ax: Any, model: Any, rule: Rule, rows: Floats | None, labels: NDArray[Any] | None
 ) -> None:
-    plane = None
+    how: dict[str, Any] = {"ax": ax}
     if rows is not None and rows.shape[1] > 2:
-        plane = clearest_plane([piece.polyhedron for piece in rule.pieces], rows)
-    how: dict[str, Any] = {"plane": plane, "ax": ax}
+        how["plane"] = clearest_plane([piece.polyhedron for piece in rule.pieces], rows)
     if len(rule.pieces) > 1 or rule.inside_place is None:
         PolyhedraDisplay.from_estimator(rule, rows, labels, **how)
     else:
@@ -95,26 +94,21 @@ def _draw_plane(
 
 def clearest_plane(polyhedra: Sequence[Polyhedron], X: Floats) -> Wanted:
     """Return the PCA plane, or where it shows too many rows on a wrong side, the truest plane."""
-    weights = (normals_of(all_faces(polyhedra), standard(X)[1]) ** 2).sum(axis=0)
-    first, second = np.sort(np.argsort(-weights, kind="stable")[:2]).tolist()
+
+    def truth(wanted: Wanted) -> float:
+        """The share of rows seen on the side where they are, both sides counting alike."""
+        plane = choose_plane(wanted, polyhedra, X, None)
+        points = np.column_stack([plane.of_rows(X), np.ones(len(X))])
+        shares = []
+        for polyhedron, there in zip(polyhedra, inside, strict=True):
+            seen = np.asarray((points @ plane.lines(polyhedron).T >= 0).all(axis=1))
+            sides = [seen[there], ~seen[~there]]
+            shares.append(np.mean([side.mean() for side in sides if len(side)]))
+        return float(np.mean(shares))
+
     inside = [p.contains(X) for p in polyhedra]
-    shares: dict[str | tuple[int, int], float] = {}
-    each: list[str | tuple[int, int]] = ["pca", "faces", (first, second)]
-    for wanted in each:
-        shares[wanted] = _truth(choose_plane(wanted, polyhedra, X, None), polyhedra, X, inside)
-        if shares["pca"] >= _ENOUGH:
-            break
-    return max(shares, key=shares.__getitem__)
-
-
-def _truth(
-    plane: Plane, polyhedra: Sequence[Polyhedron], X: Floats, inside: list[NDArray[np.bool_]]
-) -> float:
-    """Return the share of rows seen on the side where they are, both sides counting alike."""
-    points = np.column_stack([plane.of_rows(X), np.ones(len(X))])
-    shares = []
-    for polyhedron, there in zip(polyhedra, inside, strict=True):
-        seen = np.asarray((points @ plane.lines(polyhedron).T >= 0).all(axis=1))
-        sides = [seen[there], ~seen[~there]]
-        shares.append(np.mean([side.mean() for side in sides if len(side)]))
-    return float(np.mean(shares))
+    if truth("pca") >= _ENOUGH:
+        return "pca"
+    weights = (normals_of(all_faces(polyhedra), standard(X)[1]) ** 2).sum(axis=0)
+    largest: Wanted = np.sort(np.argsort(-weights, kind="stable")[:2]).tolist()
+    return max("pca", "faces", largest, key=truth)

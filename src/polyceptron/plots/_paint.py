@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from polyceptron.plots import style
 from polyceptron.plots._plane import Slice
@@ -26,13 +25,6 @@ def rows(ax: Any, points: Floats, **look: Any) -> Any:
     return ax.scatter(*points.T, rasterized=len(points) > _MANY, **look)
 
 
-def in_lanes(points: Floats, labels: NDArray[Any]) -> Floats:
-    """Return points of a line with heights that part the labels, and rows of equal value."""
-    _, lane = np.unique(labels, return_inverse=True)
-    spread = np.arange(len(points)) * 0.6180339887 % 1.0  # evenly, and the same each time
-    return np.column_stack([points[:, 0], lane + 0.75 * (spread - 0.5)])
-
-
 def cells(ax: Any, view: Slice) -> dict[int, Any]:
     """Shade each S_k in the colour of its face, paler inside, and return the patches."""
     patches = {}
@@ -40,7 +32,7 @@ def cells(ax: Any, view: Slice) -> dict[int, Any]:
         corners, rejected = view.cell(k), view.cell(k, inside=False)
         if len(corners) < 3:
             continue
-        colour, hatch, _, _ = style.look(k)
+        colour, hatch, _ = style.look(k)
         (patches[k],) = ax.fill(
             *corners.T, facecolor=_pale(colour, 0.14), edgecolor=style.PAPER, linewidth=1.0,
             zorder=-2,
@@ -132,8 +124,8 @@ def _arrow(ax: Any, place: Floats, end: Floats, **look: Any) -> None:
 
 def bubble(ax: Any, key: Any, place: Floats, offset: Floats, *, coloured: bool) -> Any:
     """Write the number of a face, some points away from a place."""
-    fill, _, _, ink = style.look(key) if coloured else (style.PAPER, "", "", style.INK)
-    text = str(key)
+    fill = style.look(key).colour if coloured else style.PAPER
+    text, ink = str(key), style.PAPER if fill in style.DARK else style.INK
     return ax.annotate(
         text, xy=place, xytext=tuple(offset), textcoords="offset points", zorder=6,
         ha="center", va="center", fontsize=9 if len(text) < 3 else 7.5, color=ink,

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from polyceptron.plots import style
 from polyceptron.polyhedron import Polyhedron
-from polyceptron.rule import as_rule
+from polyceptron.rule import Rule, as_rule
 from polyceptron.utils.checks import place_of
 from polyceptron.utils.text import inequality
 from polyceptron.utils.types import Floats
@@ -33,14 +32,12 @@ class Plane:
     """All points ``origin + u * axes[0] + v * axes[1]``, in user units, through the point `at`."""
 
     axes: Floats
-    readers: Floats
-    """Where a row is seen: ``(x - origin) @ readers.T``."""
     at: Floats
     labels: tuple[str, str]
     title: str
     columns: tuple[int, int] | None = None
     """The two shown (one column twice, where there is no other); None: mixtures of columns."""
-    spread: Floats | None = None
+    spread: Floats | float = 1.0
     """Of the columns, where u and v are mixtures of them."""
 
     @property
@@ -55,11 +52,7 @@ class Plane:
 
     def of_rows(self, X: Floats) -> Floats:
         """Return where rows are seen, (n, 2)."""
-        if self.columns is not None:  # exactly their values
-            seen = X[:, self.columns].copy()
-            seen[:, 1] *= not self.is_line
-            return seen
-        return (X - self.origin) @ self.readers.T
+        return (X - self.origin) @ (self.axes / self.spread**2).T
 
     def lines(self, polyhedron: Polyhedron) -> Floats:
         """Return the faces as rows [w_0, w_1, c]: margins are ``w_0 * u + w_1 * v + c``."""
@@ -69,7 +62,7 @@ class Plane:
     def in_words(self, polyhedron: Polyhedron, names: list[str]) -> dict[int, str]:
         """Return each face in words: in the two columns, or by the columns that matter most."""
         if self.columns is None:
-            return {k: strongest(w * self.spread, names, 2) for k, w in enumerate(polyhedron.W)}
+            return {k: _strongest(w * self.spread, names) for k, w in enumerate(polyhedron.W)}
         shown = [self.columns[0]] if self.is_line else list(self.columns)
         pair = [names[c] for c in shown]
         texts = {}
@@ -81,12 +74,12 @@ class Plane:
         return texts
 
 
-def strongest(weights: Floats, names: list[str], most: int) -> str:
-    """Return the columns with the largest weights, each with its sign."""
+def _strongest(weights: Floats, names: list[str]) -> str:
+    """Return the two columns with the largest weights, each with its sign."""
     order = np.argsort(-np.abs(weights), kind="stable")
     order = order[weights[order] != 0]
-    signed = [f"{'+' if weights[j] > 0 else style.MINUS} {names[j]}" for j in order[:most]]
-    return ", ".join(signed) + (", …" if len(order) > most else "")
+    signed = [f"{'+' if weights[j] > 0 else style.MINUS} {names[j]}" for j in order[:2]]
+    return ", ".join(signed) + (", …" if len(order) > 2 else "")
 
 
 def of_columns(columns: tuple[int, int], at: Floats, names: list[str]) -> Plane:
@@ -100,43 +93,39 @@ def of_columns(columns: tuple[int, int], at: Floats, names: list[str]) -> Plane:
     held = ", ".join(f"{style.shorten(names[c], 20)} = {at[c]:.3g}" for c in rest[:3])
     more = f" and {len(rest) - 3} more" if len(rest) > 3 else ""
     title = f"Slice at {held}{more}" if rest else ""
-    return Plane(axes, axes, at, (names[i], "" if i == j else names[j]), title, columns)
+    return Plane(axes, at, (names[i], "" if i == j else names[j]), title, columns)
 
 
-def of_rows(X: Floats, at: Floats, names: list[str]) -> Plane:
-    """Return the plane through `at` of the two main directions of standardised rows."""
+def of_directions(
+    wanted: str, polyhedron: Polyhedron, X: Floats, at: Floats, names: list[str]
+) -> Plane:
+    """Return the plane through `at` of two mixtures of standardised columns.
+
+    They are the main directions of the rows ("pca"), or those closest to all normals ("faces"),
+    so that with two faces the plane holds both.
+    """
     Z, spread = standard(X)
     variances, directions = _main_directions(Z)
     total = float((Z**2).mean(axis=0).sum()) or 1.0
-    shares = [f"principal component ({share:.0%} of the spread)" for share in variances / total]
-    what = "PCA plane of standardised columns; rows are projected onto it"
-    return _mixture(directions, shares, names, spread, what, at)
-
-
-def of_faces(polyhedron: Polyhedron, X: Floats, at: Floats, names: list[str]) -> Plane:
-    """Return the plane through `at` closest to all normals: with two faces it holds both."""
-    Z, spread = standard(X)
-    variances, main = _main_directions(Z)
-    # Where the normals have one direction only, the rows give another.
-    faint = 1e-9 * main * np.sqrt(variances / max(variances[0], 1e-300))[:, None]
-    faces = np.vstack([normals_of(polyhedron, spread), faint])
-    directions = np.linalg.svd(faces, full_matrices=False)[2][:2]
-    what = "Plane closest to the normals, columns standardised; rows are projected onto it"
-    return _mixture(directions, ["direction of the faces"] * 2, names, spread, what, at)
-
-
-def _mixture(
-    directions: Floats, heads: list[str], names: list[str], spread: Floats, what: str, at: Floats
-) -> Plane:
-    """Return a plane of two directions, with signs that are the same on every machine."""
+    if wanted == "pca":
+        heads = [f"principal component ({share:.0%} of the spread)" for share in variances / total]
+        what = "PCA plane of standardised columns; rows are projected onto it"
+    else:
+        # Where the normals have one direction only, the rows give another.
+        faint = 1e-9 * directions * np.sqrt(variances / max(variances[0], 1e-300))[:, None]
+        normals = np.vstack([normals_of(polyhedron, spread), faint])
+        directions = np.linalg.svd(normals, full_matrices=False)[2][:2]
+        heads = ["direction of the faces"] * 2
+        what = "Plane closest to the normals, columns standardised; rows are projected onto it"
+    # With signs that are the same on every machine.
     largest = np.abs(directions).argmax(axis=1)
     directions = directions * np.sign(directions[[0, 1], largest])[:, None]
     rounded = np.where(np.abs(directions) > 1e-9, directions, 0.0)
     first, second = (
-        f"{ordinal} {head}\n{strongest(w, names, 2)}"
+        f"{ordinal} {head}\n{_strongest(w, names)}"
         for ordinal, head, w in zip(("first", "second"), heads, rounded, strict=True)
     )
-    return Plane(directions * spread, directions / spread, at, (first, second), what, spread=spread)
+    return Plane(directions * spread, at, (first, second), what, spread=spread)
 
 
 def standard(X: Floats) -> tuple[Floats, Floats]:
@@ -173,12 +162,6 @@ def _main_directions(Z: Floats) -> tuple[Floats, Floats]:
         _, singular, vectors = np.linalg.svd(np.vstack([Z, np.zeros((2, d))]), full_matrices=False)
         values, vectors = singular[:2] ** 2 / n, vectors[:2]
     return np.maximum(values, 0.0), vectors
-
-
-def _tells(plane: Plane, polyhedra: Sequence[Polyhedron], X: Floats) -> bool:
-    """Return whether a plane shows any inside among the rows."""
-    window = room_around(plane.of_rows(X))
-    return any(len(cut(plane.lines(p), window).polygon()) >= 3 for p in polyhedra)
 
 
 def _deepest(polyhedra: Sequence[Polyhedron], X: Floats) -> Floats:
@@ -222,11 +205,8 @@ def all_faces(polyhedra: Sequence[Polyhedron]) -> Polyhedron:
     """Return the faces of several in one polyhedron, each only once."""
     if len(polyhedra) == 1:
         return polyhedra[0]
-    faces = np.concatenate([np.column_stack([p.W, p.b]) for p in polyhedra])
     # A test of a tree is a face of its leaves on both sides.
-    first = np.sign(faces[np.arange(len(faces)), (faces != 0).argmax(axis=1)])
-    _, index = np.unique(faces * first[:, None], axis=0, return_index=True)
-    faces = faces[np.sort(index)]
+    faces, _ = Rule.inside(["inside", "outside"], 0, *polyhedra).faces
     return Polyhedron(faces[:, :-1], faces[:, -1], polyhedra[0].feature_names)
 
 
@@ -238,21 +218,23 @@ def choose_plane(
         return wanted
     every = all_faces(polyhedra)
     names = names_of(every, 16 if isinstance(wanted, str) else 24)
-    through: Callable[[Floats], Plane]
-    if not isinstance(wanted, str):
-        through = partial(of_columns, _columns_of(wanted, every), names=names)
-    elif wanted not in ("pca", "faces"):
+    if isinstance(wanted, str) and wanted not in ("pca", "faces"):
         raise ValueError(f"plane must be 'pca', 'faces' or two columns of {names}, got {wanted!r}")
-    elif X is None or every.n_features < 2:
+    if isinstance(wanted, str) and (X is None or every.n_features < 2):
         raise ValueError(f"plane={wanted!r} needs X, with at least two columns")
-    elif wanted == "pca":
-        through = partial(of_rows, X, names=names)
-    else:
-        through = partial(of_faces, every, X, names=names)
+    columns = None if isinstance(wanted, str) else _columns_of(wanted, every)
+
+    def through(point: Floats) -> Plane:
+        if columns is not None:
+            return of_columns(columns, point, names)
+        return of_directions(str(wanted), every, np.asarray(X), point, names)
+
     if at is not None or X is None:
         return through(_point_of(at, every.n_features, X))
     plane = through(middle_of(X))
-    return plane if _tells(plane, polyhedra, X) else through(_deepest(polyhedra, X))
+    window = room_around(plane.of_rows(X))
+    shows_inside = any(len(cut(plane.lines(p), window).polygon()) >= 3 for p in polyhedra)
+    return plane if shows_inside else through(_deepest(polyhedra, X))
 
 
 def _columns_of(wanted: Sequence[int | str] | None, polyhedron: Polyhedron) -> tuple[int, int]:
@@ -353,17 +335,14 @@ def cut(lines: Floats, limits: Limits) -> Slice:
 
 def _crossings(lines: Floats) -> Floats:
     """Return where any two lines meet."""
-    units = np.abs(lines[:, :2]).max(axis=0, initial=0.0)
+    units = np.append(np.abs(lines[:, :2]).max(axis=0, initial=0.0), 1.0)
     units[units == 0] = 1.0  # so that what is parallel does not depend on units
-    w = lines[:, :2] / units
+    lines = lines / units
     i, j = np.triu_indices(len(lines), 1)
-    det = w[i, 0] * w[j, 1] - w[i, 1] * w[j, 0]
-    lengths = np.linalg.norm(w, axis=1)
-    meet = np.abs(det) > _PARALLEL * lengths[i] * lengths[j]
-    i, j, det, c = i[meet], j[meet], det[meet], lines[:, 2]
-    u = (w[i, 1] * c[j] - w[j, 1] * c[i]) / det
-    v = (w[j, 0] * c[i] - w[i, 0] * c[j]) / det
-    return np.asarray(np.column_stack([u, v]) / units)
+    points = np.cross(lines[i], lines[j])  # in homogeneous coordinates
+    lengths = np.linalg.norm(lines[:, :2], axis=1)
+    points = points[np.abs(points[:, 2]) > _PARALLEL * lengths[i] * lengths[j]]
+    return np.asarray(points[:, :2] / points[:, 2:] / units[:2])
 
 
 def _clipped(lines: Floats) -> Floats:
@@ -371,13 +350,9 @@ def _clipped(lines: Floats) -> Floats:
     corners = _CORNERS
     for line in lines:
         values = corners @ line[:2] + line[2]
-        kept: list[Floats] = []
-        for i in range(len(corners)):
-            j = (i + 1) % len(corners)
-            if values[i] >= 0:
-                kept.append(corners[i])
-            if (values[i] >= 0) != (values[j] >= 0):
-                share = values[i] / (values[i] - values[j])
-                kept.append(corners[i] + share * (corners[j] - corners[i]))
-        corners = np.array(kept).reshape(-1, 2)
+        change, is_inside = values - np.roll(values, -1), values >= 0
+        crosses = is_inside != np.roll(is_inside, -1)
+        share = np.divide(values, change, out=np.zeros_like(values), where=crosses)
+        met = corners + share[:, None] * (np.roll(corners, -1, axis=0) - corners)
+        corners = np.stack([corners, met], axis=1)[np.column_stack([is_inside, crosses])]
     return corners

@@ -93,8 +93,10 @@ class PlaneDisplay(ABC):
         if self.X is None:
             return None
         points = self.plane.of_rows(self.X)
-        if self.plane.is_line:
-            return paint.in_lanes(points, np.zeros(len(points)) if self.y is None else self.y)
+        if self.plane.is_line:  # heights part the labels, and rows of equal value
+            lane = 0 if self.y is None else np.unique(self.y, return_inverse=True)[1]
+            spread = np.arange(len(points)) * 0.6180339887 % 1.0  # evenly, and the same each time
+            points[:, 1] = lane + 0.75 * (spread - 0.5)
         return points
 
     def _draw_rows(self, points: Floats | None) -> Entries:
@@ -134,7 +136,7 @@ class PlaneDisplay(ABC):
             view, k = self._faces[key]
             seen = text if view.chord(k) is not None else f"{text} (out of view)"
             if self._by_face:
-                colour, hatch, _, _ = style.look(k)
+                colour, hatch, _ = style.look(k)
                 sample = _patch(facecolor=colour, hatch=hatch, edgecolor=style.PAPER)
                 entries.append((sample, _in_lines(f"{k}:  {seen}")))
             else:

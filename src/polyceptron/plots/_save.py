@@ -87,13 +87,20 @@ def rendered(figure: Any, kind: str, title: str, dpi: float) -> bytes:
         with style.drawing():
             figure.savefig(out, format=kind, dpi=dpi, metadata=_WITHOUT_DATE[kind])
         return out.getvalue()
-    root = _svg(figure)
+    text = io.StringIO()
+    settings = {"svg.fonttype": "none", "svg.hashsalt": "polyceptron"}
+    nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+    with style.pyplot().rc_context(settings), style.drawing():
+        figure.savefig(text, format="svg", metadata=nothing)
+    # What the writer let through of names that are no text of XML would not be read back.
+    root = ElementTree.fromstring(text.getvalue())
+    for child in root.findall("{*}metadata"):
+        root.remove(child)
     root.attrib |= {"role": "img", "aria-label": _printable(title)}
     if kind == "svg":
         ElementTree.register_namespace("", "http://www.w3.org/2000/svg")
         ElementTree.register_namespace("xlink", "http://www.w3.org/1999/xlink")
-        text: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
-        return text
+        return bytes(ElementTree.tostring(root, encoding="utf-8", xml_declaration=True))
     width = float(root.attrib.pop("width").removesuffix("pt")) * 96 / 72
     root.attrib.pop("height", None)
     for element in root.iter():  # as HTML has it: ``href`` for ``xlink:href``, and no prefixes
@@ -103,20 +110,6 @@ def rendered(figure: Any, kind: str, title: str, dpi: float) -> bytes:
     least = 0.6 * width  # smaller, text is not read; a narrow window scrolls
     title = html.escape(_printable(title))
     return _PAGE.format(title=title, least=least, width=width, svg=svg.strip()).encode("utf-8")
-
-
-def _svg(figure: Any) -> ElementTree.Element:
-    """Return a figure as SVG, its text as text, without what changes from run to run."""
-    out = io.StringIO()
-    settings = {"svg.fonttype": "none", "svg.hashsalt": "polyceptron"}
-    nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-    with style.pyplot().rc_context(settings), style.drawing():
-        figure.savefig(out, format="svg", metadata=nothing)
-    # What the writer let through of names that are no text of XML would not be read back.
-    root = ElementTree.fromstring(out.getvalue())
-    for child in root.findall("{*}metadata"):
-        root.remove(child)
-    return root
 
 
 def _printable(text: str) -> str:

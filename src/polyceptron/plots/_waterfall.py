@@ -173,15 +173,13 @@ class WaterfallDisplay:
         shown = order if len(order) <= most else order[: most - 1]
         names = style.short_names(self.names)
         values = None if self.values is None else as_floats(self.values, "values")
-        level = float(self.start)
         for j in shown.tolist():
             value = "" if values is None else f" = {_figure(float(values[j]))}"
-            after = level + float(self._sizes[j])
-            bars.append(Bar(f"{names[j]}{value}", level, after, "column"))
-            level = after
-        rest = order[len(shown) :]
-        if len(rest):
-            bars.append(Bar(f"{len(rest)} other columns", level, self.total, "rest"))
+            level = bars[-1].end
+            bars.append(Bar(f"{names[j]}{value}", level, level + float(self._sizes[j]), "column"))
+        if len(shown) < len(order):
+            rest = f"{len(order) - len(shown)} other columns"
+            bars.append(Bar(rest, bars[-1].end, self.total, "rest"))
         return [*bars, Bar("margin", 0.0, self.total, "total")]
 
     def _draw(self, row: int, bar: Bar) -> Any:

@@ -27,6 +27,7 @@ Labelled = Mapping[Any, Polyhedron | Sequence[Polyhedron]]
 BLUE, VERMILLION, GREEN = "#0072B2", "#D55E00", "#009E73"
 ORANGE, PURPLE, SKY, YELLOW = "#E69F00", "#CC79A7", "#56B4E9", "#F0E442"
 INK, GREY, FAINT, RULE, PAPER = "#222222", "#555555", "#999999", "#E6E6E6", "#FFFFFF"
+DARK = (GREEN, BLUE, VERMILLION)
 MINUS = "\N{MINUS SIGN}"
 
 # The user's words are never read as a formula, neither matplotlib's nor TeX's.
@@ -34,7 +35,6 @@ PLAIN: dict[str, Any] = {"parse_math": False, "usetex": False}
 
 _COLOURS = (ORANGE, SKY, GREEN, PURPLE, BLUE, VERMILLION, YELLOW)
 _HATCHES = ("", "//", "..", "\\\\", "x", "o", "-")
-_DARK = (GREEN, BLUE, VERMILLION)
 _DASHES: tuple[Any, ...] = ("solid", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)))
 _OTHER_FONTS = (
     "Noto Sans CJK SC", "Noto Sans CJK JP", "Noto Sans Arabic", "Noto Sans Hebrew",
@@ -49,16 +49,13 @@ class Look(NamedTuple):
     colour: str
     hatch: str
     dashes: Any
-    ink: str
-    """Of text on this colour."""
 
 
 def look(k: int) -> Look:
     """Return the look of thing `k`: seven colours, and then other hatches."""
     colour = _COLOURS[k % len(_COLOURS)]
     hatch = _HATCHES[k // len(_COLOURS) % len(_HATCHES)]
-    ink = PAPER if colour in _DARK else INK
-    return Look(colour, hatch, _DASHES[k % len(_DASHES)], ink)
+    return Look(colour, hatch, _DASHES[k % len(_DASHES)])
 
 
 # --- figures and axes -------------------------------------------------------------------

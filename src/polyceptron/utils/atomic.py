@@ -12,13 +12,12 @@ from typing import IO
 
 def write_text(path: Path, text: str) -> None:
     """Replace a file in one step: a kill or a full disk leaves the old one whole."""
-    with replacing(path, 0o644) as file:
-        file.write(text.encode("utf-8"))
+    write_bytes(path, text.encode("utf-8"), 0o644)
 
 
-def write_bytes(path: Path, data: bytes) -> None:
-    """Replace a file in one step, as `write_text` does, with the permissions it has."""
-    with replacing(path) as file:
+def write_bytes(path: Path, data: bytes, mode: int | None = None) -> None:
+    """Replace a file in one step, as `write_text` does, by default with the permissions it has."""
+    with replacing(path, mode) as file:
         file.write(data)
 
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from polyceptron.utils.text import quoted_names
 from polyceptron.utils.types import Floats
 
-_TEXT = {"U": "text", "S": "text"}
-_TIMES = {"M": "dates", "m": "spans of time"}
+_NO_NUMBERS = {"U": "text", "S": "text", "M": "dates", "m": "spans of time"}
 
 
 def as_count(value: Any, name: str, least: int = 1) -> int:
@@ -45,9 +45,9 @@ def refuse_text(value: Any, name: str) -> None:
     if kind is None and not isinstance(value, list | tuple):
         return
     raw = value if kind is not None else np.asarray(value)
-    if raw.dtype.kind in _TEXT | _TIMES:
-        what = f"{(_TEXT | _TIMES)[raw.dtype.kind]} ({raw.dtype})"
-        if raw.dtype.kind in _TIMES:
+    if raw.dtype.kind in _NO_NUMBERS:
+        what = f"{_NO_NUMBERS[raw.dtype.kind]} ({raw.dtype})"
+        if raw.dtype.kind in "Mm":
             what += ": say which numbers, for example days since a day of your choice"
         raise ValueError(f"{name} must hold real numbers; got {what}")
     if raw.dtype.kind == "O":
@@ -132,7 +132,7 @@ def place_of(key: Any, names: Sequence[str], argument: str, error: type[Exceptio
     whole = isinstance(key, int | np.integer) and not isinstance(key, bool)
     if whole and 0 <= key < len(names):
         return int(key)
-    shown = ", ".join(f"{name!r:.60}" for name in names[:10]) + (", ..." if len(names) > 10 else "")
+    shown = quoted_names(names)
     raise error(f"{argument} names {key!r:.60}, which is no feature; features are {shown}")
 
 

@@ -19,6 +19,12 @@ def quoted(name: str) -> str:
     return f'"{printable(escaped)}"'
 
 
+def quoted_names(names: Sequence[str], most: int = 10) -> str:
+    """Return names in quotes; of many the first, and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(f"{name!r:.60}" for name in names[:most]) + more
+
+
 def printable(text: str) -> str:
     """Return text with escapes for what cannot be printed, line ends above all."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

@@ -172,18 +172,15 @@ class TestRows:
     @given(st.floats(0, 0.99), st.lists(st.integers(0, 2), min_size=1, max_size=60))
     def test_hold_out(self, share, labels):
         y = np.array(labels)
-        n = len(y)
-        sample = growth.DistinctRows(np.arange(n)[:, None] * 1.0, y, np.ones(n), np.ones(n, int))
-        held = growth.hold_out(sample, share, np.random.default_rng(0))
+        held = growth.hold_out(y, np.ones(len(y)), share, np.random.default_rng(0))
         for label in np.unique(y):
             size, n_held = (y == label).sum(), held[y == label].sum()
             assert n_held == size - 1 or abs(n_held - share * size) <= 0.5 + 1e-9
 
     def test_hold_out_passes_over_rows_that_are_too_heavy(self):
         weights = np.r_[90.0, np.ones(10)]
-        sample = growth.DistinctRows(np.zeros((11, 1)), np.zeros(11, int), weights, weights)
         for seed in range(10):
-            held = growth.hold_out(sample, 0.05, np.random.default_rng(seed))
+            held = growth.hold_out(np.zeros(11, int), weights, 0.05, np.random.default_rng(seed))
             assert held.sum() == 5
             assert not held[0]
 
@@ -474,7 +471,7 @@ class TestText:
         model.fit(X_IRIS, Y_IRIS)
         assert capsys.readouterr().out == ""
         clock = iter(range(1000))
-        monkeypatch.setattr("polyceptron.learners.oc1.learner.time.monotonic", lambda: next(clock))
+        monkeypatch.setattr("polyceptron.learners.oc1.growth.time.monotonic", lambda: next(clock))
         model.set_params(verbose=1).fit(X_IRIS, Y_IRIS)
         first, *_, last = capsys.readouterr().out.splitlines()
         assert first == "OC1: 1 nodes, 0 of 149 distinct rows in leaves"

@@ -282,7 +282,8 @@ def held_out(X, y, fraction, weight=None):
 
 class TestHowMany:
     def test_one_for_a_linear_model(self):
-        found = [SPLA2(random_state=s).fit(*linear(seed=s)).n_hyperplanes_ for s in range(3)]
+        learners = [SPLA2(4, n_init=2, random_state=seed) for seed in range(3)]
+        found = [one.fit(*linear(seed=s)).n_hyperplanes_ for s, one in enumerate(learners)]
         assert np.median(found) == 1
         assert max(found) <= 2
 
@@ -294,7 +295,7 @@ class TestHowMany:
         found = []
         for seed in range(3):
             X, y = make(random_state=seed, return_X_y=True)
-            model = SPLA2(random_state=seed).fit(X[:800], y[:800])
+            model = SPLA2(6, n_init=2, random_state=seed).fit(X[:800], y[:800])
             found.append((model.n_hyperplanes_, model.score(X[800:], y[800:])))
         numbers, scores = np.array(found).T
         assert least <= np.median(numbers) <= most

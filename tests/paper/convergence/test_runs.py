@@ -14,16 +14,15 @@ from polyceptron.paper.convergence.runs import (
     ORDERS,
     Cell,
     Instance,
-    OnlinePasses,
-    RunKey,
     draw_instance,
     find_trap,
     follow_run,
+    online_passes,
 )
 
 LINE = (((-1.0,), -1), ((0.0,), 1), ((1.0,), -1))
 SMALL = Cell(d=2, K=3, margin=0.05, N=30, digits=6)
-FIXED, SHUFFLED = (RunKey(SMALL, 0, order) for order in ORDERS)
+FIXED, SHUFFLED = ((SMALL, 0, order) for order in ORDERS)
 
 
 def instance_of(X, y, start, digits=1):
@@ -53,7 +52,7 @@ class TestRuns:
     @pytest.mark.parametrize("order", ORDERS)
     def test_run_is_the_naive_one(self, order):
         instance = draw_instance(SMALL, 1, seed=0)
-        got = follow_run(instance, RunKey(SMALL, 1, order), limit=40)
+        got = follow_run(instance, (SMALL, 1, order), limit=40)
         n = len(instance.y)
         W, b = instance.start.arrays()
         total = passes = 0
@@ -94,10 +93,11 @@ class TestRuns:
     def test_random_set_with_a_trap(self):
         """A reshuffled run of the study, from the learner's own start, that never converges."""
         instance = draw_instance(Cell(d=2, K=3, margin=0.05, N=30, digits=3), run=15, seed=0)
-        state = OnlinePasses(instance, "shuffled")
-        while find_trap(instance, state.planes, most=100) is None:
-            assert state.step() > 0
-        weights = tuple(map(tuple, np.column_stack(state.planes.arrays()).tolist()))
+        for planes, updates in online_passes(instance, "shuffled"):
+            assert updates > 0
+            if find_trap(instance, planes, most=100) is not None:
+                break
+        weights = tuple(map(tuple, planes.rows().tolist()))
         rows = list(zip(map(tuple, instance.X.tolist()), instance.y.tolist(), strict=True))
         chain = exact.explore(weights, rows, passes=False)
         assert chain.trapped == chain.free == chain.states
@@ -128,9 +128,7 @@ class TestRuns:
             assert (got.mistakes == 0) >= got.converged
             if got.cycle:
                 cycles += 1
-                state, seen = OnlinePasses(instance, "fixed"), []
-                for _ in range(got.passes + 1):
-                    seen.append(np.column_stack(state.planes.arrays()))
-                    state.step()
+                passes = itertools.islice(online_passes(instance, "fixed"), got.passes)
+                seen = [planes.rows() for planes, _ in passes]
                 np.testing.assert_array_equal(seen[-1], seen[-1 - got.cycle])
         assert cycles > 0

@@ -7,7 +7,7 @@ twice or with twice the weight.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -59,17 +59,17 @@ def exact_weights(weight: Floats) -> Floats:
     return np.asarray(np.maximum(np.rint(weight / unit), 1.0) * unit)
 
 
-def hold_out(sample: DistinctRows, share: float, rng: np.random.Generator) -> NDArray[np.bool_]:
+def hold_out(y: Ints, weight: Floats, share: float, rng: np.random.Generator) -> NDArray[np.bool_]:
     """Which rows to hold out: about this share of each class's weight, never all its rows."""
-    held = np.zeros(len(sample.y), bool)
-    for label in np.unique(sample.y):
-        rows = rng.permutation(np.flatnonzero(sample.y == label))
-        weights = sample.weight[rows]
+    held = np.zeros(len(y), bool)
+    for label in np.unique(y):
+        rows = rng.permutation(np.flatnonzero(y == label))
+        weights = weight[rows]
         left = share * float(weights.sum())
-        for row, weight in zip(rows[:-1].tolist(), weights.tolist(), strict=False):
-            if weight / 2 < left:  # nearer to the share with it than without
+        for row, own in zip(rows[:-1].tolist(), weights.tolist(), strict=False):
+            if own / 2 < left:  # nearer to the share with it than without
                 held[row] = True
-                left -= weight
+                left -= own
             elif left <= 0:
                 break
     return held
@@ -86,21 +86,15 @@ class GrowthRules(NamedTuple):
 
 
 def grow(
-    sample: DistinctRows,
-    how: GrowthRules,
-    rng: np.random.Generator,
-    tell: Callable[[int, int], None] = lambda *_: None,
+    sample: DistinctRows, how: GrowthRules, rng: np.random.Generator, verbose: bool = False
 ) -> Tree:
-    """A tree that splits until every leaf is pure, too small or too deep.
-
-    ``tell`` is told after every node how many there are, and how many rows are in leaves.
-    """
+    """A tree that splits until every leaf is pure, too small or too deep."""
     d = sample.X.shape[1]
     W: list[Floats] = []
     b: list[float] = []
     counts: list[Floats] = []
     children: list[list[int]] = []
-    settled = 0
+    settled, due = 0, time.monotonic() + 1.0
     waiting = [(np.arange(len(sample.y)), 0, [LEAF, LEAF], 0)]
     while waiting:
         rows, depth, parent, side = waiting.pop()
@@ -108,7 +102,9 @@ def grow(
         parent[side] = node
         here = sample.take(rows)
         counts.append(np.bincount(here.y, here.weight, how.n_classes).astype(float))
-        split = _split(here, counts[-1], how, rng) if _may_split(here, depth, how) else None
+        enough = here.multiplicity.sum() >= how.min_samples_split
+        may_split = depth < how.max_depth and enough and (here.y != here.y[0]).any()
+        split = _split(here, counts[-1], how, rng) if may_split else None
         W.append(np.zeros(d) if split is None else split[0])
         b.append(0.0 if split is None else split[1])
         children.append(own)
@@ -118,14 +114,12 @@ def grow(
             passed = passes(here.X, *split)
             waiting.append((rows[~passed], depth + 1, own, 1))
             waiting.append((rows[passed], depth + 1, own, 0))
-        tell(len(b), settled)
+        if verbose and time.monotonic() >= due:  # at most once a second
+            due = time.monotonic() + 1.0
+            where = f"{settled} of {len(sample.y)} distinct rows in leaves"
+            print(f"OC1: {len(b)} nodes, {where}", flush=True)  # noqa: T201
     yes, no = np.array(children, np.int64).T
     return Tree(np.array(W), np.array(b), yes, no, np.array(counts))
-
-
-def _may_split(here: DistinctRows, depth: int, how: GrowthRules) -> bool:
-    enough = int(here.multiplicity.sum()) >= how.min_samples_split
-    return depth < how.max_depth and enough and bool((here.y != here.y[0]).any())
 
 
 def _split(
@@ -150,14 +144,10 @@ def _split(
     if best > first:
         plane[:d][fixed] = 0.0  # a start's random coefficient, which no row of here has felt
         (w,), (b,) = coordinates.to_user(plane[None, :d], plane[d:])[:2]
-        if w.any() and np.isfinite(w).all() and np.isfinite(b) and _divides(here.X, w, b):
+        is_test = w.any() and np.isfinite(w).all() and np.isfinite(b)
+        if is_test and 0 < np.count_nonzero(passes(here.X, w, b)) < n:
             return w, float(b)
     return None if first < 0 else _threshold(here.X, columns, axis)
-
-
-def _divides(X: Floats, w: Floats, b: float) -> bool:
-    passed = passes(X, w, b)
-    return bool(passed.any() and not passed.all())
 
 
 def _threshold(X: Floats, columns: Floats, axis: Floats) -> tuple[Floats, float]:

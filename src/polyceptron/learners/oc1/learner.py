@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
-from numbers import Number
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,15 +22,14 @@ from polyceptron.learners._parameters import (
     check_word,
     place_of_label,
 )
-from polyceptron.learners.documents import FITTED, Document, ModelFileError, NotNegative, matrix
+from polyceptron.learners.documents import FITTED, Document, ModelFileError, NotNegative, array
 from polyceptron.learners.oc1 import growth
 from polyceptron.learners.oc1.kernels import CRITERIA, ORDERS, Climb
 from polyceptron.learners.oc1.tree import LEAF, Tree, prune
 from polyceptron.polyhedron import Polyhedron
-from polyceptron.rule import Piece, Rule
+from polyceptron.rule import Piece, Rule, show_label
 from polyceptron.utils.checks import as_count, as_real
-from polyceptron.utils.text import inequality, quoted
-from polyceptron.utils.types import Floats
+from polyceptron.utils.text import inequality
 
 
 class TreeFitted(Document):
@@ -141,9 +138,9 @@ class OC1(ProbabilisticClassifier):
         codes = source.codes.astype(np.int64)
         rng = np.random.default_rng(random.randint(0, 2**31 - 1))
         sample = growth.distinct_rows(training.arrays.matrix, codes, training.arrays.weight)
-        held = growth.hold_out(sample, float(self.prune_share), rng)
-        tell = _progress(int((~held).sum())) if self.verbose else lambda *_: None
-        tree = growth.grow(sample.take(~held), self._growth(source.n_features), rng, tell)
+        held = growth.hold_out(sample.y, sample.weight, float(self.prune_share), rng)
+        how = self._growth(source.n_features)
+        tree = growth.grow(sample.take(~held), how, rng, verbose=bool(self.verbose))
         n_grown = len(tree.b)
         if held.any():
             apart = sample.take(held)
@@ -179,22 +176,16 @@ class OC1(ProbabilisticClassifier):
         )
 
     def _publish(self, tree: Tree) -> None:
-        self._set_tree(tree)
-        leaves = tree.faces()
-        if len(leaves) == 1:
-            leaves[0] = _everywhere(self.n_features_in_)
-        names, answers = self._names, zip(leaves.values(), *_answers(tree), strict=True)
-        self.rule_ = Rule(
-            self.classes_,
-            tuple(Piece(Polyhedron(W, b, names), place, share) for (W, b), place, share in answers),
-        )
-
-    def _set_tree(self, tree: Tree) -> None:
-        """Set the fitted attributes that follow from the tree."""
+        """Set the fitted attributes, which follow from the tree."""
         self.tree_ = tree
         self.n_leaves_ = int(tree.is_leaf.sum())
         self.n_hyperplanes_ = self.n_leaves_ - 1
         self.depth_ = int(tree.depths().max())
+        counts = tree.counts[tree.is_leaf]
+        shares = map(tuple, (counts / counts.sum(axis=1, keepdims=True)).tolist())
+        leaves = [Polyhedron(W, b, self._names) for W, b in tree.faces()]
+        places = tree.labels[tree.is_leaf].tolist()
+        self.rule_ = Rule(self.classes_, tuple(map(Piece, leaves, places, shares)))
 
     # --- model files ------------------------------------------------------------------
 
@@ -206,7 +197,7 @@ class OC1(ProbabilisticClassifier):
     def _restore(self, rule: Rule, fitted: Any) -> None:
         where = f"{FITTED}.counts"
         n_nodes = 2 * len(rule.pieces) - 1
-        counts = matrix(fitted.counts, (n_nodes, len(rule.classes)), where)
+        counts = array(fitted.counts, (n_nodes, len(rule.classes)), where)
         with np.errstate(over="ignore"):
             totals = counts.sum(axis=1)
         bad = np.flatnonzero(~((totals > 0) & (totals < np.inf)))
@@ -216,15 +207,8 @@ class OC1(ProbabilisticClassifier):
             tree = Tree.of_rule(rule, counts)
         except ValueError as error:
             raise ModelFileError(str(error), "rule.pieces") from None
-        self._set_tree(tree)
-        self.rule_ = rule
-        own = [(one.place, one.shares) for one in rule.pieces]
-        only = rule.pieces[0].polyhedron
-        everywhere = map(np.array_equal, (only.W, only.b), _everywhere(rule.n_features))
-        whole = len(rule.pieces) > 1 or all(everywhere)
-        follows = own == list(zip(*_answers(tree), strict=True))
-        if not (rule.is_partition and whole and follows):
-            raise ModelFileError(f"is not that of a tree with {where} as they are", "rule")
+        self._publish(tree)
+        self._check_restored(rule)
 
     # --- prediction -------------------------------------------------------------------
 
@@ -301,7 +285,7 @@ class OC1(ProbabilisticClassifier):
             if node == LEAF:
                 lines.append(f"{indent}else:")
             elif tree.yes[node] == LEAF:
-                label, counts = _shown(self.classes_[tree.labels[node]]), tree.counts[node]
+                label, counts = show_label(self.classes_[tree.labels[node]]), tree.counts[node]
                 lines.append(f"{indent}{label} ({counts.max():.6g} of {counts.sum():.6g})")
             else:
                 test = inequality(tree.W[node], float(tree.b[node]), names, digits)
@@ -309,36 +293,3 @@ class OC1(ProbabilisticClassifier):
                 inner = indent + "    "
                 waiting += [(tree.no[node], inner), (LEAF, indent), (tree.yes[node], inner)]
         return "\n".join(lines)
-
-
-def _everywhere(n_features: int) -> tuple[Floats, Floats]:
-    """The face of a tree without a test: tiny * x is above -4 for every number x."""
-    return np.eye(1, n_features) * np.finfo(float).tiny, np.array([4.0])
-
-
-def _answers(tree: Tree) -> tuple[list[int], list[tuple[float, ...]]]:
-    """Of each leaf the place of its class, and the shares of all classes."""
-    counts = tree.counts[tree.is_leaf]
-    shares = counts / counts.sum(axis=1, keepdims=True)
-    return tree.labels[tree.is_leaf].tolist(), [tuple(row) for row in shares.tolist()]
-
-
-def _shown(label: Any) -> str:
-    """A label that cannot be taken for anything else: numbers bare, all others as names."""
-    return str(label) if isinstance(label, Number | np.bool_) else quoted(str(label))
-
-
-def _progress(n_rows: int) -> Callable[[int, int], None]:
-    """What says at most once a second how far a tree has grown."""
-    due = time.monotonic() + 1.0
-
-    def tell(n_nodes: int, n_settled: int) -> None:
-        nonlocal due
-        if time.monotonic() >= due:
-            due = time.monotonic() + 1.0
-            print(  # noqa: T201
-                f"OC1: {n_nodes} nodes, {n_settled} of {n_rows} distinct rows in leaves",
-                flush=True,
-            )
-
-    return tell

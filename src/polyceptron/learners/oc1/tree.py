@@ -84,9 +84,14 @@ class Tree:
             depths[[self.yes[node], self.no[node]]] = depths[node] + 1
         return depths
 
-    def faces(self) -> dict[int, tuple[Floats, Floats]]:
-        """The inequalities W x + b >= 0 on the way to each leaf, the root's first."""
+    def faces(self) -> list[tuple[Floats, Floats]]:
+        """The inequalities W x + b >= 0 on the way to each leaf, the root's first.
+
+        Where the root is the only leaf it is one that every number meets: tiny * x >= -4.
+        """
         d = self.W.shape[1]
+        if len(self.b) == 1:
+            return [(np.eye(1, d) * np.finfo(float).tiny, np.array([4.0]))]
         found = {0: (np.empty((0, d)), np.empty(0))}
         for node in np.flatnonzero(~self.is_leaf):
             W, b = found.pop(int(node))
@@ -95,7 +100,7 @@ class Tree:
                     np.vstack([W, sign * self.W[node]]),
                     np.append(b, sign * self.b[node]),
                 )
-        return dict(sorted(found.items()))
+        return [found[node] for node in sorted(found)]
 
     @classmethod
     def of_rule(cls, rule: Rule, counts: Floats) -> Tree:
@@ -159,35 +164,30 @@ def pruning_sequence(tree: Tree, held_out: Floats) -> list[PruningStep]:
     training weight for each leaf saved (Breiman et al. 1984, chapter 3). ``held_out`` is the
     weight of the classes of held-out rows at each node.
     """
-    is_inner, n = ~tree.is_leaf, len(tree.b)
+    is_inner, is_leaf, n = ~tree.is_leaf, tree.is_leaf, len(tree.b)
     cost = tree.counts.sum(axis=1) - tree.counts.max(axis=1)
     test = held_out.sum(axis=1) - held_out[np.arange(n), tree.labels]
-    # Of the tree below each node: leaves, training mistakes, held-out mistakes.
-    below = np.column_stack([np.ones(n), cost, test])
-    last, parent = np.arange(n), np.full(n, LEAF)
+    own = np.column_stack([np.ones(n), cost, test])
+    last = np.arange(n)
     for node in np.flatnonzero(is_inner)[::-1]:
-        children = [tree.yes[node], tree.no[node]]
-        below[node] = below[children].sum(axis=0)
-        last[node], parent[children] = last[tree.no[node]], node
-    link = np.full(n, np.inf)  # what each leaf saved costs; infinite for leaves
-    link[is_inner] = (cost - below[:, 1])[is_inner] / (below[is_inner, 0] - 1)
-    alpha, close = 0.0, 1e-12 * cost[0]
-    collapsed = np.zeros(n, bool)
-    steps = [PruningStep(alpha, collapsed.copy(), int(below[0, 0]), float(below[0, 2]))]
-    while np.isfinite(link[0]):
+        last[node] = last[tree.no[node]]
+    alpha, collapsed = 0.0, np.zeros(n, bool)
+    steps: list[PruningStep] = []
+    while True:
+        # Of the tree below each node: leaves, training mistakes, held-out mistakes; sums are exact.
+        sums = np.vstack([np.zeros(3), np.cumsum(own * is_leaf[:, None], axis=0)])
+        below = sums[last + 1] - sums[:-1]
+        link = np.full(n, np.inf)  # what each leaf saved costs; infinite for leaves
+        link[is_inner] = (cost - below[:, 1])[is_inner] / (below[is_inner, 0] - 1)
+        if not steps or link.min() > alpha + 1e-12 * cost[0]:
+            n_leaves, _, mistakes = below[0].tolist()
+            steps.append(PruningStep(alpha, collapsed.copy(), int(n_leaves), mistakes))
+        if not is_inner.any():
+            return steps
         node = int(link.argmin())
         alpha = max(alpha, float(link[node]))
-        collapsed[node] = True
-        link[node : last[node] + 1] = np.inf
-        change = np.array([1.0, cost[node], test[node]]) - below[node]
-        while node != LEAF:
-            below[node] += change
-            if np.isfinite(link[node]):
-                link[node] = (cost[node] - below[node, 1]) / (below[node, 0] - 1)
-            node = int(parent[node])
-        if link.min() > alpha + close:
-            steps.append(PruningStep(alpha, collapsed.copy(), int(below[0, 0]), float(below[0, 2])))
-    return steps
+        is_inner[node : last[node] + 1] = is_leaf[node : last[node] + 1] = False
+        collapsed[node] = is_leaf[node] = True
 
 
 def prune(tree: Tree, held_out: Floats) -> Tree:

@@ -17,12 +17,13 @@ from polyceptron.data.scaling import Coordinates, Ends, standardized
 from polyceptron.data.training import TrainingData
 from polyceptron.learners._iterated import IteratedClassifier, RunFitted, share_docs
 from polyceptron.learners.documents import Count, Measure
-from polyceptron.learners.pcslp.programs import SeparationLP, load_highspy
+from polyceptron.learners.pcslp.programs import MergedRows, SeparationLP
 from polyceptron.optim import criterion, solver
 from polyceptron.optim.checkpoint import StateArrays
 from polyceptron.optim.planes import Planes
 from polyceptron.scoring import least_margins
 from polyceptron.utils.checks import as_count, as_real
+from polyceptron.utils.lazy import need
 from polyceptron.utils.types import Floats
 
 _TIE = 1e-9
@@ -32,34 +33,18 @@ _LLOYD_STEPS = 100
 Indices = NDArray[np.intp]
 
 
-class MergedRows(NamedTuple):
-    """The rows of the two classes with their costs; equal rows are one row."""
-
-    inside: Any
-    outside: Any
-    inside_cost: Floats
-    outside_cost: Floats
-
-    def objective(self, scores_inside: Floats, scores_outside: Floats) -> float:
-        """The error function, from the scores of every row and hyperplane."""
-        u = np.maximum(1.0 - scores_inside.min(axis=1), 0.0)
-        v = np.maximum(1.0 + scores_outside.min(axis=1), 0.0)
-        return float(self.inside_cost @ u + self.outside_cost @ v)
-
-
 class PCSLPState(NamedTuple):
     """Hyperplanes in the coordinates of learning, and what is known of them.
 
     ``scores`` are those of the outside rows; ``held`` is the choice of responsible
     hyperplanes for which these are an optimum, None for a start. Of a run that a checkpoint has
-    there are neither rows nor program: it is at its end.
+    there is no program: it is at its end.
     """
 
     planes: Planes
     objective: float
     scores: Floats
     held: Indices | None
-    rows: MergedRows | None
     lp: SeparationLP | None
     start: int
     n_iter: int
@@ -153,6 +138,7 @@ class PCSLP(IteratedClassifier):
     checkpoint: Any = None
 
     _Fitted = LPFitted
+    _packs_steps = False  # in the middle, programs depend on the bases of those before them
     _kept = "the last hyperplanes, which are the best of that run"
     _advice = "Raise max_iter or tol."
 
@@ -162,7 +148,7 @@ class PCSLP(IteratedClassifier):
         as_count(self.max_ties, "max_ties")
         if self.time_limit is not None:
             as_real(self.time_limit, "time_limit", positive=True)
-        load_highspy()
+        need("highspy", "PCSLP", "lp")
 
     def _stopping(self) -> solver.Stopping:
         return solver.Stopping(self.max_iter)
@@ -183,8 +169,8 @@ class PCSLP(IteratedClassifier):
             if isinstance(self.init, str) and not self._is_warm:
                 planes = self._clustered(training, rows, seed)
             # Each start has a model of its own: none depends on the bases of those before it.
-            lp = SeparationLP(*rows, self.n_hyperplanes, self.time_limit)
-            yield _evaluated(planes, None, rows, number, 0)._replace(lp=lp)
+            lp = SeparationLP(rows, self.n_hyperplanes, self.time_limit)
+            yield _evaluated(planes, None, lp, number, 0)
 
     def _start(self, training: TrainingData, seed: int) -> PCSLPState:
         return next(self._starts(training, [seed]))
@@ -208,8 +194,7 @@ class PCSLP(IteratedClassifier):
 
     def _step(self, data: Blocks, state: PCSLPState) -> solver.Step[PCSLPState]:
         """One round: the first choice of responsible hyperplanes that lowers the error."""
-        rows, lp, found, n_lps = state.rows, state.lp, state, 0
-        assert rows is not None
+        lp, found, n_lps = state.lp, state, 0
         assert lp is not None
         if state.objective > self.tol:
             for number, responsible in enumerate(self._choices(state)):
@@ -218,9 +203,9 @@ class PCSLP(IteratedClassifier):
                 n_lps += 1
                 round_ = f"start {state.start}, iteration {state.n_iter + 1}"
                 planes = Planes.of(*lp.solve(responsible, f"{round_}, tie choice {number + 1}"))
-                candidate = _evaluated(planes, responsible, rows, state.start, state.n_iter + 1)
+                candidate = _evaluated(planes, responsible, lp, state.start, state.n_iter + 1)
                 if candidate.objective < state.objective - self.tol:
-                    found = candidate._replace(lp=lp)
+                    found = candidate
                     break
         finished = found is state or found.objective <= self.tol
         if found is state:
@@ -235,12 +220,12 @@ class PCSLP(IteratedClassifier):
         The error function weighs the classes alike, so where the rows tell nothing, w = 0, it
         does not care which side that is.
         """
-        assert state.rows is not None
+        assert state.lp is not None
         best, fewest = state, self._mistakes(data, state)
         K, d = state.planes.K, data.n_features
         for bias in (1.0, -1.0):
             planes = Planes.of(np.zeros((K, d)), np.full(K, bias))
-            other = _evaluated(planes, state.held, state.rows, state.start, state.n_iter + 1)
+            other = _evaluated(planes, state.held, state.lp, state.start, state.n_iter + 1)
             mistakes = self._mistakes(data, other)
             if other.objective <= state.objective * (1 + _TIE) and mistakes < fewest:
                 # Not above the state's by rounding.
@@ -277,16 +262,15 @@ class PCSLP(IteratedClassifier):
         self.objective_, self.n_lps_ = run.state.objective, int(run.totals["lps"])
         return super()._report(run)
 
-    def _pack_end(self, state: PCSLPState) -> StateArrays:
-        # Only at its end: in the middle, programs depend on the bases of those before them.
+    def _pack(self, state: PCSLPState) -> StateArrays:
         W, b = state.planes.arrays()
         return {"W": W, "b": b, "numbers": np.array([state.objective, state.start, state.n_iter])}
 
-    def _unpack_end(self, data: Blocks, record: StateArrays) -> PCSLPState:
+    def _unpack(self, data: Blocks, record: StateArrays) -> PCSLPState:
         del data
         objective, start, n_iter = record["numbers"].tolist()
         planes, none = Planes.of(record["W"], record["b"]), np.empty((0, 0))
-        return PCSLPState(planes, objective, none, None, None, None, int(start), int(n_iter))
+        return PCSLPState(planes, objective, none, None, None, int(start), int(n_iter))
 
 
 def _others(options: list[Indices], limit: int, seed: tuple[int, int]) -> Iterator[tuple[int, ...]]:
@@ -307,12 +291,12 @@ def _others(options: list[Indices], limit: int, seed: tuple[int, int]) -> Iterat
 
 
 def _evaluated(
-    planes: Planes, held: Indices | None, rows: MergedRows, start: int, n_iter: int
+    planes: Planes, held: Indices | None, lp: SeparationLP, start: int, n_iter: int
 ) -> PCSLPState:
     W, b = planes.arrays()
-    scores = _scores(rows.outside, W, b)
-    value = rows.objective(_scores(rows.inside, W, b), scores)
-    return PCSLPState(planes, value, scores, held, rows, None, start, n_iter)
+    scores = _scores(lp.rows.outside, W, b)
+    value = lp.rows.objective(_scores(lp.rows.inside, W, b), scores)
+    return PCSLPState(planes, value, scores, held, lp, start, n_iter)
 
 
 def _scores(rows: Any, W: Floats, b: Floats) -> Floats:

@@ -18,13 +18,13 @@ at once; they start as p_ak <= c_a, and the few that matter are added when they 
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from polyceptron.utils.lazy import need
 from polyceptron.utils.types import Floats
 
 _SLACK = 1e-9
@@ -56,35 +56,43 @@ class LPError(RuntimeError):
     """
 
 
+class MergedRows(NamedTuple):
+    """The rows of the two classes as CSR matrices of float64, and their costs above zero."""
+
+    inside: Any
+    outside: Any
+    inside_cost: Floats
+    outside_cost: Floats
+
+    def objective(self, scores_inside: Floats, scores_outside: Floats) -> float:
+        """The error function, from the scores of every row and hyperplane."""
+        u = np.maximum(1.0 - scores_inside.min(axis=1), 0.0)
+        v = np.maximum(1.0 + scores_outside.min(axis=1), 0.0)
+        return float(self.inside_cost @ u + self.outside_cost @ v)
+
+
 class SeparationLP:
     """The program above for fixed rows and any choice of responsible hyperplanes.
 
-    Rows are CSR matrices of float64 that vary about as much as standardised columns do, costs are
-    positive, and the time limit is in seconds for one program.
+    Rows vary about as much as standardised columns do; the time limit is in seconds for one
+    program.
     """
 
     def __init__(
-        self,
-        inside: Any,
-        outside: Any,
-        inside_cost: Floats,
-        outside_cost: Floats,
-        n_hyperplanes: int,
-        time_limit: float | None = None,
+        self, rows: MergedRows, n_hyperplanes: int, time_limit: float | None = None
     ) -> None:
-        self._highspy = load_highspy()
-        self._K, self._d = n_hyperplanes, inside.shape[1]
-        self._n_inside, self._n_outside = inside.shape[0], outside.shape[0]
+        self.rows, self._K, self._d = rows, n_hyperplanes, rows.inside.shape[1]
+        self._n_inside, self._n_outside = rows.inside.shape[0], rows.outside.shape[0]
         # Bounds near 1, whatever the number of rows: HiGHS has absolute tolerances.
-        self._unit = max(inside_cost.max(), outside_cost.max())
-        self._inside_cost, self._outside_cost = inside_cost / self._unit, outside_cost / self._unit
+        unit = max(rows.inside_cost.max(), rows.outside_cost.max())
+        self._inside_cost, self._outside_cost = rows.inside_cost / unit, rows.outside_cost / unit
         self._time_limit = time_limit
         self._responsible = np.zeros(self._n_outside, np.int64)
         self._bounded = np.zeros(self._n_inside, bool)
-        self._offset = _far_from_zero(inside, outside)
-        self._highs = self._model(inside, outside)
-        self.n_solved = 0
-        """Programs solved so far."""
+        self._offset = _far_from_zero(rows)
+        self._highspy = need("highspy", "PCSLP", "lp")
+        self._highs = self._highspy.Highs()
+        self._fill()
 
     def solve(self, responsible: NDArray[np.integer[Any]], which: str) -> tuple[Floats, Floats]:
         """W and b of an optimum for these responsible hyperplanes, one for each outside row.
@@ -101,7 +109,6 @@ class SeparationLP:
             if not violated.size:
                 break
             self._bound(violated)
-        self.n_solved += 1
         theta = -np.array(solution.row_dual[: self._K * (self._d + 1)])
         theta = theta.reshape(self._K, self._d + 1)
         W = theta[:, :-1].copy()
@@ -109,10 +116,9 @@ class SeparationLP:
 
     # --- the model --------------------------------------------------------------------
 
-    def _model(self, inside: Any, outside: Any) -> Any:
-        """HiGHS with a column for each row and hyperplane: p by hyperplane, then q."""
-        highs = self._highs = self._highspy.Highs()
-        columns = (self._with_constant(inside), -self._with_constant(outside))
+    def _fill(self) -> None:
+        """Give HiGHS a column for each row and hyperplane: p by hyperplane, then q."""
+        columns = self._with_constant(self.rows.inside), -self._with_constant(self.rows.outside)
         blocks = [sparse.block_diag([rows] * self._K, format="csr") for rows in columns]
         A = sparse.vstack(blocks, format="csr")
         options = {"output_flag": False, "small_matrix_value": 1e-12}
@@ -123,15 +129,9 @@ class SeparationLP:
         upper = np.concatenate([np.tile(self._inside_cost, self._K), q_upper.ravel()])
         n, m = A.shape
         zero, none, no = np.zeros(m), np.empty(0, np.int32), np.empty(0)
-        self._done(highs.addRows(m, zero, zero, 0, zero.astype(np.int32), none, no), "addRows")
-        self._done(
-            highs.addCols(
-                n, -np.ones(n), np.zeros(n), upper, A.nnz,
-                A.indptr[:-1].astype(np.int32), A.indices.astype(np.int32), A.data,
-            ),
-            "addCols",
-        )  # fmt: skip
-        return highs
+        self._tell("addRows", m, zero, zero, 0, zero.astype(np.int32), none, no)
+        starts, rows = A.indptr[:-1].astype(np.int32), A.indices.astype(np.int32)
+        self._tell("addCols", n, -np.ones(n), np.zeros(n), upper, A.nnz, starts, rows, A.data)
 
     def _with_constant(self, rows: Any) -> Any:
         """These rows minus the offset, which has zeros for columns with any zero, and a 1."""
@@ -149,12 +149,8 @@ class SeparationLP:
         open_ = first + responsible[rows] * self._n_outside + rows
         columns = np.concatenate([close, open_]).astype(np.int32)
         upper = np.concatenate([np.zeros(rows.size), self._outside_cost[rows]])
-        order = np.argsort(columns)
-        lower = np.zeros(columns.size)
-        self._done(
-            self._highs.changeColsBounds(columns.size, columns[order], lower, upper[order]),
-            "changeColsBounds",
-        )
+        order, n = np.argsort(columns), columns.size
+        self._tell("changeColsBounds", n, columns[order], np.zeros(n), upper[order])
         self._responsible = np.array(responsible, np.int64)
 
     def _violated(self, solution: Any) -> NDArray[np.intp]:
@@ -167,15 +163,10 @@ class SeparationLP:
     def _bound(self, rows: NDArray[np.intp]) -> None:
         """Add sum_k p_ak <= c_a for these inside rows."""
         n, K = rows.size, self._K
-        columns = rows[:, None] + self._n_inside * np.arange(K)
-        self._done(
-            self._highs.addRows(
-                n, np.full(n, -np.inf), self._inside_cost[rows], n * K,
-                np.arange(0, n * K, K, dtype=np.int32), columns.ravel().astype(np.int32),
-                np.ones(n * K),
-            ),
-            "addRows",
-        )  # fmt: skip
+        columns = (rows[:, None] + self._n_inside * np.arange(K)).ravel().astype(np.int32)
+        lower, upper = np.full(n, -np.inf), self._inside_cost[rows]
+        starts = np.arange(0, n * K, K, dtype=np.int32)
+        self._tell("addRows", n, lower, upper, n * K, starts, columns, np.ones(n * K))
         self._bounded[rows] = True
 
     def _run(self, which: str) -> None:
@@ -196,29 +187,19 @@ class SeparationLP:
 
     def _set(self, options: dict[str, Any]) -> None:
         for name, value in options.items():
-            self._done(self._highs.setOptionValue(name, value), f"option {name}={value!r}")
+            self._tell("setOptionValue", name, value)
 
-    def _done(self, status: Any, what: str) -> None:
-        if status == self._highspy.HighsStatus.kError:
-            raise LPError(f"PCSLP: HiGHS refused {what}")
-
-
-def load_highspy() -> Any:
-    """The module highspy, or an ImportError that says how to get it."""
-    try:
-        return import_module("highspy")
-    except ImportError as error:
-        raise ImportError(
-            "PCSLP needs HiGHS, which is not installed: pip install polyceptron[lp]"
-        ) from error
+    def _tell(self, method: str, *values: Any) -> None:
+        if getattr(self._highs, method)(*values) == self._highspy.HighsStatus.kError:
+            raise LPError(f"PCSLP: HiGHS refused {method}({', '.join(map(str, values)):.60})")
 
 
-def _far_from_zero(inside: Any, outside: Any) -> Floats:
+def _far_from_zero(rows: MergedRows) -> Floats:
     """What to subtract of each column: one of its values if it varies little beside its size.
 
     Such columns are nearly multiples of the constant 1. They have no zeros to be filled.
     """
-    columns = sparse.vstack([inside, outside], format="csc")
+    columns = sparse.vstack([rows.inside, rows.outside], format="csc")
     low, high = (part.toarray().ravel() for part in (columns.min(axis=0), columns.max(axis=0)))
     far = np.minimum(np.abs(low), np.abs(high)) > _FAR * (high - low)
     return np.where(far, low, 0.0)

@@ -85,8 +85,7 @@ class LogisticClassifier(ProbabilisticClassifier, IteratedClassifier):
         return replace(super()._choose_coordinates(data, ends, centred), bias_unit=1.0)
 
     def _start(self, training: TrainingData, seed: int) -> LogisticState:
-        W, b = self._first_planes(training, seed).arrays()
-        return self._at(training, np.column_stack([W, b]))
+        return self._at(training, self._first_planes(training, seed).rows())
 
     def _at(self, training: TrainingData, theta: Floats) -> LogisticState:
         """A start at these hyperplanes, which are in the coordinates of learning."""

@@ -223,12 +223,11 @@ class SPLA2(LogisticClassifier):
         self, data: ArrayBlocks, groups: NDArray[np.intp], random: np.random.RandomState
     ) -> NDArray[np.bool_]:
         """Which rows are held out: the same share of both classes, equal rows together."""
-        weight, counts = _group_weights(data, groups), np.bincount(groups)
-        y = np.empty(len(counts), np.int64)
+        weight = _group_weights(data, groups)
+        y = np.empty(len(weight), np.int64)
         y[groups] = data.y
-        sample = growth.DistinctRows(np.empty((len(y), 0)), y, weight, counts)
         rng = np.random.default_rng(random.randint(2**31 - 1))
-        held = growth.hold_out(sample, float(self.validation_fraction), rng)
+        held = growth.hold_out(y, weight, float(self.validation_fraction), rng)
         for sign in (-1, 1):
             of_class = rng.permutation(np.flatnonzero(y == sign))
             if len(of_class) > 1 and not held[of_class].any():

@@ -7,7 +7,9 @@ computes with them without rounding, and weights that come back have come back e
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal, NamedTuple
@@ -44,12 +46,8 @@ class Cell(NamedTuple):
     digits: int
 
 
-class RunKey(NamedTuple):
-    """A run: the ``run``-th set of a cell, in one of the two orders."""
-
-    cell: Cell
-    run: int
-    order: Order
+RunKey = tuple[Cell, int, Order]
+"""A run: of a cell the set of this number, in one of the two orders."""
 
 
 class RunResult(msgspec.Struct, frozen=True):
@@ -83,7 +81,7 @@ class RunResult(msgspec.Struct, frozen=True):
 
     @property
     def key(self) -> RunKey:
-        return RunKey(self.cell, self.run, self.order)
+        return self.cell, self.run, self.order
 
 
 @dataclass(frozen=True)
@@ -129,10 +127,9 @@ def check_exact(instance: Instance, limit: int) -> None:
     An update with y h <= 0 adds at most R**2 = max |[x, 1]|**2 to the sum of all squared weights,
     which bounds every weight, score and partial sum.
     """
-    W, b = instance.start.arrays()
     R2 = 1.0 + float((instance.X**2).sum(axis=1).max())
     updates = limit * len(instance.y) + _MOST_WEIGHTS
-    most = math.sqrt((W**2).sum() + (b**2).sum() + R2 * updates) * math.sqrt(R2)
+    most = math.sqrt((instance.start.rows() ** 2).sum() + R2 * updates) * math.sqrt(R2)
     if most * 4.0**instance.digits >= 2.0**53:
         raise ValueError(
             f"limit={limit} passes over {len(instance.y)} rows of {instance.digits} binary digits "
@@ -140,46 +137,23 @@ def check_exact(instance: Instance, limit: int) -> None:
         )
 
 
-class OnlinePasses:
-    """Hyperplanes that go through the rows pass by pass.
+def online_passes(instance: Instance, order: Order) -> Iterator[tuple[Planes, int]]:
+    """After each pass the hyperplanes, always the same arrays, and the number of updates.
 
     A loop of its own, of one kernel call: runs are millions of short passes that are compared bit
     by bit, and a learner's ranks and history cost several times the pass itself.
     """
-
-    def __init__(self, instance: Instance, order: Order) -> None:
-        self._rows = instance
-        self._order = np.empty(len(instance.y) if order == "shuffled" else 0, np.int64)
-        self.planes = instance.start.copy()
-        self.n = 0
-
-    def step(self) -> int:
-        """One pass; the number of updates."""
-        rows, planes, no_mean = self._rows, self.planes, (np.empty((0, 0)), np.empty(0))
-        if len(self._order):
-            kernels.shuffle(self._order, np.uint64((rows.seed << 32) + self.n))
+    X, y, planes = instance.X, instance.y, instance.start.copy()
+    places = np.empty(len(y) if order == "shuffled" else 0, np.int64)
+    no_mean = np.empty((0, 0)), np.empty(0)
+    for n in itertools.count():
+        if len(places):
+            kernels.shuffle(places, np.uint64((instance.seed << 32) + n))
         _, updates = kernels.online_pass(
-            rows.X, rows.y, np.empty(0), self._order, planes.panel, planes.bias, planes.K,
+            X, y, np.empty(0), places, planes.panel, planes.bias, planes.K,
             1.0, 1.0, 0.0, *no_mean, 0,
         )  # fmt: skip
-        self.n += 1
-        return int(updates)
-
-    def mistakes(self) -> int:
-        h = np.empty(len(self._rows.y))
-        kernels.decide(self._rows.X, self.planes.panel, self.planes.bias, h)
-        return int(((h >= 0) != (self._rows.y > 0)).sum())
-
-
-def _changed(a: Planes, b: Planes) -> NDArray[np.bool_]:
-    """Which hyperplanes differ."""
-    (W, w), (V, v) = a.arrays(), b.arrays()
-    changed: NDArray[np.bool_] = (W != V).any(axis=1) | (w != v)
-    return changed
-
-
-def _same(a: Planes, b: Planes) -> bool:
-    return bool((a.panel == b.panel).all() and (a.bias == b.bias).all())
+        yield planes, int(updates)
 
 
 def follow_run(instance: Instance, key: RunKey, limit: int) -> RunResult:
@@ -190,39 +164,39 @@ def follow_run(instance: Instance, key: RunKey, limit: int) -> RunResult:
     the end are examined for a way out.
     """
     check_exact(instance, limit)
-    ended = partial(RunResult, *key.cell, key.run, key.order)
-    fixed = key.order == "fixed"
-    state = OnlinePasses(instance, key.order)
-    mark, power, length = state.planes.copy(), 1, 0
-    half, moved, updates = state.planes, np.zeros(instance.start.K, bool), 0
-    for n in range(1, limit + 1):
-        new = state.step()
+    cell, run, order = key
+    ended, fixed = partial(RunResult, *cell, run, order), order == "fixed"
+    mark, power, length, updates = instance.start.copy(), 1, 0, 0
+    half, moved = instance.start.rows(), np.zeros(instance.start.K, bool)
+    passes = itertools.islice(online_passes(instance, order), limit)
+    for n, (planes, new) in enumerate(passes, 1):
         updates += new
         if new == 0:
             return ended(n, True, updates, 0)
         length += 1
-        if fixed and _same(mark, state.planes):
-            moving = _moving(instance, state.planes, length)
-            return ended(n, False, updates, state.mistakes(), length, moving=moving)
+        if fixed and (mark.panel == planes.panel).all() and (mark.bias == planes.bias).all():
+            moving = _moving(instance, planes, length)
+            return ended(n, False, updates, _mistakes(instance, planes), length, moving=moving)
         if length == power:
-            mark, power, length = state.planes.copy(), 2 * power, 0
+            mark, power, length = planes.copy(), 2 * power, 0
         if n == limit // 2:
-            half = state.planes.copy()
+            half = planes.rows()
         elif n > limit // 2:
-            moved |= _changed(half, state.planes)
-    trap = None if fixed else find_trap(instance, state.planes)
-    return ended(limit, False, updates, state.mistakes(), trap=trap, moving=int(moved.sum()))
+            moved |= (half != planes.rows()).any(axis=1)
+    trap, mistakes = None if fixed else find_trap(instance, planes), _mistakes(instance, planes)
+    return ended(limit, False, updates, mistakes, trap=trap, moving=int(moved.sum()))
+
+
+def _mistakes(instance: Instance, planes: Planes) -> int:
+    W, b = planes.arrays()
+    h = (instance.X @ W.T + b).min(axis=1)  # exact, so in any order of summation
+    return int(((h >= 0) != (instance.y > 0)).sum())
 
 
 def _moving(instance: Instance, planes: Planes, length: int) -> int:
     """How many hyperplanes are updated in so many passes, be they back after each or not."""
-    weights = tuple(map(tuple, np.column_stack(planes.arrays()).tolist()))
     rows = list(zip(instance.X.tolist(), instance.y.tolist(), strict=True))
-    moved: set[int] = set()
-    for _ in range(length):
-        weights, updated, _ = take_rows(weights, rows)
-        moved |= set(updated)
-    return len(moved)
+    return len(set(take_rows(planes.rows().tolist(), length * rows).updated))
 
 
 def find_trap(instance: Instance, planes: Planes, most: int = _MOST_WEIGHTS) -> int | None:
@@ -230,23 +204,19 @@ def find_trap(instance: Instance, planes: Planes, most: int = _MOST_WEIGHTS) -> 
 
     None if it does at one, or if there are more than `most`.
     """
-    W, b = planes.arrays()
     rows = np.column_stack([instance.X, np.ones(len(instance.y))])
-    steps = rows * instance.y[:, None]
-    first = np.column_stack([W, b])
+    steps, first = rows * instance.y[:, None], planes.rows()
     seen, open_ = {first.tobytes()}, [first]
     while open_ and len(seen) <= most:
         weights = open_.pop()
-        scores = rows @ weights.T  # exact, so in any order of summation
-        least = scores.argmin(axis=1)
+        scores = rows @ weights.T
         wrong = np.flatnonzero(instance.y * scores.min(axis=1) <= 0)
         if not len(wrong):
             return None
-        for i in wrong:
+        for i, r in zip(wrong, scores.argmin(axis=1)[wrong], strict=True):
             after = weights.copy()
-            after[least[i]] += steps[i]
-            key = after.tobytes()
-            if key not in seen:
+            after[r] += steps[i]
+            if (key := after.tobytes()) not in seen:
                 seen.add(key)
                 open_.append(after)
     return None if open_ else len(seen)
@@ -254,4 +224,4 @@ def find_trap(instance: Instance, planes: Planes, most: int = _MOST_WEIGHTS) -> 
 
 def measure_run(key: RunKey, seed: int, limit: int) -> RunResult:
     """Draw the set of a run, and go through it."""
-    return follow_run(draw_instance(key.cell, key.run, seed), key, limit)
+    return follow_run(draw_instance(*key[:2], seed), key, limit)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 import os
 from collections.abc import Callable
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from polyceptron.paper.convergence.exact import list_searches, run_search
-from polyceptron.paper.convergence.runs import ORDERS, Cell, RunKey, RunResult, measure_run
+from polyceptron.paper.convergence.runs import ORDERS, Cell, RunResult, measure_run
 from polyceptron.paper.processes import in_processes, report_progress
 from polyceptron.paper.results_log import Result, ResultsLog, package_versions, read_results
 
@@ -91,7 +92,7 @@ def run_study(
     common = {"seed": seed, "quick": quick, "versions": versions}
     counts: dict[str, Any] = {"limit": _LIMIT[quick], "runs": _RUNS[quick]}
     header = {"study": "convergence", **common, **counts, "cells": [c._asdict() for c in grid]}
-    keys = [RunKey(c, run, order) for c in grid for run in range(_RUNS[quick]) for order in ORDERS]
+    keys = list(itertools.product(grid, range(_RUNS[quick]), ORDERS))
     how, folder = {"resume": resume, "overwrite": overwrite}, Path(out)
     other = {"study": "cycles", **common}
     with (

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from importlib import import_module
 from pathlib import Path
 
 from polyceptron.utils.atomic import write_text
+from polyceptron.utils.lazy import need
 
 
 def write_report(out: str | os.PathLike[str]) -> Path:
@@ -20,12 +20,7 @@ def write_report(out: str | os.PathLike[str]) -> Path:
     if not folder.is_dir():
         raise FileNotFoundError(f"{folder}: no such folder of results")
     for package in ("matplotlib", "jinja2"):
-        try:
-            import_module(package)
-        except ImportError:
-            raise ImportError(
-                f'the report needs {package}: pip install "polyceptron[report]"'
-            ) from None
+        need(package, "the report", "report")
     from polyceptron.paper.report.page import render
 
     write_text(folder / "report.html", render(folder))

@@ -165,11 +165,9 @@ def mistakes_chart(given: Curves, reshuffled: Curves) -> Chart:
         for ax, (curves, text, color) in zip(axes, panels, strict=True):
             _plot(ax, curves.runs, color)
             ax.set_yscale("symlog", linthresh=1, linscale=0.35)
-            ax.set_ylim(bottom=-0.15)
+            ax.set(ylim=(-0.15, None), ylabel="mistakes")
             ax.set_title(text, loc="left", color=color)
             set_ticks(ax.yaxis, [0, *(v for v in (1, 3, 10, 30, 100, 300, 1000) if v <= most)])
-            ax.grid(axis="y")
-            ax.set_ylabel("mistakes")
         axes[-1].set_xlabel("pass")
 
     name, facts = f"mistakes-{given.dataset.key}", {"given": given, "reshuffled": reshuffled}
@@ -192,7 +190,6 @@ def criterion_chart(paper: Curves, small: Curves, step: float, small_step: float
         _plot(ax, paper.runs, VERMILLION, label=f"step {step:g}, the paper's")
         _plot(ax, small.runs, BLUE, linestyle=(0, (4, 1.2)), label=f"step {small_step:g}")
         ax.set(xscale="log", yscale="log", xlabel="iteration", ylabel="criterion")
-        ax.grid(axis="y")
         plain_log(ax.xaxis)
         plain_log(ax.yaxis)
         figure.legend(loc="outside upper left", ncols=2, handlelength=1.8, columnspacing=1.2)
@@ -210,10 +207,8 @@ def time_chart(dataset: Dataset, rows: list[TableRow]) -> Chart:
         left, right = figure.subplots(1, 2, sharey=True)
         for at, row in enumerate(rising):
             marker, color = _MARKS.get(row.method.key, ("D", PURPLE))
-            accuracy = row.accuracy
-            left.errorbar(
-                accuracy.mean, at, xerr=accuracy.spread, fmt=marker, color=color, elinewidth=1
-            )
+            mean, spread = row.accuracy.mean, row.accuracy.spread
+            left.errorbar(mean, at, xerr=spread, fmt=marker, color=color, elinewidth=1)
             right.plot(row.seconds.mean, at, marker, color=color)
         left.set_yticks(range(len(rising)), [row.method.short for row in rising])
         left.set_xlabel("accuracy in %")
@@ -226,15 +221,7 @@ def time_chart(dataset: Dataset, rows: list[TableRow]) -> Chart:
 
     fastest = min(rows, key=lambda row: row.seconds.mean)
     facts: dict[str, Any] = {"rows": rows, "best": rising[-1], "fastest": fastest}
-    facts["duration"] = duration(fastest.seconds.mean)
     return draw_chart(f"time-{dataset.key}", dataset.title, paint, 2.9, **facts)
-
-
-def duration(seconds: float) -> str:
-    """Seconds as people say them."""
-    if seconds < 0.01:
-        return f"{1000 * seconds:.2g} ms"
-    return f"{1000 * seconds:.0f} ms" if seconds < 1 else f"{seconds:.2g} s"
 
 
 def plane_chart(learned: Learned) -> Chart:
@@ -250,6 +237,7 @@ def plane_chart(learned: Learned) -> Chart:
         PolyhedronDisplay.from_polyhedron(unnamed, X, learned.y, ax=ax, **looks)
         ax.get_legend().remove()
         ax.set_title("", loc="left")
+        ax.grid(False)
         ax.set(xlabel="first direction, in spreads", ylabel="second direction")
         for points in ax.collections:
             points.set_sizes(points.get_sizes() * 0.45)

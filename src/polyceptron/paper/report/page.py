@@ -15,10 +15,11 @@ import numpy as np
 from polyceptron.paper.protocol import Protocol, load_protocol
 from polyceptron.paper.report import figures
 from polyceptron.paper.report.figures import Curves, Learned, learn_polyhedron, learning_curves
-from polyceptron.paper.report.study import signed, study_context
+from polyceptron.paper.report.study import study_context
 from polyceptron.paper.reproduce import FOLDS_FILE, PACKAGES, read_folds
 from polyceptron.paper.results_log import package_versions
 from polyceptron.paper.table import ResultTable
+from polyceptron.paper.words import fill_words
 
 STARTS = {"criterion": 10, "mistakes": 5}  # curves of mistakes cross too often to be seen
 SMALLER_STEPS = (0.01, 0.001, 0.0001)  # than the paper's; the last is drawn beside it
@@ -26,7 +27,14 @@ SMALLER_STEPS = (0.01, 0.001, 0.0001)  # than the paper's; the last is drawn bes
 
 def render(folder: Path) -> str:
     """The page of a folder, as text."""
-    return fill_template(measured=results_context(folder), study=study_context(folder))
+    script = files("polyceptron.paper.report").joinpath("script.js").read_bytes()
+    return fill_words(
+        "report/report.html.j2",
+        measured=results_context(folder),
+        study=study_context(folder),
+        now=package_versions(PACKAGES),
+        script_hash=base64.b64encode(hashlib.sha256(script).digest()).decode(),
+    )
 
 
 def results_context(folder: Path) -> dict[str, Any] | None:
@@ -141,37 +149,3 @@ def face_facts(learned: Learned, most: int = 12) -> dict[str, Any]:
     weights = [(names[j], shares[:, j].tolist()) for j in order[:most]]
     hidden = len(order) - len(weights)
     return {"learned": learned, "faces": faces, "weights": weights, "hidden": hidden}
-
-
-def fill_template(*, measured: dict[str, Any] | None, study: dict[str, Any] | None) -> str:
-    """Put these into the template, which escapes all of it."""
-    import jinja2
-    from markupsafe import Markup
-
-    environment = jinja2.Environment(
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        loader=jinja2.FunctionLoader(_source),
-    )
-    environment.filters |= {
-        "signed": signed,
-        "duration": figures.duration,
-        "plain": lambda value: f"{value:.10f}".rstrip("0"),
-        "brief": lambda value: f"{value:.3g}" if value < 1000 else f"{value:.0f}",
-    }
-    script = _source("script.js")
-    text: str = environment.get_template("report.html.j2").render(
-        measured=measured,
-        study=study,
-        now=package_versions(PACKAGES),
-        style=Markup(_source("style.css")),
-        script=Markup(script),
-        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-    )
-    return text
-
-
-def _source(name: str) -> str:
-    return files("polyceptron.paper.report").joinpath(name).read_text("utf-8")

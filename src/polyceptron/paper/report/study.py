@@ -22,6 +22,7 @@ from polyceptron.paper.convergence.summary import (
 )
 from polyceptron.paper.report import figures
 from polyceptron.paper.report.figures import BLUE, VERMILLION, Chart
+from polyceptron.paper.words import signed
 
 _KINDS = {
     "smallest": "The smallest: from the zero start",
@@ -85,11 +86,6 @@ def written_out(variant: str) -> dict[str, Any]:
     return {"title": _KINDS[variant], "start": first, "moves": moves, "rows": len(rows)}
 
 
-def signed(value: float, digits: int = 2) -> str:
-    """A number with its sign, always, and that which typographers use."""
-    return f"{value:+.{digits}f}".replace("-", "\N{MINUS SIGN}")
-
-
 def _number(value: float) -> str:
     return f"{value + 0.0:g}".replace("-", "\N{MINUS SIGN}")
 
@@ -125,15 +121,11 @@ def _growth_chart(factor: str, summary: Summary) -> Chart | None:
             mine = [(value, each) for value, each in line if each.order == order]
             if mine:
                 _plot(above, below, order, sorted(mine, key=itemgetter(0)))
-        above.set_ylabel("converged, %")
-        above.set_ylim(top=101.5)
-        below.set(ylabel="passes", yscale="log", xlabel=_FACTORS[factor])
-        below.set_xscale("log")
+        above.set(ylabel="converged, %", ylim=(None, 101.5))
+        below.set(ylabel="passes", xlabel=_FACTORS[factor], xscale="log", yscale="log")
         below.set_xlim(values[0] / 1.25, values[-1] * 1.25)
         figures.set_ticks(below.xaxis, values)
         figures.plain_log(below.yaxis)
-        above.grid(axis="y")
-        below.grid(axis="y")
         figure.legend(*above.get_legend_handles_labels(), loc="outside upper left", ncols=2)
 
     return figures.draw_chart(
