@@ -8,6 +8,9 @@ rows (a tuple ``(data, indices, indptr)``). Three primitives hide the difference
 from polyceptron.kernels.columns import column_ends as column_ends
 from polyceptron.kernels.columns import column_moments as column_moments
 from polyceptron.kernels.columns import map_columns as map_columns
+from polyceptron.kernels.descent import add_scaled as add_scaled
+from polyceptron.kernels.descent import descent_direction as descent_direction
+from polyceptron.kernels.descent import dot as dot
 from polyceptron.kernels.likelihood import hardened_block as hardened_block
 from polyceptron.kernels.likelihood import likelihood_block as likelihood_block
 from polyceptron.kernels.likelihood import logistic_block as logistic_block

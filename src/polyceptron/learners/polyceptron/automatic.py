@@ -32,9 +32,10 @@ def choose_automatically(
     ``several`` are allowed, and the mean of likely hyperplanes if that is no better.
     """
     trials = selection.trials
-    one = choose_union(trials, insides, Shape(1, min(ONE_FACES, most), most), seed)
-    assert one is not None  # without a rival there is always one
-    selection.add(one.setting, one.outcome)
+    few = min(ONE_FACES, most)
+    one = _one(selection, insides, Shape(1, few, most), seed)
+    if one.setting.n_hyperplanes == few < most:  # as many as there were
+        one = _one(selection, insides, Shape(1, most, most), seed)
     numbers = [number for number in LADDER if number <= most]
     clean = clean_settings(selection, one.setting, insides, numbers)
     proven = first_proven(selection, one.setting, clean)
@@ -43,7 +44,7 @@ def choose_automatically(
     union = None
     if several:
         shape = Shape(FIRST_PIECES, FIRST_FACES, most)
-        union = choose_union(trials, insides, shape, seed, rival=one.outcome)
+        union = choose_union(trials, insides, shape, seed, rival=one)
     if union is not None:
         selection.add(union.setting, union.outcome)
         if selection.is_better(union.setting, one.setting):
@@ -52,3 +53,10 @@ def choose_automatically(
     best = with_samples(selection, one.setting, numbers, NOISY, None)
     best = better_clean(selection, best, clean)
     return best, one if best == one.setting else None
+
+
+def _one(selection: Selection, insides: list[int], shape: Shape, seed: int) -> UnionChoice:
+    one = choose_union(selection.trials, insides, shape, seed)
+    assert one is not None  # without a rival there is always one
+    selection.add(one.setting, one.outcome)
+    return one

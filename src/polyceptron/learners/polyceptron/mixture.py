@@ -13,11 +13,11 @@ from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 from scipy.special import expit
 
 from polyceptron import kernels
 from polyceptron.data.blocks import Block, Blocks
+from polyceptron.optim import lbfgs
 from polyceptron.optim.planes import Gradient
 from polyceptron.utils.blas import ONE_BLAS_THREAD
 from polyceptron.utils.types import Floats
@@ -84,10 +84,7 @@ class Loss:
 def maximise(loss: Callable[[Floats], tuple[float, Floats]], start: Floats, n_steps: int) -> Floats:
     """L-BFGS from rows [w_k, b_k] whose h has a mean size of about 1; a flat array as in `Loss`."""
     first = np.append((_MEAN_SCORE * start).ravel(), _FIRST_LOGIT)
-    options = {"maxiter": n_steps, "ftol": 1e-9}
-    with ONE_BLAS_THREAD:
-        found = minimize(loss, first, jac=True, method="L-BFGS-B", options=options)
-    return np.asarray(found.x)
+    return lbfgs.minimise(loss, first, n_steps, 1e-9)
 
 
 def posterior_mean(loss: Loss, flat: Floats, n_samples: int, seed: int) -> Floats:

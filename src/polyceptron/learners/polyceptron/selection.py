@@ -54,7 +54,8 @@ _LEAST_OF_A_CLASS = 0.05
 """Share of these that are of a rare class, if there are so many."""
 _TRIAL = Effort(max_iter=250, n_steps=40, products=2e8, most_samples=40, hopeless=0.05)
 _TRIAL_RUNS = 3
-_FOLDS = 5
+MANY_ROWS = 2000
+_FOLDS, _FOLDS_OF_MANY = 5, 3
 """With fewer, training sets are so small that strong penalties look better than they are."""
 
 
@@ -163,6 +164,16 @@ class FoldTrials:
         chosen = list(range(len(self.folds))) if numbers is None else numbers
         return map_in_order(work, chosen, self._n_threads)
 
+    def parts_all(self, setting: Setting) -> bool:
+        """Whether one of a few short runs parts all rows without a mistake."""
+
+        def converged() -> tuple[NDArray[Any]]:
+            seeds, effort = self._own_seeds, self._own_effort
+            return (np.array(centre_of(self.data, setting, seeds, effort).n_converged),)
+
+        (n_converged,) = self._journal.memo(f"short runs of {setting}", converged)
+        return bool(n_converged)
+
     def separates(self, setting: Setting) -> bool:
         """Whether most runs part all rows without a mistake, and not by chance."""
         more = (setting.n_hyperplanes - 1) * (self.data.n_features + 1)
@@ -222,7 +233,8 @@ def _folds(y: NDArray[np.int8], random: np.random.RandomState) -> list[tuple[Any
     least = int(min((y > 0).sum(), (y < 0).sum()))
     if least < 2:  # a class of one row cannot be on both sides
         return [(np.arange(len(y)), np.arange(len(y)))]
-    folds = StratifiedKFold(min(_FOLDS, least), shuffle=True, random_state=random)
+    n_folds = _FOLDS if len(y) < MANY_ROWS else _FOLDS_OF_MANY
+    folds = StratifiedKFold(min(n_folds, least), shuffle=True, random_state=random)
     return list(folds.split(y, y))
 
 
@@ -358,10 +370,15 @@ def clean_settings(
     if not several:
         return []
     near = min(several, key=lambda number: abs(number - best.n_hyperplanes))
-    first = Setting(best.inside, near, *CLEAN)
+    first, place = Setting(best.inside, near, *CLEAN), several.index(near)
+    if not any(
+        selection.trials.parts_all(first._replace(inside=inside, n_hyperplanes=number))
+        for inside in insides
+        for number in several[place : place + 3]
+    ):
+        return []
     if selection.accuracy(first) < selection.accuracy(best) - HOPELESS:
         return []
-    place = several.index(near)
     for inside in insides:
         start = first._replace(inside=inside)
         selection.climb(start, several[place:])
@@ -421,7 +438,7 @@ def with_samples(
     if not sampled and not selection.is_near(best, offers[0]):
         return best  # the others would not be, either
     best = selection.likeliest(offers if sampled else [*offers, best])
-    further = numbers[numbers.index(best.n_hyperplanes) + 1 :][:1]
+    further = [number for number in numbers if number > best.n_hyperplanes][:1]
     if best.sampled and further and pays(further[0]):
         more = best._replace(n_hyperplanes=further[0])
         gained, error = selection.worse_than(more, best)

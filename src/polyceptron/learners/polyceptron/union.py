@@ -15,15 +15,14 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 
 from polyceptron import kernels
 from polyceptron.data.blocks import ArrayBlocks, Block, Blocks
 from polyceptron.learners.polyceptron.hyperplanes import best_cut, min_scores, needed
 from polyceptron.learners.polyceptron.mixture import LEAST_NOISE, mixture_of
+from polyceptron.optim import lbfgs
 from polyceptron.optim.planes import Gradient, Planes
 from polyceptron.scoring import scores
-from polyceptron.utils.blas import ONE_BLAS_THREAD
 from polyceptron.utils.types import Floats
 
 Ends = NDArray[np.int64]
@@ -121,10 +120,8 @@ def _minimised(
         square = 0.5 * penalty * float((W * W).sum())
         return square - float(here.totals[0]) / unit, slope.ravel()
 
-    options = {"maxiter": n_steps, "ftol": 1e-7}
-    with ONE_BLAS_THREAD:
-        found = minimize(loss, start.theta.ravel(), jac=True, method="L-BFGS-B", options=options)
-    return start._replace(theta=np.asarray(found.x).reshape(shape))
+    found = lbfgs.minimise(loss, start.theta.ravel(), n_steps, 1e-7)
+    return start._replace(theta=found.reshape(shape))
 
 
 def ascend(
@@ -193,7 +190,8 @@ def thinned(
             yield union
         if union.n_faces == 1:
             return
-        room, gone = 1 + max(0, union.n_faces - most) // 4, set[int]()
+        over = union.n_faces - most
+        room, gone = 1 + (over // 4 if over > 0 else (union.n_faces > 9)), set[int]()
         for _, faces in _cheapest(data, union, penalty):
             if room > 0 and len(gone) + len(faces) < union.n_faces:
                 gone.update(faces)

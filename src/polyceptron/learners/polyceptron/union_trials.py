@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
 from sklearn.model_selection import StratifiedKFold
 
 from polyceptron.data.blocks import ArrayBlocks
@@ -21,6 +22,7 @@ from polyceptron.learners.polyceptron.hyperplanes import (
 )
 from polyceptron.learners.polyceptron.sample import Sample
 from polyceptron.learners.polyceptron.selection import (
+    MANY_ROWS,
     ROWS_TO_SELECT,
     FoldTrials,
     TrialOutcome,
@@ -43,8 +45,6 @@ PENALTIES = (0.01, 0.05, 0.25, 1.2, 6.0, 30.0)
 """Of all rows together: a prior of the faces, which does not depend on their number."""
 ONE_FACES, FIRST_PIECES, FIRST_FACES = 10, 6, 6
 """Faces that one polyhedron begins with, pieces and faces of each that a union does."""
-_MANY_ROWS = 2000
-"""With so many rows one fold says which class is inside and which penalties are near, else two."""
 _TRIAL_STEPS, _STEPS, _THIN_STEPS = 60, 200, 25
 _ROWS = 20_000
 """Most rows that a union is fitted to before all refine it."""
@@ -68,6 +68,8 @@ class UnionChoice(NamedTuple):
     setting: Setting
     penalty: float
     outcome: TrialOutcome
+    surprise: Floats
+    """The tempered log-losses of held-out rows by the soft model."""
     start: Union | None
     """Without one, a long online run is where one polyhedron of many faces starts."""
     seed: int = 0
@@ -79,15 +81,16 @@ def choose_union(
     shape: Shape,
     seed: int,
     penalties: tuple[float, ...] = PENALTIES,
-    rival: TrialOutcome | None = None,
+    rival: UnionChoice | None = None,
 ) -> UnionChoice | None:
     """The best union of a shape; None if the first folds already speak for a rival.
 
-    These folds choose the class inside, and which penalties the others try: that one and its
-    neighbours.
+    These folds choose the class inside. Of many rows one fold is enough, and it chooses the
+    penalties that the others try, too.
     """
     search = _Paths(trials, shape, penalties, seed)
-    first = range(1 if trials.data.n_samples >= _MANY_ROWS else 2)
+    is_large = trials.data.n_samples >= MANY_ROWS
+    first = range(1 if is_large else 2)
     everything = range(len(penalties))
     paths = {inside: search.paths(inside, first, everything) for inside in insides}
     losses = {inside: search.losses(inside, paths[inside]) for inside in insides}
@@ -96,10 +99,10 @@ def choose_union(
     if rival is not None:
         rows = search.rows(paths[inside])
         weight = trials.weight[rows]
-        if losses[inside][near] >= float(weight @ rival.surprise[rows] / weight.sum()):
+        if losses[inside][near] >= float(weight @ rival.surprise[rows]) / float(weight.sum()):
             return None
     rest = [number for number in range(len(trials.folds)) if number not in first]
-    around = [place for place in everything if abs(place - near) <= 1]
+    around = [place for place in everything if abs(place - near) <= 1 or not is_large]
     found = paths[inside] | search.paths(inside, rest, around)
     shared = search.losses(inside, found)
     place = min(shared, key=shared.__getitem__)
@@ -115,7 +118,7 @@ def _judged(search: _Paths, inside: int, penalty: float, unions: list[Union]) ->
         return list(thinned(train, unions[number], penalty, most, _THIN_STEPS))
 
     paths = trials.in_folds(thin)
-    size = _size(trials, inside, paths)
+    size, surprise = _size(trials, inside, paths)
 
     def scored(number: int) -> Floats:
         train, test, _ = trials.folds[number]
@@ -132,7 +135,7 @@ def _judged(search: _Paths, inside: int, penalty: float, unions: list[Union]) ->
     per_row = penalty / float(trials.weight.sum())
     setting = Setting(inside, size, None, per_row, n_polyhedra=n_pieces)
     outcome = TrialOutcome(h, trials.is_inside(inside), trials.weight)
-    return UnionChoice(setting, penalty, outcome, start)
+    return UnionChoice(setting, penalty, outcome, surprise, start)
 
 
 def choose_sharp(
@@ -169,7 +172,7 @@ def choose_sharp(
         return None
     total = float(rows.weights.sum())
     setting = Setting(inside, n_faces, None, penalty / total)
-    return UnionChoice(setting, penalty, outcome, None, seed)
+    return UnionChoice(setting, penalty, outcome, outcome.surprise, None, seed)
 
 
 def _outcome(test: ArrayBlocks, inside: int, h: Floats) -> TrialOutcome:
@@ -246,36 +249,44 @@ class _Paths(NamedTuple):
         return np.concatenate([self.trials.folds[number][2] for number in paths])
 
     def losses(self, inside: int, paths: dict[int, dict[int, Union]]) -> dict[int, float]:
-        """The calibrated log-loss of held-out rows by each penalty that all folds have."""
+        """The tempered log-loss of held-out rows by each penalty that all folds have."""
         rows, folds = self.rows(paths), self.trials.folds
 
         def loss(place: int) -> float:
             parts = [soft_scores(folds[n][1], path[place]) for n, path in paths.items()]
-            return _loss(self.trials, inside, rows, np.concatenate(parts))
+            weight = self.trials.weight[rows]
+            is_inside = self.trials.is_inside(inside)[rows]
+            surprise = tempered(np.concatenate(parts), is_inside, weight)
+            return float(weight @ surprise) / float(weight.sum())
 
         common = set.intersection(*(set(path) for path in paths.values()))
         return {place: loss(place) for place in sorted(common)}
 
 
-def _loss(trials: FoldTrials, inside: int, rows: NDArray[np.intp], h: Floats) -> float:
-    """The mean log-loss of these rows by calibrated scores."""
-    weight = trials.weight[rows]
-    outcome = TrialOutcome(h, trials.is_inside(inside)[rows], weight)
-    return float(weight @ outcome.surprise / weight.sum())
+def tempered(h: Floats, is_inside: NDArray[np.bool_], weight: Floats) -> Floats:
+    """Log-losses of the logarithms h of odds after the best one scaling of them.
+
+    So a model that is too sure is not held back for it.
+    """
+    signed = np.where(is_inside, h, -h)
+
+    def losses(log_scale: float) -> Floats:
+        return np.asarray(np.logaddexp(0.0, -np.exp(log_scale) * signed))
+
+    found = minimize_scalar(lambda a: weight @ losses(a), bounds=(-5, 2), method="bounded")
+    return losses(float(found.x))
 
 
-def _size(trials: FoldTrials, inside: int, thin: list[list[Union]]) -> int:
-    """The number of faces of least log-loss."""
-    rows = np.concatenate([places for _, _, places in trials.folds])
-
-    def loss(size: int) -> float:
-        parts = [
-            soft_scores(test, _of_size(path, size))
-            for (_, test, _), path in zip(trials.folds, thin, strict=True)
-        ]
-        return _loss(trials, inside, rows, np.concatenate(parts))
-
-    return min(sorted({one.n_faces for path in thin for one in path}), key=loss)
+def _size(trials: FoldTrials, inside: int, thin: list[list[Union]]) -> tuple[int, Floats]:
+    """The number of faces of least log-loss, and these losses."""
+    is_inside, best = trials.is_inside(inside), (np.inf, 0, np.empty(0))
+    for size in sorted({one.n_faces for path in thin for one in path}):
+        h = np.empty(trials.data.n_samples)
+        for (_, test, places), path in zip(trials.folds, thin, strict=True):
+            h[places] = soft_scores(test, _of_size(path, size))
+        surprise = tempered(h, is_inside, trials.weight)
+        best = min(best, (float(trials.weight @ surprise), size, surprise), key=lambda one: one[0])
+    return best[1:]
 
 
 def _of_size(path: list[Union], size: int) -> Union:
