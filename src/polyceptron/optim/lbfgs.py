@@ -23,7 +23,7 @@ Function = Callable[[Floats], tuple[float, Floats]]
 
 
 def minimise(function: Function, start: Floats, n_steps: int, ftol: float) -> Floats:
-    """Go down from ``start`` until a step gains less than a share ``ftol`` of the value."""
+    """Go down from ``start`` until a step gains, or promises, less than a share ``ftol`` of it."""
     x = np.array(start, dtype=np.float64)
     value, slope = function(x)
     S, Y = np.empty((2, _PAIRS, x.size))
@@ -32,7 +32,10 @@ def minimise(function: Function, start: Floats, n_steps: int, ftol: float) -> Fl
         kernels.descent_direction(slope, S, Y, n, direction)
         if n == 0:
             direction /= max(1.0, np.sqrt(kernels.dot(slope, slope)))
-        found = _step(function, x, value, slope, direction)
+        steep = kernels.dot(slope, direction)
+        if not -steep > ftol * max(abs(value), 1.0):
+            break
+        found = _step(function, x, value, steep, direction)
         if found is None:
             break
         new_x, new_value, new_slope = found
@@ -48,12 +51,9 @@ def minimise(function: Function, start: Floats, n_steps: int, ftol: float) -> Fl
 
 
 def _step(
-    function: Function, x: Floats, value: float, slope: Floats, direction: Floats
+    function: Function, x: Floats, value: float, steep: float, direction: Floats
 ) -> tuple[Floats, float, Floats] | None:
     """A step that gains enough and ends where it is flatter, by halving and doubling; or none."""
-    steep = kernels.dot(slope, direction)
-    if not steep < 0.0:
-        return None
     low, high, size = 0.0, np.inf, 1.0
     best = None
     for _ in range(_TRIES):

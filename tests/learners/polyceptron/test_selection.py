@@ -22,10 +22,10 @@ from polyceptron.learners.polyceptron.selection import (
     Selection,
     Setting,
     TrialOutcome,
-    _clean,
+    clean_settings,
     _is_proven,
     _sampled,
-    _with_samples,
+    with_samples,
     search,
 )
 
@@ -258,7 +258,7 @@ class TestClean:
         recorder = Recorder(evaluate, separates=never, **given)
         selection = recorder.selection()
         selection.accuracy(BEST)
-        found = _clean(selection, BEST, list(insides), list(numbers))
+        found = clean_settings(selection, BEST, list(insides), list(numbers))
         assert {one.strength for one in found} <= {CLEAN}
         return found, [one for one in recorder.asked if one.strength == CLEAN]
 
@@ -485,7 +485,7 @@ class TestWithSamples:
         recorder = Recorder(evaluate, **given)
         selection = recorder.selection()
         selection.accuracy(best)
-        found = _with_samples(selection, best, list(numbers), list(strengths), sampled)
+        found = with_samples(selection, best, list(numbers), list(strengths), sampled)
         assert [one for one in recorder.asked if not one.sampled] == [best]
         return found, [one.n_hyperplanes for one in recorder.asked if one.sampled]
 

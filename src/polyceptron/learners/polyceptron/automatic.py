@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from polyceptron.learners.polyceptron.hyperplanes import Setting
 from polyceptron.learners.polyceptron.selection import (
+    CLEARLY,
     LADDER,
     NOISY,
     Selection,
@@ -29,7 +30,7 @@ def choose_automatically(
 
     One polyhedron of the likelihood says about how many faces there are, and of which class. Where
     clean labels are proven, online runs part the rows better. Otherwise a union is tried if
-    ``several`` are allowed, and the mean of likely hyperplanes if that is no better.
+    ``several`` are allowed, and a few faces with a share of wrong labels.
     """
     trials = selection.trials
     few = min(ONE_FACES, most)
@@ -41,18 +42,31 @@ def choose_automatically(
     proven = first_proven(selection, one.setting, clean)
     if proven is not None:
         return proven, None
-    union = None
+    best, best_choice = one.setting, one
     if several:
         shape = Shape(FIRST_PIECES, FIRST_FACES, most)
         union = choose_union(trials, insides, shape, seed, rival=one)
-    if union is not None:
-        selection.add(union.setting, union.outcome)
-        if selection.is_better(union.setting, one.setting):
-            best = better_clean(selection, union.setting, clean)
-            return best, union if best == union.setting else None
-    best = with_samples(selection, one.setting, numbers, NOISY, None)
+        if union is not None:
+            selection.add(union.setting, union.outcome)
+            if selection.is_better(union.setting, best):
+                best, best_choice = union.setting, union
+    best = _or_noisy(selection, best, one.setting.inside, numbers)
     best = better_clean(selection, best, clean)
-    return best, one if best == one.setting else None
+    return best, best_choice if best == best_choice.setting else None
+
+
+def _or_noisy(selection: Selection, best: Setting, inside: int, numbers: list[int]) -> Setting:
+    """The best, or one polyhedron with a share of wrong labels if that is as likely, or its mean.
+
+    A share of wrong labels has as much to say about a few faces as many faces have.
+    """
+    noisy = selection.climb(Setting(inside, 1, *NOISY[0]), numbers)
+    noisy = selection.simplest(noisy, NOISY[:1])
+    more, error = selection.worse_than(best, noisy)
+    if more > CLEARLY * error:
+        return best
+    noisy = with_samples(selection, noisy, numbers, NOISY, None)
+    return selection.likeliest([best, noisy])
 
 
 def _one(selection: Selection, insides: list[int], shape: Shape, seed: int) -> UnionChoice:

@@ -26,6 +26,7 @@ from polyceptron.learners.polyceptron.hyperplanes import (
 from polyceptron.optim.checkpoint import NO_JOURNAL, FitJournal
 from polyceptron.utils.types import Floats
 
+S = TypeVar("S")
 T = TypeVar("T")
 
 LADDER = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16)
@@ -41,6 +42,8 @@ HOPELESS = 0.1
 """Accuracy that clean labels do not cost, whatever the number of hyperplanes."""
 CLEARLY = 2.0
 """Standard errors by which held-out rows overrule that a setting parts all rows."""
+_NUMBERS_TO_PART = 3
+"""Numbers of hyperplanes of which one has to part all rows before clean labels are thought of."""
 PATIENCE = 2
 """Steps up the ladder without a gain before it is left."""
 
@@ -55,7 +58,8 @@ _LEAST_OF_A_CLASS = 0.05
 _TRIAL = Effort(max_iter=250, n_steps=40, products=2e8, most_samples=40, hopeless=0.05)
 _TRIAL_RUNS = 3
 MANY_ROWS = 2000
-_FOLDS, _FOLDS_OF_MANY = 5, 3
+"""Rows that are enough for fewer trials of each."""
+_FOLDS = 5
 """With fewer, training sets are so small that strong penalties look better than they are."""
 
 
@@ -159,19 +163,21 @@ class FoldTrials:
             h[places] = one
         return h
 
-    def in_folds(self, work: Callable[[int], T], numbers: list[int] | None = None) -> list[T]:
-        """The same for each fold, or for those of these numbers, in threads."""
-        chosen = list(range(len(self.folds))) if numbers is None else numbers
-        return map_in_order(work, chosen, self._n_threads)
+    def in_folds(self, work: Callable[[int], T]) -> list[T]:
+        """The same for the number of each fold, in threads."""
+        return self.in_threads(work, list(range(len(self.folds))))
+
+    def in_threads(self, work: Callable[[S], T], tasks: list[S]) -> list[T]:
+        return map_in_order(work, tasks, self._n_threads)
 
     def parts_all(self, setting: Setting) -> bool:
-        """Whether one of a few short runs parts all rows without a mistake."""
+        """Whether one of a few runs parts all rows without a mistake."""
 
         def converged() -> tuple[NDArray[Any]]:
-            seeds, effort = self._own_seeds, self._own_effort
-            return (np.array(centre_of(self.data, setting, seeds, effort).n_converged),)
+            centre = centre_of(self.data, setting, self._seeds[:_TRIAL_RUNS], self._effort)
+            return (np.array(centre.n_converged),)
 
-        (n_converged,) = self._journal.memo(f"short runs of {setting}", converged)
+        (n_converged,) = self._journal.memo(f"a few runs of {setting}", converged)
         return bool(n_converged)
 
     def separates(self, setting: Setting) -> bool:
@@ -233,8 +239,7 @@ def _folds(y: NDArray[np.int8], random: np.random.RandomState) -> list[tuple[Any
     least = int(min((y > 0).sum(), (y < 0).sum()))
     if least < 2:  # a class of one row cannot be on both sides
         return [(np.arange(len(y)), np.arange(len(y)))]
-    n_folds = _FOLDS if len(y) < MANY_ROWS else _FOLDS_OF_MANY
-    folds = StratifiedKFold(min(n_folds, least), shuffle=True, random_state=random)
+    folds = StratifiedKFold(min(_FOLDS, least), shuffle=True, random_state=random)
     return list(folds.split(y, y))
 
 
@@ -302,10 +307,13 @@ class Selection:
         return more <= error
 
     def is_better(self, setting: Setting, than: Setting) -> bool:
-        """Whether a setting has less log-loss by a standard error, and accuracy within one."""
+        """Whether a larger setting has less log-loss, and accuracy within a standard error.
+
+        Of few rows, less by a standard error.
+        """
         less, error = self.worse_than(setting, than)
         lost, spread = self.less_accurate_than(than, setting)
-        return less > error and lost <= spread
+        return less > (0.0 if len(self.weight) >= MANY_ROWS else error) and lost <= spread
 
     def simplest(self, best: Setting, strengths: list[Strength]) -> Setting:
         """Fewest hyperplanes near the best; then the most accurate. Of these strengths only."""
@@ -371,15 +379,15 @@ def clean_settings(
         return []
     near = min(several, key=lambda number: abs(number - best.n_hyperplanes))
     first, place = Setting(best.inside, near, *CLEAN), several.index(near)
-    if not any(
-        selection.trials.parts_all(first._replace(inside=inside, n_hyperplanes=number))
+    nearly = [number for number in several if number >= near][:_NUMBERS_TO_PART]
+    parting = [
+        inside
         for inside in insides
-        for number in several[place : place + 3]
-    ):
+        if any(selection.trials.parts_all(Setting(inside, K, *CLEAN)) for K in nearly)
+    ]
+    if not parting or selection.accuracy(first) < selection.accuracy(best) - HOPELESS:
         return []
-    if selection.accuracy(first) < selection.accuracy(best) - HOPELESS:
-        return []
-    for inside in insides:
+    for inside in parting:
         start = first._replace(inside=inside)
         selection.climb(start, several[place:])
         selection.climb(start, reversed(several[:place]))

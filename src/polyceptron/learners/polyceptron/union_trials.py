@@ -92,7 +92,7 @@ def choose_union(
     is_large = trials.data.n_samples >= MANY_ROWS
     first = range(1 if is_large else 2)
     everything = range(len(penalties))
-    paths = {inside: search.paths(inside, first, everything) for inside in insides}
+    paths = search.paths(insides, first, everything)
     losses = {inside: search.losses(inside, paths[inside]) for inside in insides}
     inside = min(insides, key=lambda one: min(losses[one].values()))
     near = min(losses[inside], key=losses[inside].__getitem__)
@@ -103,7 +103,7 @@ def choose_union(
             return None
     rest = [number for number in range(len(trials.folds)) if number not in first]
     around = [place for place in everything if abs(place - near) <= 1 or not is_large]
-    found = paths[inside] | search.paths(inside, rest, around)
+    found = paths[inside] | search.paths([inside], rest, around)[inside]
     shared = search.losses(inside, found)
     place = min(shared, key=shared.__getitem__)
     return _judged(search, inside, penalties[place], [found[n][place] for n in sorted(found)])
@@ -225,12 +225,13 @@ class _Paths(NamedTuple):
     seed: int
 
     def paths(
-        self, inside: int, numbers: Iterable[int], places: Iterable[int]
-    ) -> dict[int, dict[int, Union]]:
-        """For these folds and the penalties at these places, a union each."""
+        self, insides: list[int], numbers: Iterable[int], places: Iterable[int]
+    ) -> dict[int, dict[int, dict[int, Union]]]:
+        """By class inside, fold and penalty, those at these places, a union each."""
         pieces, faces, _ = self.shape
 
-        def path(number: int) -> dict[int, Union]:
+        def path(task: tuple[int, int]) -> dict[int, Union]:
+            inside, number = task
             train = in_sign(self.trials.folds[number][0], inside)
             weak, seed = self.penalties[0], self.seed + number
             union = first_union(train, weak, pieces, faces, seed, 2, _TRIAL_STEPS)
@@ -242,7 +243,9 @@ class _Paths(NamedTuple):
             return found
 
         numbers = [number for number in numbers if number < len(self.trials.folds)]
-        return dict(zip(numbers, self.trials.in_folds(path, numbers), strict=True))
+        tasks = [(inside, number) for inside in insides for number in numbers]
+        found = dict(zip(tasks, self.trials.in_threads(path, tasks), strict=True))
+        return {inside: {n: found[inside, n] for n in numbers} for inside in insides}
 
     def rows(self, paths: Iterable[int]) -> NDArray[np.intp]:
         """The places of the rows that these folds hold out."""
