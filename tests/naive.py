@@ -332,3 +332,23 @@ def mixture_loss(X, y, weight, flat, K, penalty):
     share = math.exp(log_sigmoid(logit))
     slope.append(-of_noise * (0.5 - 1e-4) * share * (1.0 - share) / n)
     return value, np.array(slope)
+
+
+def dot(a, b):
+    total = 0.0
+    for one, other in zip(a, b, strict=True):
+        total += one * other
+    return total
+
+
+def descent_direction(g, pairs):
+    """-H g of the pairs (s, y), H built by the update of BFGS from its usual first guess."""
+    n = len(g)
+    H = np.eye(n)
+    if pairs:
+        s, y = pairs[-1]
+        H *= (s @ y) / (y @ y)
+    for s, y in pairs:
+        V = np.eye(n) - np.outer(y, s) / (s @ y)
+        H = V.T @ H @ V + np.outer(s, s) / (s @ y)
+    return -H @ g

@@ -79,8 +79,9 @@ _CHOSEN = ("n_iter", "margin", "penalty", "sampled")
 def _say(labels: list[Any], setting: Setting, share: float) -> None:
     inside, K, margin, penalty, sampled, n_polyhedra = setting
     several = f"n_polyhedra={n_polyhedra}, " if n_polyhedra > 1 else ""
+    width = "None" if margin is None else f"{margin:g}"
     sys.stdout.write(
-        f"Polyceptron: inside={labels[inside]!r}, {several}n_hyperplanes={K}, margin={margin}, "
+        f"Polyceptron: inside={labels[inside]!r}, {several}n_hyperplanes={K}, margin={width}, "
         f"penalty={penalty}{', sampled' * sampled}: {share:.2%} of held-out rows\n"
     )
 

@@ -26,6 +26,7 @@ from polyceptron.learners.polyceptron.selection import (
     ROWS_TO_SELECT,
     FoldTrials,
     TrialOutcome,
+    mean_and_error,
     stratified_rows,
 )
 from polyceptron.learners.polyceptron.union import (
@@ -281,15 +282,20 @@ def tempered(h: Floats, is_inside: NDArray[np.bool_], weight: Floats) -> Floats:
 
 
 def _size(trials: FoldTrials, inside: int, thin: list[list[Union]]) -> tuple[int, Floats]:
-    """The number of faces of least log-loss, and these losses."""
-    is_inside, best = trials.is_inside(inside), (np.inf, 0, np.empty(0))
+    """The number of faces of least log-loss, of few rows the fewest within a standard error."""
+    weight, found = trials.weight, {}
     for size in sorted({one.n_faces for path in thin for one in path}):
         h = np.empty(trials.data.n_samples)
         for (_, test, places), path in zip(trials.folds, thin, strict=True):
             h[places] = soft_scores(test, _of_size(path, size))
-        surprise = tempered(h, is_inside, trials.weight)
-        best = min(best, (float(trials.weight @ surprise), size, surprise), key=lambda one: one[0])
-    return best[1:]
+        found[size] = tempered(h, trials.is_inside(inside), weight)
+    best = min(found, key=lambda size: float(weight @ found[size]))
+    if len(weight) < MANY_ROWS:
+        for size in found:
+            more, error = mean_and_error(found[size] - found[best], weight)
+            if more <= error:
+                return size, found[size]
+    return best, found[best]
 
 
 def _of_size(path: list[Union], size: int) -> Union:
