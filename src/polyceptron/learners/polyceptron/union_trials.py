@@ -95,18 +95,19 @@ def choose_union(
     everything = range(len(penalties))
     paths = search.paths(insides, first, everything)
     losses = {inside: search.losses(inside, paths[inside]) for inside in insides}
-    inside = min(insides, key=lambda one: min(losses[one].values()))
-    near = min(losses[inside], key=losses[inside].__getitem__)
+    weight = trials.weight[search.rows(paths[insides[0]])]
+    inside = min(insides, key=lambda one: min(weight @ loss for loss in losses[one].values()))
+    near = _least(losses[inside], weight)
     if rival is not None:
-        rows = search.rows(paths[inside])
-        weight = trials.weight[rows]
-        if losses[inside][near] >= float(weight @ rival.surprise[rows]) / float(weight.sum()):
+        before = rival.surprise[search.rows(paths[inside])]
+        if weight @ losses[inside][near] >= weight @ before:
             return None
     rest = [number for number in range(len(trials.folds)) if number not in first]
     around = [place for place in everything if abs(place - near) <= 1 or not is_large]
     found = paths[inside] | search.paths([inside], rest, around)[inside]
     shared = search.losses(inside, found)
-    place = min(shared, key=shared.__getitem__)
+    weight = trials.weight[search.rows(found)]
+    place = _least(dict(reversed(shared.items())), weight, is_near=not is_large)
     return _judged(search, inside, penalties[place], [found[n][place] for n in sorted(found)])
 
 
@@ -252,19 +253,26 @@ class _Paths(NamedTuple):
         """The places of the rows that these folds hold out."""
         return np.concatenate([self.trials.folds[number][2] for number in paths])
 
-    def losses(self, inside: int, paths: dict[int, dict[int, Union]]) -> dict[int, float]:
-        """The tempered log-loss of held-out rows by each penalty that all folds have."""
+    def losses(self, inside: int, paths: dict[int, dict[int, Union]]) -> dict[int, Floats]:
+        """The tempered log-losses of held-out rows by each penalty that all folds have."""
         rows, folds = self.rows(paths), self.trials.folds
-
-        def loss(place: int) -> float:
+        is_inside, weight = self.trials.is_inside(inside)[rows], self.trials.weight[rows]
+        found = {}
+        for place in sorted(set.intersection(*(set(path) for path in paths.values()))):
             parts = [soft_scores(folds[n][1], path[place]) for n, path in paths.items()]
-            weight = self.trials.weight[rows]
-            is_inside = self.trials.is_inside(inside)[rows]
-            surprise = tempered(np.concatenate(parts), is_inside, weight)
-            return float(weight @ surprise) / float(weight.sum())
+            found[place] = tempered(np.concatenate(parts), is_inside, weight)
+        return found
 
-        common = set.intersection(*(set(path) for path in paths.values()))
-        return {place: loss(place) for place in sorted(common)}
+
+def _least(losses: dict[int, Floats], weight: Floats, is_near: bool = False) -> int:
+    """The key of least loss, or the first that is within a standard error of it."""
+    best = min(losses, key=lambda key: float(weight @ losses[key]))
+    if is_near:
+        for key, loss in losses.items():
+            more, error = mean_and_error(loss - losses[best], weight)
+            if more <= error:
+                return key
+    return best
 
 
 def tempered(h: Floats, is_inside: NDArray[np.bool_], weight: Floats) -> Floats:
@@ -289,12 +297,7 @@ def _size(trials: FoldTrials, inside: int, thin: list[list[Union]]) -> tuple[int
         for (_, test, places), path in zip(trials.folds, thin, strict=True):
             h[places] = soft_scores(test, _of_size(path, size))
         found[size] = tempered(h, trials.is_inside(inside), weight)
-    best = min(found, key=lambda size: float(weight @ found[size]))
-    if len(weight) < MANY_ROWS:
-        for size in found:
-            more, error = mean_and_error(found[size] - found[best], weight)
-            if more <= error:
-                return size, found[size]
+    best = _least(found, weight, is_near=len(weight) < MANY_ROWS)
     return best, found[best]
 
 
