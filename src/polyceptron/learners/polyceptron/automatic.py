@@ -6,6 +6,7 @@ from polyceptron.learners.polyceptron.hyperplanes import Setting
 from polyceptron.learners.polyceptron.selection import (
     CLEARLY,
     LADDER,
+    MANY_ROWS,
     NOISY,
     Selection,
     better_clean,
@@ -22,6 +23,9 @@ from polyceptron.learners.polyceptron.union_trials import (
     choose_union,
 )
 
+_FEW_FACES = 6
+"""Most faces that are tried with a share of wrong labels."""
+
 
 def choose_automatically(
     selection: Selection, insides: list[int], most: int, several: bool, seed: int
@@ -35,10 +39,11 @@ def choose_automatically(
     trials = selection.trials
     few = min(ONE_FACES, most)
     one = _one(selection, insides, Shape(1, few, most), seed)
-    if one.setting.n_hyperplanes == few < most:  # as many as there were
+    enough = len(trials.weight) >= MANY_ROWS
+    if enough and one.setting.n_hyperplanes == few < most:  # as many as there were
         one = _one(selection, insides, Shape(1, most, most), seed)
     numbers = [number for number in LADDER if number <= most]
-    clean = clean_settings(selection, one.setting, insides, numbers)
+    clean = clean_settings(selection, one.setting, [one.setting.inside], numbers)
     proven = first_proven(selection, one.setting, clean)
     if proven is not None:
         return proven, None
@@ -60,6 +65,7 @@ def _or_noisy(selection: Selection, best: Setting, inside: int, numbers: list[in
 
     A share of wrong labels has as much to say about a few faces as many faces have.
     """
+    numbers = [number for number in numbers if number <= _FEW_FACES]
     noisy = selection.climb(Setting(inside, 1, *NOISY[0]), numbers)
     noisy = selection.simplest(noisy, NOISY[:1])
     more, error = selection.worse_than(best, noisy)
