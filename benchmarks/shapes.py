@@ -1,0 +1,162 @@
+"""Classes whose faces and pieces are known: ``python -m benchmarks.shapes`` writes a JSON summary.
+
+- PH: the benchmark of Jia et al., "Scalable and Adaptive Trust-Region Learning via Projection
+  Convex Hull" (ICLR 2026): rows uniform in [-1, 1]^d, labels by 15 random half-spaces of which each
+  cuts 4% of what the others left; 20,000 rows to learn from and as many to test on.
+- blobs in two, three or five pieces, an L, a chessboard of four fields, a ring and a convex class,
+  2,000 rows to learn from, 10,000 fresh ones, in two and five dimensions.
+
+Everything is automatic; draws depend on ``--seed`` and their number alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.report import environment
+from polyceptron import Polyceptron
+from polyceptron.utils.atomic import write_text
+
+PH_DIMENSIONS, PH_FACES, PH_CUT, PH_ROWS = (2, 4, 6, 8, 10, 100), 15, 4.0, 20_000
+PCH = {2: 99.95, 4: 99.83, 6: 99.20, 8: 99.60, 10: 99.55, 100: 95.70}
+"""What the authors' own program reaches on draws of its own, with the number of faces given."""
+ROWS, FRESH = 2000, 10_000
+Rows = NDArray[np.float64]
+Labels = NDArray[np.bool_]
+
+
+def half_spaces(n: int, d: int, random: np.random.Generator) -> tuple[Rows, Labels]:
+    """Rows and labels of PH."""
+    X, inside = random.uniform(-1, 1, (n, d)), np.ones(n, bool)
+    for w in random.uniform(-1, 1, (PH_FACES, d)):
+        s = X @ w
+        inside &= s >= np.percentile(s[inside], PH_CUT)
+    return X, inside
+
+
+def _blobs(n_pieces: int) -> Callable[[int, int, np.random.Generator], tuple[Rows, Labels]]:
+    """Balls of equal size, far apart, that have half of the rows; the others are around them."""
+
+    def draw(n: int, d: int, random: np.random.Generator) -> tuple[Rows, Labels]:
+        centres = random.uniform(-0.75, 0.75, (1000, d))
+        chosen = [centres[0]]
+        while len(chosen) < n_pieces:
+            chosen.append(centres[int(_from_nearest(centres, chosen).argmax())])
+        gaps = [float(np.linalg.norm(a - b)) for i, a in enumerate(chosen) for b in chosen[:i]]
+        radius = 0.4 * min(gaps)
+        ways = random.standard_normal((n, d))
+        ways *= radius * random.random((n, 1)) ** (1 / d) / np.linalg.norm(ways, axis=1)[:, None]
+        X = np.array(chosen)[random.integers(n_pieces, size=n)] + ways
+        outside = random.uniform(-1, 1, (10 * n, d))
+        outside = outside[_from_nearest(outside, chosen) > radius]
+        y = random.random(n) < 0.5
+        return np.where(y[:, None], X, outside[:n]), y
+
+    return draw
+
+
+def _from_nearest(X: Rows, centres: list[Rows]) -> Rows:
+    return np.asarray(np.min([np.linalg.norm(X - one, axis=1) for one in centres], axis=0))
+
+
+def _box(inside: Callable[[Rows], Labels]) -> Callable[..., tuple[Rows, Labels]]:
+    """Rows uniform in [-1, 1]^d, labelled by a function."""
+
+    def draw(n: int, d: int, random: np.random.Generator) -> tuple[Rows, Labels]:
+        X = random.uniform(-1, 1, (n, d))
+        return X, inside(X)
+
+    return draw
+
+
+SHAPES: dict[str, tuple[int | None, Callable[..., tuple[Rows, Labels]]]] = {
+    "two blobs": (2, _blobs(2)),
+    "three blobs": (3, _blobs(3)),
+    "five blobs": (5, _blobs(5)),
+    "L": (None, _box(lambda X: (X[:, 0] < -0.2) | (X[:, 1] < -0.2))),
+    "chessboard": (None, _box(lambda X: X[:, 0] * X[:, 1] > 0)),
+    "ring": (None, _box(lambda X: np.abs(np.linalg.norm(X[:, :2], axis=1) - 0.7) < 0.2)),
+    "convex": (1, _box(lambda X: np.abs(X[:, :2]).sum(axis=1) < 0.9)),
+}
+"""How many pieces there are, where that is one number, and how rows are drawn."""
+
+
+def measure(X: Rows, y: Labels, n: int, seed: int, **given: Any) -> dict[str, Any]:
+    """Learn from the first n rows, count on the others."""
+    started = time.perf_counter()
+    model = Polyceptron(random_state=seed, **given).fit(X[:n], y[:n])
+    seconds = time.perf_counter() - started
+    return {
+        "accuracy": 100 * float(model.score(X[n:], y[n:])),
+        "pieces": model.n_polyhedra_,
+        "faces": model.n_hyperplanes_,
+        "seconds": seconds,
+    }
+
+
+def ph(seed: int, n_draws: int, dimensions: tuple[int, ...]) -> list[dict[str, Any]]:
+    found = []
+    for d in dimensions:
+        draws = []
+        for draw in range(n_draws):
+            random = np.random.default_rng([seed, d, draw])
+            draws.append(measure(*half_spaces(2 * PH_ROWS, d, random), PH_ROWS, draw))
+        found.append({"d": d, "pch": PCH[d], **_summary(draws)})
+        print(found[-1], flush=True)
+    return found
+
+
+def shapes(seed: int, n_draws: int) -> list[dict[str, Any]]:
+    found = []
+    for place, (name, (n_pieces, rows)) in enumerate(SHAPES.items()):
+        for d in (2, 5):
+            draws = []
+            for draw in range(n_draws):
+                random = np.random.default_rng([seed, 1000 + place, d, draw])
+                given = {"max_faces": 24} if name == "ring" else {}
+                draws.append(measure(*rows(ROWS + FRESH, d, random), ROWS, draw, **given))
+            right = [one["pieces"] == n_pieces for one in draws]
+            pieces = {"pieces_right": sum(right)} if n_pieces else {}
+            found.append({"shape": name, "d": d, **_summary(draws), **pieces})
+            print(found[-1], flush=True)
+    return found
+
+
+def _summary(draws: list[dict[str, Any]]) -> dict[str, Any]:
+    accuracies = [one["accuracy"] for one in draws]
+    return {
+        "draws": len(draws),
+        "accuracy": round(float(np.mean(accuracies)), 2),
+        "least": round(min(accuracies), 2),
+        "pieces": [one["pieces"] for one in draws],
+        "faces": [one["faces"] for one in draws],
+        "seconds": round(float(np.mean([one["seconds"] for one in draws])), 2),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--out", default="docs/results/shapes.json")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--ph-draws", type=int, default=5)
+    parser.add_argument("--draws", type=int, default=10)
+    given = parser.parse_args()
+    summary = {
+        "environment": environment(),
+        "seed": given.seed,
+        "ph": ph(given.seed, given.ph_draws, PH_DIMENSIONS),
+        "shapes": shapes(given.seed, given.draws),
+    }
+    write_text(Path(given.out), json.dumps(summary, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
