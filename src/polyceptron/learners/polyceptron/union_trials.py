@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from sklearn.model_selection import StratifiedKFold
 
-from polyceptron.data.blocks import ArrayBlocks
+from polyceptron.data.blocks import ArrayBlocks, map_in_order
 from polyceptron.data.training import TrainingData
 from polyceptron.learners.polyceptron.hyperplanes import (
     Setting,
@@ -50,7 +50,7 @@ _TRIAL_STEPS, _STEPS, _THIN_STEPS = 60, 200, 25
 _ROWS = 20_000
 """Most rows that a union is fitted to before all refine it."""
 _STEPS_OF_ALL = 20
-_SHARP_FACES, _SHARP_FOLDS, _SHARP_VISITS = 16, 5, 4e6
+_SHARP_FACES, _SHARP_FOLDS, _SHARP_VISITS, _SHARP_RUNS = 16, 5, 4e6, 4
 _SHARP_PENALTIES = (3e-5, 1e-3, 0.03)
 
 
@@ -163,9 +163,9 @@ def choose_sharp(
     if shares[inside].share < accuracy:
         return None
     signed = in_sign(train, inside)
-    found = []
+    found, start = [], _sharp_start(signed, n_faces, seed)
     for penalty in _SHARP_PENALTIES:
-        union = settled(signed, _sharp(signed, runs[inside], penalty))
+        union = settled(signed, _sharp(signed, start, penalty, _STEPS))
         found.append((_outcome(test, inside, union.scores(test)), penalty))
     outcome, penalty = max(found, key=lambda pair: pair[0].share)
     spread = max(outcome.share * (1.0 - outcome.share), 1.0 / test.n_samples)
@@ -187,11 +187,22 @@ def _sharp_run(data: ArrayBlocks, n_faces: int, seed: int) -> Floats:
     return to_mean_size(data, theta)
 
 
-def _sharp(data: ArrayBlocks, start: Floats, penalty: float) -> Union:
+def _sharp_start(data: ArrayBlocks, n_faces: int, seed: int) -> Floats:
+    """Of a few long runs the one that the likelihood makes most of in a short time."""
+    penalty = _SHARP_PENALTIES[0]
+
+    def tried(number: int) -> tuple[float, Floats]:
+        start = _sharp_run(data, n_faces, seed + number)
+        return penalised_loss(data, penalty, _sharp(data, start, penalty, _TRIAL_STEPS)), start
+
+    return min(map_in_order(tried, range(_SHARP_RUNS), data.n_threads), key=lambda one: one[0])[1]
+
+
+def _sharp(data: ArrayBlocks, start: Floats, penalty: float, n_steps: int) -> Union:
     """The likelihood of one polyhedron from a run that nearly parts the rows: at once large."""
     sizes = (len(start),)
     starts = [Union(scale * start, sizes) for scale in (5.0, 10.0, 20.0, 40.0, 80.0, 160.0)]
-    return ascend(data, min(starts, key=partial(penalised_loss, data, penalty)), penalty, _STEPS)
+    return ascend(data, min(starts, key=partial(penalised_loss, data, penalty)), penalty, n_steps)
 
 
 def fit_union(training: TrainingData, sample: Sample, choice: UnionChoice) -> Union:
@@ -200,7 +211,7 @@ def fit_union(training: TrainingData, sample: Sample, choice: UnionChoice) -> Un
     inside, size = choice.setting.inside, choice.setting.n_hyperplanes
     rows = in_sign(stratified_rows(data, _ROWS, np.random.RandomState(0)), inside)
     if choice.start is None:
-        soft = _sharp(rows, _sharp_run(rows, size, choice.seed), choice.penalty)
+        soft = _sharp(rows, _sharp_start(rows, size, choice.seed), choice.penalty, _STEPS)
     else:
         union = ascend(rows, choice.start, choice.penalty, _STEPS)
         path = thinned(rows, union, choice.penalty, size, _THIN_STEPS)
