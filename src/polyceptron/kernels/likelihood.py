@@ -306,7 +306,7 @@ def _score_limit(ends):
     widest = np.int64(ends[0])
     for m in range(1, ends.shape[0]):
         widest = max(widest, np.int64(ends[m] - ends[m - 1]))
-    return min(40.0, 690.0 / widest)
+    return min(40.0, 690.0 / widest - 0.7)  # a face adds up to log 2
 
 
 @compiled

@@ -32,7 +32,7 @@ Arrays: TypeAlias = tuple[NDArray[Any], ...]
 Record: TypeAlias = dict[str, Any]
 """Arrays by name, or dicts of arrays."""
 
-_FORMAT = 1
+_FORMAT = 2
 _HEAD = "checkpoint"
 
 

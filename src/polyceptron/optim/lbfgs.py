@@ -39,10 +39,10 @@ def minimise(function: Function, start: Floats, n_steps: int, ftol: float) -> Fl
         if found is None:
             break
         new_x, new_value, new_slope = found
-        s, y = S[n % _PAIRS], Y[n % _PAIRS]
-        np.subtract(new_x, x, out=s)
-        np.subtract(new_slope, slope, out=y)
-        n += kernels.dot(s, y) > 1e-10 * kernels.dot(y, y)
+        s, y = new_x - x, new_slope - slope
+        if kernels.dot(s, y) > 1e-10 * kernels.dot(y, y):
+            S[n % _PAIRS], Y[n % _PAIRS] = s, y
+            n += 1
         gained, scale = value - new_value, max(abs(value), abs(new_value), 1.0)
         x, value, slope = new_x, new_value, new_slope
         if gained <= ftol * scale:

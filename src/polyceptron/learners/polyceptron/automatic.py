@@ -51,7 +51,7 @@ def choose_automatically(
     if several:
         shape = Shape(FIRST_PIECES, FIRST_FACES, most)
         union = choose_union(trials, insides, shape, seed, rival=one)
-        if union is not None:
+        if union is not None and union.setting != one.setting:  # it may have come to the same
             selection.add(union.setting, union.outcome)
             if selection.is_better(union.setting, best):
                 best, best_choice = union.setting, union

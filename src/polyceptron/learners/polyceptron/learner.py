@@ -121,19 +121,19 @@ class PolyceptronFitted(Document):
 class Polyceptron(ProbabilisticClassifier, FitsBlocks):
     """Learn a class as a polyhedron, or a few of them, with nothing to tune.
 
-    Online runs with different starts and orders of the rows are matched, hyperplane by
-    hyperplane, and averaged. Where labels are noisy or the class is no polyhedron, a penalised
-    likelihood with a share of wrong labels starts there; its maximum, or the mean of many likely
-    hyperplanes, is the answer. The number of hyperplanes, the class inside and the strength are
-    chosen by cross-validation inside the training rows: the fewest hyperplanes within one
-    standard error of the best. Where held-out rows speak for it, the class inside is a union of
-    polyhedra. Each of more than two classes gets a polyhedron, or a union, of its own.
+    A penalised likelihood begins with more small random faces than are needed, and takes those
+    away that cost least. Its polyhedron has to compete with others on rows held out of the
+    training rows: the matched mean of online runs where labels are clean; a few faces with a share
+    of wrong labels, or the mean of many likely ones; and a union of polyhedra. The number of
+    hyperplanes, the class inside and the strength are chosen on the way, of few rows the fewest
+    hyperplanes within one standard error of the best. Each of more than two classes gets a
+    polyhedron, or a union, of its own.
 
     Parameters
     ----------
     n_hyperplanes : int or "auto", default="auto"
         K, the number of inequalities to begin with; those not needed are dropped. Of a union,
-        those of each polyhedron.
+        those of each polyhedron; with ``margin=None`` the most that are kept.
     n_polyhedra : int or "auto", default="auto"
         How many polyhedra the class inside is the union of, at most. 1 is a single one. "auto"
         lets rows held out choose between one and several; one if `n_hyperplanes`, `margin`,
@@ -147,14 +147,15 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         begins with more small random faces than are kept.
     penalty : float, None or "auto", default="auto"
         Penalty of the likelihood, per row: ``penalty / 2 * sum_k |w_k|^2``. None leaves the mean
-        of the runs as it is, which is also what "auto" means where `margin` is a number.
+        of the runs as it is, which is also what "auto" means where `margin` is a number. With
+        ``margin=None`` at most 4,000 rows count.
     sampled : bool or "auto", default="auto"
         Take the mean of many likely hyperplanes, not the likeliest ones: better where labels are
         wrong, and slower. "auto" lets rows held out decide, where there are rows and time enough.
         Without a penalty there is nothing to sample.
     inside : label, None or "auto", default="auto"
         The class inside; None is the greater label. "auto" takes the one whose polyhedron is
-        more accurate on rows held out. Not used with more than two classes.
+        likelier for rows held out. Not used with more than two classes.
     n_init : int, default=9
         Online runs to average.
     max_iter : int, default=1000
@@ -193,7 +194,7 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         more than two classes "class"), "n_hyperplanes", "margin", "penalty", "sampled",
         "n_polyhedra", "accuracy" on rows held out, and which was "chosen".
     n_iter_ : int
-        Passes of the longest online run; 1 for a union.
+        Passes of the longest online run; 1 where there was none.
     estimators_ : list of Polyceptron
         One for each class, only with more than two.
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features_in_,)
@@ -520,7 +521,7 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         self._check_or_auto("n_hyperplanes", as_count, "'auto'")
         if self.margin is not None:
             self._check_or_auto("margin", as_real, "None or 'auto'")
-        elif self.penalty is None or (self.sampled is True):
+        elif self.penalty is None or (self.sampled and not self._is_auto("sampled")):
             raise ValueError(
                 "margin=None needs a penalty, and samples need online runs: with it penalty must "
                 f"be a number or 'auto' and sampled False or 'auto'; got {self.penalty!r} and "

@@ -116,7 +116,7 @@ class FoldTrials:
     ) -> None:
         random = np.random.RandomState(seed)
         self._whole, self._seeds, self._effort = data, seeds, effort
-        self._journal, self.report = journal, report
+        self.journal, self.report = journal, report
         self.data = stratified_rows(data, ROWS_TO_SELECT, random)
         self.weight = self.data.weights
         self._n_threads = n_threads
@@ -132,7 +132,7 @@ class FoldTrials:
 
     def outcome(self, setting: Setting) -> TrialOutcome:
         """Scores of every row by hyperplanes that did not see it."""
-        (h,) = self._journal.memo(f"trial of {setting}", lambda: (self._held_out(setting),))
+        (h,) = self.journal.memo(f"trial of {setting}", lambda: (self._held_out(setting),))
         outcome = TrialOutcome(h, self.is_inside(setting.inside), self.weight)
         self.report(setting, outcome.share)
         return outcome
@@ -177,7 +177,7 @@ class FoldTrials:
             centre = centre_of(self.data, setting, self._seeds[:_TRIAL_RUNS], self._effort)
             return (np.array(centre.n_converged),)
 
-        (n_converged,) = self._journal.memo(f"a few runs of {setting}", converged)
+        (n_converged,) = self.journal.memo(f"a few runs of {setting}", converged)
         return bool(n_converged)
 
     def separates(self, setting: Setting) -> bool:
@@ -189,7 +189,7 @@ class FoldTrials:
         def converged() -> tuple[NDArray[Any]]:
             return (np.array(centre_of(self.data, setting, self._seeds, self._effort).n_converged),)
 
-        (n_converged,) = self._journal.memo(f"runs of {setting}", converged)
+        (n_converged,) = self.journal.memo(f"runs of {setting}", converged)
         return 2 * int(n_converged) > len(self._seeds)
 
     def _mistakes_of_one(self, inside: int) -> int:

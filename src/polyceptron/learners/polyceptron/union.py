@@ -79,7 +79,7 @@ def _either(odds: Floats, more: Floats) -> Floats:
 
 
 def _exponentials(data: ArrayBlocks, union: Union) -> Floats:
-    limit = min(_LIMIT, 690.0 / max(union.sizes))
+    limit = min(_LIMIT, 690.0 / max(union.sizes) - 0.7)
     found = scores(data.matrix, union.theta[:, :-1].copy(), union.theta[:, -1].copy())
     return np.exp(-np.clip(found, -limit, limit))
 

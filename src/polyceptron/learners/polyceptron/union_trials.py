@@ -255,9 +255,23 @@ class _Paths(NamedTuple):
                 found[place] = union
             return found
 
+        places = list(places)
         numbers = [number for number in numbers if number < len(self.trials.folds)]
         tasks = [(inside, number) for inside in insides for number in numbers]
-        found = dict(zip(tasks, self.trials.in_threads(path, tasks), strict=True))
+
+        def learned() -> tuple[Floats]:
+            paths = self.trials.in_threads(path, tasks)
+            return (np.array([[path[place].theta for place in places] for path in paths]),)
+
+        name = f"paths of {self.shape} for {tasks} and penalties {places} of {self.penalties}"
+        (thetas,) = self.trials.journal.memo(name, learned)
+        found = {
+            task: {
+                place: Union(theta, (faces,) * pieces)
+                for place, theta in zip(places, own, strict=True)
+            }
+            for task, own in zip(tasks, thetas, strict=True)
+        }
         return {inside: {n: found[inside, n] for n in numbers} for inside in insides}
 
     def rows(self, paths: Iterable[int]) -> NDArray[np.intp]:
