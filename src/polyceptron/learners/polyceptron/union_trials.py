@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from sklearn.model_selection import StratifiedKFold
 
-from polyceptron.data.blocks import ArrayBlocks, map_in_order
+from polyceptron.data.blocks import ArrayBlocks
 from polyceptron.data.training import TrainingData
 from polyceptron.learners.polyceptron.hyperplanes import (
     Setting,
@@ -163,7 +163,7 @@ def choose_sharp(
     if shares[inside].share < accuracy:
         return None
     signed = in_sign(train, inside)
-    found, start = [], _sharp_start(signed, n_faces, seed)
+    found, start = [], _sharp_start(signed, runs[inside], seed)
     for penalty in _SHARP_PENALTIES:
         union = settled(signed, _sharp(signed, start, penalty, _STEPS))
         found.append((_outcome(test, inside, union.scores(test)), penalty))
@@ -187,15 +187,15 @@ def _sharp_run(data: ArrayBlocks, n_faces: int, seed: int) -> Floats:
     return to_mean_size(data, theta)
 
 
-def _sharp_start(data: ArrayBlocks, n_faces: int, seed: int) -> Floats:
-    """Of a few long runs the one that the likelihood makes most of in a short time."""
-    penalty = _SHARP_PENALTIES[0]
+def _sharp_start(data: ArrayBlocks, first: Floats, seed: int) -> Floats:
+    """Of a long run and a few more the one that the likelihood makes most of in a short time."""
+    penalty, n_faces = _SHARP_PENALTIES[0], len(first)
+    more = [_sharp_run(data, n_faces, seed + number) for number in range(1, _SHARP_RUNS)]
 
-    def tried(number: int) -> tuple[float, Floats]:
-        start = _sharp_run(data, n_faces, seed + number)
-        return penalised_loss(data, penalty, _sharp(data, start, penalty, _TRIAL_STEPS)), start
+    def loss(start: Floats) -> float:
+        return penalised_loss(data, penalty, _sharp(data, start, penalty, _TRIAL_STEPS))
 
-    return min(map_in_order(tried, range(_SHARP_RUNS), data.n_threads), key=lambda one: one[0])[1]
+    return min([first, *more], key=loss)
 
 
 def _sharp(data: ArrayBlocks, start: Floats, penalty: float, n_steps: int) -> Union:
@@ -211,7 +211,8 @@ def fit_union(training: TrainingData, sample: Sample, choice: UnionChoice) -> Un
     inside, size = choice.setting.inside, choice.setting.n_hyperplanes
     rows = in_sign(stratified_rows(data, _ROWS, np.random.RandomState(0)), inside)
     if choice.start is None:
-        soft = _sharp(rows, _sharp_start(rows, size, choice.seed), choice.penalty, _STEPS)
+        first = _sharp_run(rows, size, choice.seed)
+        soft = _sharp(rows, _sharp_start(rows, first, choice.seed), choice.penalty, _STEPS)
     else:
         union = ascend(rows, choice.start, choice.penalty, _STEPS)
         path = thinned(rows, union, choice.penalty, size, _THIN_STEPS)
