@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.optimize import approx_fprime
 
 from polyceptron import kernels
 from polyceptron.data.blocks import frozen, kernel_rows
@@ -104,6 +105,27 @@ def real(K, d, n):
     y = rng.choice([-1, 1], n).astype(np.int8)
     W, b = rng.standard_normal((K, d)), rng.standard_normal(K)
     return Case(X, frozen(y), frozen(rng.random(n) + 0.5), W, b)
+
+
+def scaled(K, d, n, size):
+    case = real(K, d, n)
+    return case._replace(W=size * case.W, b=size * case.b)
+
+
+def either_weight(case):
+    """What the kernel is given, and what it means."""
+    return (case.weight, case.weight), (NO_WEIGHT, np.ones(len(case.y)))
+
+
+def slopes(value, case, *more):
+    """Of ``value(case, *more)`` in [W, b] and what else it takes, by differences."""
+
+    def at(point):
+        theta = point[: case.W.size + case.K].reshape(case.K, -1)
+        moved = case._replace(W=theta[:, :-1].copy(), b=theta[:, -1].copy())
+        return value(moved, *point[case.W.size + case.K :])
+
+    return approx_fprime(np.append(np.column_stack([case.W, case.b]).ravel(), more), at)
 
 
 CASES = pytest.mark.parametrize(

@@ -4,7 +4,6 @@ import itertools
 
 import numpy as np
 import pytest
-import scipy.optimize
 from scipy.optimize import approx_fprime
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
@@ -14,6 +13,7 @@ from sklearn.model_selection import train_test_split
 from polyceptron import Polyceptron
 from polyceptron.calibration import Calibration, Side, calibrate
 from polyceptron.datasets import load_breast_cancer, load_ionosphere, make_dataset1, make_dataset2
+from polyceptron.optim import lbfgs
 
 PLANTED = Calibration(Side(3.0, 0.02), Side(1.0, 0.1))
 
@@ -90,11 +90,9 @@ def test_a_side_without_a_lapse_is_not_certain():
 def test_slopes_are_those_of_the_value(monkeypatch):
     """The loss is an inner function: catch it on its way to the optimiser."""
     caught = []
-    minimize = scipy.optimize.minimize
+    minimise = lbfgs.minimise
     monkeypatch.setattr(
-        scipy.optimize,
-        "minimize",
-        lambda loss, *a, **k: caught.append(loss) or minimize(loss, *a, **k),
+        lbfgs, "minimise", lambda loss, *given: caught.append(loss) or minimise(loss, *given)
     )
     h, is_inside = drawn(300)
     calibrate(h, is_inside, np.random.default_rng(1).random(300))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from polyceptron.utils.blas import ONE_BLAS_THREAD
 from polyceptron.utils.types import Floats
 
-_BOUNDS = [(-8.0, 8.0), (-12.0, 6.0)]
+_BOUNDS = (-8.0, -12.0), (8.0, 6.0)
 _USUAL_LOG_SLOPE, _SPREAD = 1.5, 0.5
 """What slopes are like where h has a mean size of 1: few rows near h = 0 say little of them."""
 _LAPSES_ADDED = 0.3
@@ -102,18 +102,14 @@ def _side(size: Floats, right: NDArray[np.bool_], weight: Floats) -> Side:
         slopes = np.array([of_slope, of_lapse * lapse * (1.0 - 2.0 * lapse)])
         return -float(value) / (total + 2.0), slopes / -(total + 2.0)
 
-    from scipy.optimize import minimize  # here: answers by a rule need no optimiser
+    from polyceptron.optim import lbfgs  # here: answers by a rule need no optimiser
 
-    starts = [(0.0, -3.0), (1.5, -3.0), (0.0, -1.0)]
+    starts = np.array([(0.0, -3.0), (1.5, -3.0), (0.0, -1.0)])
     with ONE_BLAS_THREAD:
-        found = min(
-            (minimize(loss, at, jac=True, method="L-BFGS-B", bounds=_BOUNDS) for at in starts),
-            key=lambda one: one.fun,
-        )
-    return _side_at(found.x)
+        found = [lbfgs.minimise(loss, at, 100, 1e-9) for at in starts]
+        return _side_at(min(found, key=lambda point: loss(point)[0]))
 
 
 def _side_at(point: Floats) -> Side:
-    from scipy.special import expit
-
-    return Side(float(np.exp(point[0])), 0.5 * float(expit(point[1])))
+    log_slope, logit = np.clip(point, *_BOUNDS)
+    return Side(float(np.exp(log_slope)), 0.5 / (1.0 + float(np.exp(-logit))))

@@ -26,9 +26,11 @@ def test_descent_direction(n_pairs):
     A = A @ A.T + np.eye(6)
     steps = random.standard_normal((n_pairs, 6))
     S, Y, g, found = np.zeros((4, 6)), np.zeros((4, 6)), random.standard_normal(6), np.empty(6)
+    curvature, scale = np.zeros(4), 1.0
     for i, s in enumerate(steps):
-        S[i % 4], Y[i % 4] = s, A @ s
-    kernels.descent_direction(g, S, Y, n_pairs, found)
+        S[i % 4], Y[i % 4], curvature[i % 4] = s, A @ s, s @ A @ s
+        scale = (s @ A @ s) / (A @ s @ A @ s)
+    kernels.descent_direction(g, S, Y, curvature, scale, n_pairs, found)
     expected = naive.descent_direction(g, [(s, A @ s) for s in steps[-4:]])
     np.testing.assert_allclose(found, expected, rtol=1e-9)
 

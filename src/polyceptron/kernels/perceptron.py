@@ -9,6 +9,8 @@ from polyceptron.kernels.scores import add_row, first_equal, plane, score_four, 
 
 CHUNK = 64
 """Rows scored before their mistakes are collected."""
+FAIR_PASSES = 40
+"""Passes before a run may be given up."""
 
 
 @compiled
@@ -223,3 +225,28 @@ def shuffle(order, seed):
         # The high 32 bits scaled to 0..i: the bias is below i / 2**32.
         j = np.int64(((z >> np.uint64(32)) * np.uint64(i + 1)) >> np.uint64(32))
         order[i], order[j] = order[j], order[i]
+
+
+@compiled
+def online_passes(X, y, weight, panel, bias, K, margin, seed, n_passes, hopeless, U, u):
+    """Passes in orders of their own until one makes no update; panel and bias move in place.
+
+    ``U`` and ``u`` are the sums of `online_pass` since the first quarter of the passes, over as
+    many rows as are returned, with how many passes there were and whether the last made no update.
+    Without a margin, updates on more than the share ``hopeless`` of the rows end it after 40.
+    """
+    n, seen = y.shape[0], 0
+    order = np.empty(n, np.int64)
+    for number in range(n_passes):
+        if number == n_passes // 4:
+            U[:] = 0.0
+            u[:] = 0.0
+            seen = 0
+        shuffle(order, (np.uint64(seed) << np.uint64(32)) + np.uint64(number))
+        _, updates = online_pass(X, y, weight, order, panel, bias, K, 1.0, 1.0, margin, U, u, seen)
+        seen += n
+        if updates == 0:
+            return seen, number + 1, True
+        if margin == 0.0 and number >= FAIR_PASSES and updates > hopeless * n:
+            return seen, n_passes, False
+    return seen, n_passes, False

@@ -47,7 +47,7 @@ class TestLoss:
         for used, kind, block_rows in itertools.product((weight, NO_WEIGHT), KINDS, (1, 7, 1000)):
             weights = used if len(used) else np.ones(41)
             data = blocks(KINDS[kind](X), y, used, block_rows=block_rows)
-            yield mixture.Loss(data, (K, 4), penalty, weights.sum()), flat, (X, y, weights)
+            yield mixture.Loss(data, (K,), penalty, weights.sum()), flat, (X, y, weights)
 
     @pytest.mark.parametrize("penalty", [0.0, 0.3])
     @pytest.mark.parametrize("K", [1, 2, 5])
@@ -69,7 +69,7 @@ class TestLoss:
 
     @pytest.mark.parametrize("logit", [-800.0, -2.0, 0.0, 800.0])
     def test_unpack(self, logit):
-        loss = mixture.Loss(blocks(*square(10)), (2, 3), 0.0, 10.0)
+        loss = mixture.Loss(blocks(*square(10)), (2,), 0.0, 10.0)
         theta, noise = loss.unpack(np.append(np.arange(6.0), logit))
         np.testing.assert_array_equal(theta, [[0, 1, 2], [3, 4, 5]])
         assert 0 < noise <= 0.5
@@ -78,7 +78,7 @@ class TestLoss:
 
 
 def maximised(data, start, penalty, total, n_steps):
-    loss = mixture.Loss(data, start.shape, penalty, total)
+    loss = mixture.Loss(data, (len(start),), penalty, total)
     return loss.unpack(mixture.maximise(loss, start, n_steps))
 
 
@@ -88,7 +88,7 @@ START = np.array([[1.0, 0.2, 1.0], [-1.0, 0.3, 1.0], [0.1, 1.0, 1.0], [0.0, -1.0
 class TestMaximise:
     @pytest.mark.parametrize("penalty", [0.0, 1e-3, 1.0])
     def test_raises_the_penalised_likelihood(self, penalty):
-        loss = mixture.Loss(blocks(*square(400)), START.shape, penalty, 400.0)
+        loss = mixture.Loss(blocks(*square(400)), (4,), penalty, 400.0)
         values = [-loss(mixture.maximise(loss, START, n_steps))[0] for n_steps in (0, 2, 10, 100)]
         assert values == sorted(values)
         assert values[-1] > values[0] + 0.01
@@ -119,7 +119,7 @@ def noisy_square(n=400, share=0.1):
 
 
 def sampled(data, total, seed=0, n_samples=20, penalty=1e-3, start=START):
-    loss = mixture.Loss(data, start.shape, penalty, total)
+    loss = mixture.Loss(data, (len(start),), penalty, total)
     return mixture.posterior_mean(loss, mixture.maximise(loss, start, 50), n_samples, seed)
 
 
@@ -165,7 +165,7 @@ class TestPosteriorMean:
         rng = np.random.default_rng(0)
         x = rng.standard_normal(60)
         y = rng.random(60) < 1 / (1 + np.exp(-2 * x - 1))
-        loss = mixture.Loss(blocks(x[:, None], y), (1, 2), 0.02, 60.0)
+        loss = mixture.Loss(blocks(x[:, None], y), (1,), 0.02, 60.0)
         axes = np.linspace(-1, 8, 31), np.linspace(-3, 6, 31), np.linspace(-14, 4, 19)
         grid = np.stack(np.meshgrid(*axes, indexing="ij"), -1).reshape(-1, 3)
         log_density = np.array([-60 * loss(point)[0] for point in grid])

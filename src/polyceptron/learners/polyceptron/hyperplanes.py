@@ -22,8 +22,6 @@ _LP_TOLERANCE = 1e-7
 """That of the linear programs: a face and its double are one."""
 _VISITS = 100_000
 """Rows that an online run with a margin visits, in whole passes."""
-_FAIR_PASSES = 40
-"""Passes before a run may be given up."""
 LEAST_SAMPLES = 10
 Strength = tuple[float | None, float | None]
 
@@ -137,25 +135,17 @@ def online_run(
     Those are its last where it did, else their mean over the last three quarters of the passes,
     or over all if it was given up.
     """
-    n, d = data.n_samples, data.n_features
+    d = data.n_features
     start = np.random.default_rng(seed).standard_normal((K, d)) if K > 1 else np.zeros((1, d))
     panel, bias, _ = Planes.of(start, np.zeros(K)).copy()
-    order = np.empty(n, np.int64)
-    U, u, seen = np.zeros((K, d)), np.zeros(K), 0
-    for number in range(n_passes):
-        if number == n_passes // 4:
-            U[:], u[:], seen = 0.0, 0.0, 0
-        kernels.shuffle(order, np.uint64((seed << 32) + number))
-        _, updates = kernels.online_pass(
-            data.X, data.y, data.weight, order, panel, bias, K, 1.0, 1.0, margin, U, u, seen
-        )
-        seen += n
-        if updates == 0:
-            return np.column_stack(kernels.from_panels(panel, bias, K)), number + 1, True
-        if margin == 0 and number >= _FAIR_PASSES and updates > hopeless * n:
-            break
+    U, u = np.zeros((K, d)), np.zeros(K)
+    seen, n_made, converged = kernels.online_passes(
+        data.X, data.y, data.weight, panel, bias, K, margin, seed, n_passes, hopeless, U, u
+    )
     W, b = kernels.from_panels(panel, bias, K)
-    return np.column_stack([W - U / seen, b - u / seen]), n_passes, False
+    if not converged:
+        W, b = W - U / seen, b - u / seen
+    return np.column_stack([W, b]), n_made, converged
 
 
 def matched_mean(runs: list[Floats]) -> Floats:
@@ -177,7 +167,7 @@ def refined(
     if setting.penalty is None:
         return start
     total = float(data.weights.sum())
-    loss = mixture.Loss(in_sign(data, setting.inside), start.shape, setting.penalty, total)
+    loss = mixture.Loss(in_sign(data, setting.inside), (len(start),), setting.penalty, total)
     flat = mixture.maximise(loss, start, effort.n_steps)
     theta, _ = loss.unpack(flat)
     if setting.sampled:

@@ -7,22 +7,21 @@ wrong side do not pull. Of a union, a row is outside where it is outside of ever
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from polyceptron import kernels
-from polyceptron.data.blocks import Block, Blocks
+from polyceptron.data.blocks import ArrayBlocks, Block, Blocks, KernelRows
 from polyceptron.optim import lbfgs
-from polyceptron.optim.planes import Gradient
 from polyceptron.utils.blas import ONE_BLAS_THREAD
 from polyceptron.utils.types import Floats
 
-LEAST_NOISE = 1e-4
+NO_NOISE = -1000.0
+"""Its logit: what is left is the least share of wrong labels."""
 _FIRST_LOGIT = -2.0  # e = 0.06
 LEAST_LEAPS, MOST_LEAPS = 10, 20
 _FIRST_LEAP, _WARM_UP, _ACCEPTED = 0.1, 20, 0.8
@@ -30,61 +29,82 @@ _LOST = 1000.0
 """What a trajectory may lose of the logarithm of its likelihood before it is given up."""
 _MEAN_SCORE = 5.0
 """What the mean size of h is scaled to at the start: only now do scores have a scale."""
+_NONE: Floats = np.empty(0)
 Point = tuple[Floats, float, Floats]
 """A flat array, the loss there, and its slope."""
 
 
-def mixture_of(
-    W: Floats, b: Floats, ends: NDArray[np.int64], noise: float, block: Block
-) -> Gradient:
-    """The slope of a block's log-likelihood in [w_k, b_k]; its value and slope in the noise."""
-    part = Gradient.zero(W.shape[0], W.shape[1], 2)
-    part.totals[:] = kernels.union_block(
-        block.X, block.y, block.weight, W, b, ends, noise, part.G, part.g
-    )
-    return part
+def whole_rows(data: ArrayBlocks) -> KernelRows:
+    """All rows in the layout that is read fastest again and again."""
+    rows: KernelRows = data.X if isinstance(data.X, tuple) else kernels.pack_rows(data.X)
+    return rows
 
 
-@dataclass(frozen=True, slots=True)
+def _part_of(flat: Floats, ends: NDArray[np.int64], block: Block) -> Floats:
+    return kernels.union_part(block.X, block.y, block.weight, _NONE, flat, ends)
+
+
+@dataclass(frozen=True)
 class Loss:
-    """Minus the penalised mean log-likelihood, as a function of one flat array.
+    """Minus the penalised log-likelihood of a union, as a function of one flat array.
 
-    That array is [w_1, b_1, ..., w_K, b_K] and the logit of the noise. Penalised is
-    ``penalty / 2 * sum |w_k|^2``; biases are free.
+    That array is [w_1, b_1, ..., w_F, b_F], the faces of one piece after those of another, and the
+    logit of the noise. Penalised is ``penalty / 2 * sum |w_k|^2``; biases are free, columns that
+    are ``fixed`` stay as they are. With shares inside as ``target`` it is that of the hard rule.
     """
 
     data: Blocks
-    shape: tuple[int, int]
+    sizes: tuple[int, ...]
+    """Faces of each piece."""
     penalty: float
-    total_weight: float
+    unit: float
+    """The weight that counts as one."""
+    is_noisy: bool = True
+    """Whether the noise is free as well."""
+    fixed: NDArray[np.bool_] | None = None
+    target: Floats = field(default_factory=lambda: _NONE)
+
+    @cached_property
+    def _ends(self) -> NDArray[np.int64]:
+        return np.cumsum(self.sizes)
+
+    @cached_property
+    def _whole(self) -> tuple[Any, ...] | None:
+        """All rows as the kernels take them, where they are one block."""
+        data = self.data
+        if not isinstance(data, ArrayBlocks) or (len(data) > 1 and not self.target.size):
+            return None
+        return whole_rows(data), data.y, data.weight, self.target
 
     def unpack(self, flat: Floats) -> tuple[Floats, float]:
         """Rows [w_k, b_k], and the noise."""
-        noise = LEAST_NOISE + (0.5 - LEAST_NOISE) * float(expit(flat[-1]))
-        return flat[:-1].reshape(self.shape), noise
+        return flat[:-1].reshape(sum(self.sizes), -1), float(kernels.noise_of(flat[-1]))
 
     def __call__(self, flat: Floats) -> tuple[float, Floats]:
         """The loss and its slope."""
-        theta, noise = self.unpack(flat)
-        W, b = theta[:, :-1].copy(), theta[:, -1].copy()
-        ends = np.array([len(W)])
-        here = self.data.reduce(partial(mixture_of, W, b, ends, noise))
-        log_likelihood, of_noise = here.totals.tolist()
-        slope = np.empty(flat.size)
-        of_theta = slope[:-1].reshape(self.shape)
-        of_theta[:, :-1] = self.penalty * W - here.G / self.total_weight
-        of_theta[:, -1] = here.g / -self.total_weight
-        share = expit(flat[-1])
-        of_share = (0.5 - LEAST_NOISE) * share * (1 - share)
-        slope[-1] = of_noise * of_share / -self.total_weight
-        value = 0.5 * self.penalty * float((W * W).sum())
-        return value - log_likelihood / self.total_weight, slope
+        if self._whole is not None:
+            part = kernels.union_part(*self._whole, flat, self._ends)
+        else:
+            part = self.data.reduce(partial(_part_of, flat, self._ends))
+        how = self.penalty, self.unit, self.is_noisy
+        value, slope = kernels.penalised(part, flat, sum(self.sizes), *how)
+        if self.fixed is not None:
+            slope[:-1].reshape(sum(self.sizes), -1)[:, self.fixed] = 0.0
+        return value, slope
+
+    def minimised(self, start: Floats, n_steps: int, ftol: float) -> Floats:
+        """What L-BFGS makes of a flat array."""
+        start = np.ascontiguousarray(start)
+        if self._whole is None or self.fixed is not None:
+            return lbfgs.minimise(self, start, n_steps, ftol)
+        how = self.penalty, self.unit, self.is_noisy, n_steps, ftol
+        found: Floats = kernels.descend_union(*self._whole, start, self._ends, *how)
+        return found
 
 
-def maximise(loss: Callable[[Floats], tuple[float, Floats]], start: Floats, n_steps: int) -> Floats:
-    """L-BFGS from rows [w_k, b_k] whose h has a mean size of about 1; a flat array as in `Loss`."""
-    first = np.append((_MEAN_SCORE * start).ravel(), _FIRST_LOGIT)
-    return lbfgs.minimise(loss, first, n_steps, 1e-9)
+def maximise(loss: Loss, start: Floats, n_steps: int) -> Floats:
+    """From rows [w_k, b_k] whose h has a mean size of about 1; a flat array as in `Loss`."""
+    return loss.minimised(np.append(_MEAN_SCORE * start, _FIRST_LOGIT), n_steps, 1e-9)
 
 
 def posterior_mean(loss: Loss, flat: Floats, n_samples: int, seed: int) -> Floats:
@@ -94,7 +114,7 @@ def posterior_mean(loss: Loss, flat: Floats, n_samples: int, seed: int) -> Float
     as well, the maximum is one at the edge as often as not; their middle is nearer the truth.
     """
     random = np.random.default_rng(seed)
-    step, total = _FIRST_LEAP, np.zeros(loss.shape)
+    step, total = _FIRST_LEAP, np.zeros_like(loss.unpack(flat)[0])
     with ONE_BLAS_THREAD:
         here = flat, *loss(flat)
         for number in range(_WARM_UP + n_samples):
@@ -109,7 +129,7 @@ def posterior_mean(loss: Loss, flat: Floats, n_samples: int, seed: int) -> Float
 
 def _leap(loss: Loss, here: Point, step: float, random: np.random.Generator) -> tuple[Point, float]:
     """One proposal, taken or not, and how likely it was to be taken."""
-    n = loss.total_weight  # the posterior is exp(-n loss)
+    n = loss.unit  # the posterior is exp(-n loss)
     step *= random.uniform(0.8, 1.2)
     speed = random.standard_normal(here[0].size)
     energy = n * here[1] + 0.5 * float(speed @ speed)

@@ -88,16 +88,12 @@ def _likeliest(training: TrainingData, sample: Sample, theta: Floats, setting: S
     """The penalised likelihood of all rows, maximised; columns that the sample lacks stay out."""
     data = training.with_inside(setting.inside).data
     start, free = sample.in_all_columns(theta, data.n_features), [*sample.columns, data.n_features]
-    loss = mixture.Loss(data, start.shape, setting.penalty or 0.0, training.total_weight)
-    fixed = np.ones(start.shape, bool)
-    fixed[:, free] = False
-    at = np.append(fixed.ravel(), False)
-
-    def of_varied(flat: Floats) -> tuple[float, Floats]:
-        value, slope = loss(flat)
-        return value, np.where(at, 0.0, slope)
-
-    flat = mixture.maximise(of_varied, start, _STEPS)
+    fixed = np.ones(data.n_features + 1, bool)
+    fixed[free] = False
+    loss = mixture.Loss(
+        data, (len(start),), setting.penalty or 0.0, training.total_weight, fixed=fixed
+    )
+    flat = mixture.maximise(loss, start, _STEPS)
     return with_offset(sample.data, loss.unpack(flat)[0][:, free], setting.inside)
 
 

@@ -9,7 +9,7 @@ the probabilities of the soft model, which leaves faces where the rule needs the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
 
@@ -17,15 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyceptron import kernels
-from polyceptron.data.blocks import ArrayBlocks, Block, Blocks
+from polyceptron.data.blocks import ArrayBlocks, Blocks, KernelRows
 from polyceptron.learners.polyceptron.hyperplanes import best_cut, min_scores, needed
-from polyceptron.learners.polyceptron.mixture import LEAST_NOISE, mixture_of
-from polyceptron.optim import lbfgs
-from polyceptron.optim.planes import Gradient, Planes
+from polyceptron.learners.polyceptron.mixture import NO_NOISE, Loss, whole_rows
 from polyceptron.scoring import scores
 from polyceptron.utils.types import Floats
 
-Ends = NDArray[np.int64]
 _SMALL = 0.3
 """Size of the random faces to start from."""
 _MOST_ODDS = 1e150
@@ -95,35 +92,6 @@ def _odds(E: Floats, faces: list[int]) -> Floats:
 # --- fitting ------------------------------------------------------------------------------
 
 
-def _minimised(
-    statistic: Callable[..., Gradient],
-    data: Blocks,
-    start: Union,
-    penalty: float,
-    n_steps: int,
-    unit: float = 1.0,
-    fixed: NDArray[np.bool_] | None = None,
-) -> Union:
-    """L-BFGS on the sum of a statistic over the rows, and penalty / 2 * sum |w_k|^2.
-
-    ``unit`` is the weight that counts as one row; columns that are ``fixed`` stay as they are.
-    """
-    shape, ends = start.theta.shape, np.cumsum(start.sizes)
-
-    def loss(flat: Floats) -> tuple[float, Floats]:
-        theta = flat.reshape(shape)
-        W, b = theta[:, :-1].copy(), theta[:, -1].copy()
-        here = data.reduce(partial(statistic, W, b, ends))
-        slope = np.column_stack([penalty * W - here.G / unit, -here.g / unit])
-        if fixed is not None:
-            slope[:, fixed] = 0.0
-        square = 0.5 * penalty * float((W * W).sum())
-        return square - float(here.totals[0]) / unit, slope.ravel()
-
-    found = lbfgs.minimise(loss, start.theta.ravel(), n_steps, 1e-7)
-    return start._replace(theta=found.reshape(shape))
-
-
 def ascend(
     data: Blocks,
     start: Union,
@@ -133,11 +101,12 @@ def ascend(
     fixed: NDArray[np.bool_] | None = None,
 ) -> Union:
     """The likelihood of the soft model, maximised; the penalty is that of all rows."""
+    return _minimised(Loss(data, start.sizes, penalty, unit, False, fixed), start, n_steps)
 
-    def of_block(W: Floats, b: Floats, ends: Ends, block: Block) -> Gradient:
-        return mixture_of(W, b, ends, LEAST_NOISE, block)
 
-    return _minimised(of_block, data, start, penalty, n_steps, unit, fixed)
+def _minimised(loss: Loss, start: Union, n_steps: int) -> Union:
+    found = loss.minimised(np.append(start.theta, NO_NOISE), n_steps, 1e-7)
+    return start._replace(theta=loss.unpack(found)[0])
 
 
 def first_union(
@@ -175,7 +144,7 @@ def soft_loss(data: ArrayBlocks, union: Union) -> float:
 
 def _surprise(odds: Floats, is_inside: NDArray[np.bool_]) -> Floats:
     side = np.where(is_inside, odds, 1.0) / (1.0 + odds)
-    return np.asarray(-np.log(LEAST_NOISE + (1.0 - 2.0 * LEAST_NOISE) * side))
+    return np.asarray(-np.log(kernels.LEAST_NOISE + (1.0 - 2.0 * kernels.LEAST_NOISE) * side))
 
 
 # --- fewer faces -----------------------------------------------------------------------------
@@ -185,6 +154,7 @@ def thinned(
     data: ArrayBlocks, union: Union, penalty: float, most: int, n_steps: int
 ) -> Iterator[Union]:
     """Unions of ever fewer faces, each fitted anew: of at most ``most``, down to a single one."""
+    rows = whole_rows(data)
     while True:
         if union.n_faces <= most:
             yield union
@@ -192,39 +162,27 @@ def thinned(
             return
         over = union.n_faces - most
         room, gone = 1 + (over // 4 if over > 0 else (union.n_faces > 9)), set[int]()
-        for _, faces in _cheapest(data, union, penalty):
+        for _, faces in _cheapest(data, rows, union, penalty):
             if room > 0 and len(gone) + len(faces) < union.n_faces:
                 gone.update(faces)
                 room -= len(faces)
         union = ascend(data, union.without(gone), penalty, n_steps)
 
 
-def _cheapest(data: ArrayBlocks, union: Union, penalty: float) -> list[tuple[float, list[int]]]:
+def _cheapest(
+    data: ArrayBlocks, rows: KernelRows, union: Union, penalty: float
+) -> list[tuple[float, list[int]]]:
     """For each piece what it can lose most cheaply, a face or all: costs a face, least first."""
-    E, places, weight, is_inside = (
-        _exponentials(data, union),
-        union.places(),
-        data.weights,
-        data.y > 0,
-    )
+    ends = np.cumsum(union.sizes)
+    costs = kernels.removal_costs(rows, data.y, data.weight, union.theta, ends)
     saved = 0.5 * penalty * (union.theta[:, :-1] ** 2).sum(axis=1)
-    odds = [_odds(E, faces) for faces in places]
     found = []
-    for m, faces in enumerate(places):
-        rest = np.zeros(data.n_samples)
-        for j, one in enumerate(odds):
-            if j != m:
-                rest = _either(rest, one)
-        before = _surprise(_either(rest, odds[m]), is_inside)
-        ways = [[k] for k in faces] if len(faces) > 1 else []
-        costs = []
-        for gone in [*ways, faces] if len(places) > 1 else ways:
-            left = [k for k in faces if k not in gone]
-            now = _either(rest, _odds(E, left)) if left else rest
-            cost = float(weight @ (_surprise(now, is_inside) - before)) - float(saved[gone].sum())
-            costs.append((cost / len(gone), gone))
-        if costs:
-            found.append(min(costs))
+    for m, faces in enumerate(union.places()):
+        ways = [(costs[k] - saved[k], [k]) for k in faces] if len(faces) > 1 else []
+        if len(union.sizes) > 1:
+            ways.append(((costs[union.n_faces + m] - saved[faces].sum()) / len(faces), faces))
+        if ways:
+            found.append(min(ways))
     return sorted(found)
 
 
@@ -234,25 +192,12 @@ def _cheapest(data: ArrayBlocks, union: Union, penalty: float) -> list[tuple[flo
 def hardened(data: ArrayBlocks, soft: Union, penalty: float, n_steps: int) -> Union:
     """h = max_m min_k itself fitted to the probabilities of the soft model."""
     target = 1.0 / (1.0 + np.exp(-soft_scores(data, soft)))
-
-    def of_block(W: Floats, b: Floats, ends: Ends, block: Block) -> Gradient:
-        part, planes = Gradient.zero(W.shape[0], W.shape[1], 1), Planes.of(W, b)
-        first = int(starts[block.number])
-        here = target[first : first + block.n_samples]
-        loss = kernels.hardened_block(
-            block.X, here, block.weight, planes.panel, planes.bias, ends, part.G, part.g
-        )
-        return Gradient(-part.G, -part.g, np.array([-loss]))
-
-    starts = np.cumsum([0, *(block.n_samples for block in data)])
-    return _minimised(of_block, data, soft, penalty / 10, n_steps)
+    loss = Loss(data, soft.sizes, penalty / 10, 1.0, is_noisy=False, target=target)
+    return _minimised(loss, soft, n_steps)
 
 
 def settled(data: ArrayBlocks, union: Union) -> Union:
-    """Without pieces that no answer needs and faces that bound nothing; the best common offset.
-
-    Scores have a mean size of 1.
-    """
+    """The best common offset, and only pieces that an answer needs; scores of a mean size of 1."""
     weight, h = data.weights, union.scores(data)
     theta = union.theta.copy()
     theta[:, -1] -= best_cut(h, data.y > 0, weight)
@@ -263,7 +208,15 @@ def settled(data: ArrayBlocks, union: Union) -> Union:
         if others:
             left = np.max([min_scores(data, one) for one in others], axis=0) >= 0
             pieces = others if np.array_equal(left, inside) else pieces
-    pieces = [needed(data, piece) for piece in pieces]
-    found = Union(np.concatenate(pieces), tuple(map(len, pieces)))
+    return _of_mean_size(data, pieces)
+
+
+def without_idle_faces(data: ArrayBlocks, union: Union) -> Union:
+    """Only faces that bound something."""
+    return _of_mean_size(data, [needed(data, piece) for piece in union.pieces()])
+
+
+def _of_mean_size(data: ArrayBlocks, pieces: list[Floats]) -> Union:
+    found, weight = Union(np.concatenate(pieces), tuple(map(len, pieces))), data.weights
     size = float(weight @ np.abs(found.scores(data))) / float(weight.sum())
     return found._replace(theta=found.theta / size) if size > 0 else found

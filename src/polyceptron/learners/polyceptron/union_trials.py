@@ -39,6 +39,7 @@ from polyceptron.learners.polyceptron.union import (
     soft_loss,
     soft_scores,
     thinned,
+    without_idle_faces,
 )
 from polyceptron.utils.types import Floats
 
@@ -227,7 +228,7 @@ def fit_union(training: TrainingData, sample: Sample, choice: UnionChoice) -> Un
         soft = soft._replace(theta=full.theta[:, free])
     if choice.start is not None:
         soft = hardened(rows, soft, choice.penalty, _STEPS)
-    return settled(rows, soft)
+    return without_idle_faces(rows, settled(rows, soft))
 
 
 class _Paths(NamedTuple):
