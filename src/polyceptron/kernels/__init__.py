@@ -32,6 +32,7 @@ from polyceptron.kernels.scores import margins as margins
 from polyceptron.kernels.scores import to_panels as to_panels
 from polyceptron.kernels.union import LEAST_NOISE as LEAST_NOISE
 from polyceptron.kernels.union import descend_union as descend_union
+from polyceptron.kernels.union import leapfrog as leapfrog
 from polyceptron.kernels.union import noise_of as noise_of
 from polyceptron.kernels.union import pack_rows as pack_rows
 from polyceptron.kernels.union import penalised as penalised

@@ -13,7 +13,7 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from polyceptron.kernels.descent import HERE, TRIAL, advance, begin
+from polyceptron.kernels.descent import HERE, TRIAL, add_scaled, advance, begin, dot
 from polyceptron.kernels.jit import compiled
 from polyceptron.kernels.vector import fma, multiply_tile, power_of_two
 
@@ -119,6 +119,23 @@ def _find_columns(indices, used, place):
     return m
 
 
+@compiled
+def _load_sparse(X, start, n, columns, rows, used, place):
+    data, indices, indptr = X
+    m = _find_columns(indices[indptr[start] : indptr[n]], used, place)
+    rows[:, :m] = 0.0
+    columns[:m] = 0.0
+    for i in range(start, n):
+        for p in range(indptr[i], indptr[i + 1]):
+            q = place[np.int64(indices[p])]
+            rows[i - start, q] += data[p]
+            columns[q, i - start] = rows[i - start, q]
+    for q in range(m):
+        place[used[q]] = -1
+    rows[:, m] = 1.0
+    return m
+
+
 @overload(load_rows)
 def _load_rows(X, start, n, columns, rows, used, place):
     def packed(X, start, n, columns, rows, used, place):
@@ -136,19 +153,7 @@ def _load_rows(X, start, n, columns, rows, used, place):
         return columns, rows, X.shape[1]
 
     def sparse(X, start, n, columns, rows, used, place):
-        data, indices, indptr = X
-        m = _find_columns(indices[indptr[start] : indptr[n]], used, place)
-        rows[:, :m] = 0.0
-        columns[:m] = 0.0
-        for i in range(start, n):
-            for p in range(indptr[i], indptr[i + 1]):
-                q = place[np.int64(indices[p])]
-                rows[i - start, q] += data[p]
-                columns[q, i - start] = rows[i - start, q]
-        for q in range(m):
-            place[used[q]] = -1
-        rows[:, m] = 1.0
-        return columns, rows, m
+        return columns, rows, _load_sparse(X, start, n, columns, rows, used, place)
 
     if not isinstance(X, types.BaseTuple):
         return dense
@@ -365,7 +370,7 @@ def union_part(X, y, weight, target, flat, ends):
 
 @compiled
 def removal_costs(X, y, weight, theta, ends):
-    """What the log-likelihood loses without each face, then without each piece; no noise but the least.
+    """What the log-likelihood loses without each face, then without each piece, at the least noise.
 
     1 / D are the odds of a piece, D = prod (1 + e) - 1 over its faces.
     """
@@ -375,7 +380,7 @@ def removal_costs(X, y, weight, theta, ends):
     w, s, unused = np.zeros((F4, wide)), np.zeros((F4, rows.shape[1])), np.zeros_like(theta)
     used, place = np.arange(wide), np.full(d, -1)
     E, D = np.zeros((F4, _ROWS)), np.empty((M, _ROWS))
-    all_out, rest, p, costs = np.empty(_ROWS), np.empty(_ROWS), np.empty(_ROWS), np.zeros(F + M)
+    outside, rest, p, costs = np.empty(_ROWS), np.empty(_ROWS), np.empty(_ROWS), np.zeros(F + M)
     limit, moves = _score_limit(ends), has_gaps(X)
     for start in range(0, n, _ROWS):
         stop = min(start + _ROWS, n)
@@ -385,34 +390,42 @@ def removal_costs(X, y, weight, theta, ends):
         for k in range(F):
             E[k] = theta[k, d]
         _multiply_add(w, by_column, width, _ROWS, E)
-        all_out[:] = 1.0
-        D[:] = 0.0
-        first = 0
-        for m in range(M):
-            for k in range(first, ends[m]):
-                for i in range(_ROWS):
-                    E[k, i] = exp_minus(E[k, i], limit)
-                    D[m, i] = fma(E[k, i], 1.0 + D[m, i], D[m, i])
-            for i in range(_ROWS):
-                all_out[i] *= D[m, i] / (1.0 + D[m, i])
-            first = ends[m]
+        _to_exponentials(E, ends, limit, D)
         here, own = y[start:stop], weight[start:stop]
-        before = _log_of(here, all_out, p, own)
+        _outside_of_others(D, -1, outside)
+        before = _log_of(here, outside, p, own)
         first = 0
         for m in range(M):
-            rest[:] = 1.0  # outside of all other pieces
-            for other in range(M):
-                if other != m:
-                    for i in range(_ROWS):
-                        rest[i] *= D[other, i] / (1.0 + D[other, i])
+            _outside_of_others(D, m, rest)
             costs[F + m] += before - _log_of(here, rest, p, own)
             for k in range(first, ends[m]):
                 for i in range(_ROWS):
                     left = max((D[m, i] - E[k, i]) / (1.0 + E[k, i]), 0.0)
-                    all_out[i] = rest[i] * (left / (1.0 + left))
-                costs[k] += before - _log_of(here, all_out, p, own)
+                    outside[i] = rest[i] * (left / (1.0 + left))
+                costs[k] += before - _log_of(here, outside, p, own)
             first = ends[m]
     return costs
+
+
+@compiled
+def _to_exponentials(E, ends, limit, D):
+    first = 0
+    for m in range(ends.shape[0]):
+        D[m] = 0.0
+        for k in range(first, ends[m]):
+            for i in range(_ROWS):
+                E[k, i] = exp_minus(E[k, i], limit)
+                D[m, i] = fma(E[k, i], 1.0 + D[m, i], D[m, i])
+        first = ends[m]
+
+
+@compiled
+def _outside_of_others(D, but, out):
+    out[:] = 1.0
+    for m in range(D.shape[0]):
+        if m != but:
+            for i in range(_ROWS):
+                out[i] *= D[m, i] / (1.0 + D[m, i])
 
 
 @compiled
@@ -452,3 +465,24 @@ def descend_union(X, y, weight, target, start, ends, penalty, unit, is_noisy, n_
         value, slope = penalised(part, points[TRIAL], ends[-1], penalty, unit, is_noisy)
         going = advance(points, state, value, slope, n_steps, ftol)
     return points[HERE].copy()
+
+
+@compiled
+def leapfrog(X, y, weight, flat, slope, ends, penalty, unit, speed, step, n_leaps, lost):
+    """A trajectory of Hamiltonian Monte Carlo at a posterior exp(-unit * loss).
+
+    Returns where it ends, the loss and slope there, and the energy of loss and speed. ``lost`` is
+    the energy at which it is given up.
+    """
+    no_target, value, energy = np.empty(0), 0.0, 0.0
+    flat, speed = flat.copy(), speed.copy()
+    for _ in range(n_leaps):
+        add_scaled(speed, -0.5 * step * unit, slope, speed)
+        add_scaled(flat, step, speed, flat)
+        part = union_part(X, y, weight, no_target, flat, ends)
+        value, slope = penalised(part, flat, ends[-1], penalty, unit, True)
+        add_scaled(speed, -0.5 * step * unit, slope, speed)
+        energy = unit * value + 0.5 * dot(speed, speed)
+        if not energy < lost:  # too long a step: every further one would be longer
+            return flat, value, slope, np.inf
+    return flat, value, slope, energy

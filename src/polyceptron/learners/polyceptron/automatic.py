@@ -25,6 +25,8 @@ from polyceptron.learners.polyceptron.union_trials import (
 
 _FEW_FACES = 6
 """Most faces that are tried with a share of wrong labels."""
+_BEYOND_NOISE = 5.0
+"""Standard errors of a gain by several polyhedra that no share of wrong labels explains."""
 
 
 def choose_automatically(
@@ -55,7 +57,9 @@ def choose_automatically(
             selection.add(union.setting, union.outcome)
             if selection.is_better(union.setting, best):
                 best, best_choice = union.setting, union
-    best = _or_noisy(selection, best, one.setting.inside, numbers)
+    less, error = selection.worse_than(best, one.setting)
+    if less <= _BEYOND_NOISE * error:
+        best = _or_noisy(selection, best, one.setting.inside, numbers)
     best = better_clean(selection, best, clean)
     return best, best_choice if best == best_choice.setting else None
 

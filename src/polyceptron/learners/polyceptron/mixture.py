@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from polyceptron import kernels
 from polyceptron.data.blocks import ArrayBlocks, Block, Blocks, KernelRows
 from polyceptron.optim import lbfgs
-from polyceptron.utils.blas import ONE_BLAS_THREAD
 from polyceptron.utils.types import Floats
 
 NO_NOISE = -1000.0
@@ -30,8 +29,6 @@ _LOST = 1000.0
 _MEAN_SCORE = 5.0
 """What the mean size of h is scaled to at the start: only now do scores have a scale."""
 _NONE: Floats = np.empty(0)
-Point = tuple[Floats, float, Floats]
-"""A flat array, the loss there, and its slope."""
 
 
 def whole_rows(data: ArrayBlocks) -> KernelRows:
@@ -41,7 +38,16 @@ def whole_rows(data: ArrayBlocks) -> KernelRows:
 
 
 def _part_of(flat: Floats, ends: NDArray[np.int64], block: Block) -> Floats:
-    return kernels.union_part(block.X, block.y, block.weight, _NONE, flat, ends)
+    part: Floats = kernels.union_part(block.X, block.y, block.weight, _NONE, flat, ends)
+    return part
+
+
+class Point(NamedTuple):
+    """A flat array, the loss there, and its slope."""
+
+    flat: Floats
+    value: float
+    slope: Floats
 
 
 @dataclass(frozen=True)
@@ -65,11 +71,11 @@ class Loss:
     target: Floats = field(default_factory=lambda: _NONE)
 
     @cached_property
-    def _ends(self) -> NDArray[np.int64]:
+    def ends(self) -> NDArray[np.int64]:
         return np.cumsum(self.sizes)
 
     @cached_property
-    def _whole(self) -> tuple[Any, ...] | None:
+    def _whole(self) -> tuple[KernelRows, NDArray[np.int8], Floats, Floats] | None:
         """All rows as the kernels take them, where they are one block."""
         data = self.data
         if not isinstance(data, ArrayBlocks) or (len(data) > 1 and not self.target.size):
@@ -83,9 +89,9 @@ class Loss:
     def __call__(self, flat: Floats) -> tuple[float, Floats]:
         """The loss and its slope."""
         if self._whole is not None:
-            part = kernels.union_part(*self._whole, flat, self._ends)
+            part = kernels.union_part(*self._whole, flat, self.ends)
         else:
-            part = self.data.reduce(partial(_part_of, flat, self._ends))
+            part = self.data.reduce(partial(_part_of, flat, self.ends))
         how = self.penalty, self.unit, self.is_noisy
         value, slope = kernels.penalised(part, flat, sum(self.sizes), *how)
         if self.fixed is not None:
@@ -98,7 +104,7 @@ class Loss:
         if self._whole is None or self.fixed is not None:
             return lbfgs.minimise(self, start, n_steps, ftol)
         how = self.penalty, self.unit, self.is_noisy, n_steps, ftol
-        found: Floats = kernels.descend_union(*self._whole, start, self._ends, *how)
+        found: Floats = kernels.descend_union(*self._whole, start, self.ends, *how)
         return found
 
 
@@ -113,34 +119,35 @@ def posterior_mean(loss: Loss, flat: Floats, n_samples: int, seed: int) -> Float
     Hamiltonian Monte Carlo from ``flat``, a maximum. Of hyperplanes that explain the rows about
     as well, the maximum is one at the edge as often as not; their middle is nearer the truth.
     """
+    assert isinstance(loss.data, ArrayBlocks)
+    rows = whole_rows(loss.data), loss.data.y, loss.data.weight
     random = np.random.default_rng(seed)
     step, total = _FIRST_LEAP, np.zeros_like(loss.unpack(flat)[0])
-    with ONE_BLAS_THREAD:
-        here = flat, *loss(flat)
-        for number in range(_WARM_UP + n_samples):
-            here, likely = _leap(loss, here, step, random)
-            warm = number >= _WARM_UP
-            step *= float(np.exp((likely - _ACCEPTED) * (0.05 if warm else 0.5)))
-            if warm:
-                theta, _ = loss.unpack(here[0])
-                total += theta / np.linalg.norm(theta, axis=1, keepdims=True)
+    here = Point(flat, *loss(flat))
+    for number in range(_WARM_UP + n_samples):
+        here, likely = _leap(loss, rows, here, step, random)
+        warm = number >= _WARM_UP
+        step *= float(np.exp((likely - _ACCEPTED) * (0.05 if warm else 0.5)))
+        if warm:
+            theta, _ = loss.unpack(here[0])
+            total += theta / np.linalg.norm(theta, axis=1, keepdims=True)
     return total / n_samples
 
 
-def _leap(loss: Loss, here: Point, step: float, random: np.random.Generator) -> tuple[Point, float]:
+def _leap(
+    loss: Loss,
+    rows: tuple[KernelRows, NDArray[np.int8], Floats],
+    here: Point,
+    step: float,
+    random: np.random.Generator,
+) -> tuple[Point, float]:
     """One proposal, taken or not, and how likely it was to be taken."""
-    n = loss.unit  # the posterior is exp(-n loss)
-    step *= random.uniform(0.8, 1.2)
-    speed = random.standard_normal(here[0].size)
-    energy = n * here[1] + 0.5 * float(speed @ speed)
     flat, value, slope = here
-    for _ in range(int(random.integers(LEAST_LEAPS, MOST_LEAPS + 1))):
-        speed = speed - 0.5 * step * n * slope
-        flat = flat + step * speed
-        value, slope = loss(flat)
-        speed -= 0.5 * step * n * slope
-        gained = energy - n * value - 0.5 * float(speed @ speed)
-        if not gained > -_LOST:  # too long a step: every further one would be longer
-            return here, 0.0
-    likely = float(np.exp(min(gained, 0.0)))
-    return ((flat, value, slope) if random.random() < likely else here), likely
+    step *= random.uniform(0.8, 1.2)
+    speed = random.standard_normal(flat.size)
+    n_leaps = int(random.integers(LEAST_LEAPS, MOST_LEAPS + 1))
+    before = loss.unit * value + 0.5 * kernels.dot(speed, speed)
+    how = loss.ends, loss.penalty, loss.unit, speed, step, n_leaps, before + _LOST
+    *there, energy = kernels.leapfrog(*rows, flat, slope, *how)
+    likely = float(np.exp(min(before - energy, 0.0)))
+    return (Point(*there) if random.random() < likely else here), likely
