@@ -26,6 +26,8 @@ from polyceptron.utils.types import Floats
 _SMALL = 0.3
 """Size of the random faces to start from."""
 _MOST_ODDS = 1e150
+_PAYS = 0.5
+"""What a face more has to gain of the penalised likelihood of all rows."""
 _LIMIT = 40.0
 """Of scores, as in the kernel."""
 
@@ -145,6 +147,42 @@ def soft_loss(data: ArrayBlocks, union: Union) -> float:
 def _surprise(odds: Floats, is_inside: NDArray[np.bool_]) -> Floats:
     side = np.where(is_inside, odds, 1.0) / (1.0 + odds)
     return np.asarray(-np.log(kernels.LEAST_NOISE + (1.0 - 2.0 * kernels.LEAST_NOISE) * side))
+
+
+# --- more faces ------------------------------------------------------------------------------
+
+
+def with_missing_faces(
+    data: ArrayBlocks, union: Union, penalty: float, most: int, n_steps: int
+) -> Union:
+    """One polyhedron with further faces where rows are still wrong, as long as these pay.
+
+    An ascent may end with two faces where one would do and none where one is missing. So faces
+    that reject nothing go, and a new one cuts off the outside row that is deepest inside.
+    """
+    is_inside = data.y > 0
+    loss = penalised_loss(data, penalty, union)
+    while True:
+        W, b = union.theta[:, :-1].copy(), union.theta[:, -1].copy()
+        found = scores(data.matrix, W, b)
+        h, rejecting = found.min(axis=1), np.unique(found.argmin(axis=1)[found.min(axis=1) < 0])
+        wrong = np.flatnonzero((h >= 0) & ~is_inside)
+        if not len(wrong) or not 0 < len(rejecting) < most:
+            return union
+        deepest = wrong[[int(h[wrong].argmax())]]
+        row, middle = (_mean_row(data, rows) for rows in (deepest, np.flatnonzero(is_inside)))
+        size = float(np.median(np.linalg.norm(W[rejecting], axis=1)))
+        w = (middle - row) * (size / max(float(np.linalg.norm(middle - row)), 1e-300))
+        theta = np.vstack([union.theta[rejecting], np.append(w, -kernels.dot(w, row))])
+        more = ascend(data, Union(theta, (len(theta),)), penalty, n_steps)
+        before, loss = loss, penalised_loss(data, penalty, more)
+        if not loss < before - _PAYS:
+            return union
+        union = more
+
+
+def _mean_row(data: ArrayBlocks, rows: NDArray[np.intp]) -> Floats:
+    return np.asarray(data.matrix[rows].mean(axis=0), np.float64).ravel()
 
 
 # --- fewer faces -----------------------------------------------------------------------------

@@ -39,6 +39,7 @@ from polyceptron.learners.polyceptron.union import (
     soft_loss,
     soft_scores,
     thinned,
+    with_missing_faces,
     without_idle_faces,
 )
 from polyceptron.utils.types import Floats
@@ -166,7 +167,7 @@ def choose_sharp(
     signed = in_sign(train, inside)
     found, start = [], _sharp_start(signed, runs[inside], seed)
     for penalty in _SHARP_PENALTIES:
-        union = settled(signed, _sharp(signed, start, penalty, _STEPS))
+        union = settled(signed, _sharp_to_the_end(signed, start, penalty))
         found.append((_outcome(test, inside, union.scores(test)), penalty))
     outcome, penalty = max(found, key=lambda pair: pair[0].share)
     spread = max(outcome.share * (1.0 - outcome.share), 1.0 / test.n_samples)
@@ -206,6 +207,11 @@ def _sharp(data: ArrayBlocks, start: Floats, penalty: float, n_steps: int) -> Un
     return ascend(data, min(starts, key=partial(penalised_loss, data, penalty)), penalty, n_steps)
 
 
+def _sharp_to_the_end(data: ArrayBlocks, start: Floats, penalty: float) -> Union:
+    union = _sharp(data, start, penalty, _STEPS)
+    return with_missing_faces(data, union, penalty, len(start), _STEPS)
+
+
 def fit_union(training: TrainingData, sample: Sample, choice: UnionChoice) -> Union:
     """A union of the chosen size, learned from some rows, and from all if they are more."""
     data, everything = sample.data, training.with_inside(choice.setting.inside).data
@@ -213,7 +219,7 @@ def fit_union(training: TrainingData, sample: Sample, choice: UnionChoice) -> Un
     rows = in_sign(stratified_rows(data, _ROWS, np.random.RandomState(0)), inside)
     if choice.start is None:
         first = _sharp_run(rows, size, choice.seed)
-        soft = _sharp(rows, _sharp_start(rows, first, choice.seed), choice.penalty, _STEPS)
+        soft = _sharp_to_the_end(rows, _sharp_start(rows, first, choice.seed), choice.penalty)
     else:
         union = ascend(rows, choice.start, choice.penalty, _STEPS)
         path = thinned(rows, union, choice.penalty, size, _THIN_STEPS)
