@@ -26,6 +26,7 @@ from polyceptron.utils.types import Floats
 _SMALL = 0.3
 """Size of the random faces to start from."""
 _MOST_ODDS = 1e150
+_ROWS_A_NUMBER = 10
 _PAYS = 0.5
 """What a face more has to gain of the penalised likelihood of all rows."""
 _LIMIT = 40.0
@@ -205,6 +206,25 @@ def thinned(
                 gone.update(faces)
                 room -= len(faces)
         union = ascend(data, union.without(gone), penalty, n_steps)
+
+
+def without_spare_pieces(data: ArrayBlocks, union: Union, penalty: float, n_steps: int) -> Union:
+    """Without pieces that make the rows likelier by less than e for each of their faces.
+
+    Two pieces may share what one would do; a face less at a time does not show it. With few rows
+    for each number learned, likelihoods say nothing of that.
+    """
+    loss = penalised_loss(data, penalty, union)
+    while len(union.sizes) > 1 and data.n_samples >= _ROWS_A_NUMBER * union.theta.size:
+        ends = np.cumsum(union.sizes)
+        costs = kernels.removal_costs(whole_rows(data), data.y, data.weight, union.theta, ends)
+        gone = union.places()[int(costs[union.n_faces :].argmin())]
+        fewer = ascend(data, union.without(set(gone)), penalty, n_steps)
+        more = penalised_loss(data, penalty, fewer) - loss
+        if more > len(gone):
+            break
+        union, loss = fewer, loss + more
+    return union
 
 
 def _cheapest(

@@ -41,6 +41,7 @@ from polyceptron.learners.polyceptron.union import (
     thinned,
     with_missing_faces,
     without_idle_faces,
+    without_spare_pieces,
 )
 from polyceptron.utils.types import Floats
 
@@ -98,8 +99,13 @@ def choose_union(
     paths = search.paths(insides, first, everything)
     losses = {inside: search.losses(inside, paths[inside]) for inside in insides}
     weight = trials.weight[search.rows(paths[insides[0]])]
-    inside = min(insides, key=lambda one: min(weight @ loss for loss in losses[one].values()))
-    near = _least(losses[inside], weight)
+    nearest = {inside: _least(losses[inside], weight) for inside in insides}
+    best = {inside: losses[inside][nearest[inside]] for inside in insides}
+    fair = [one for one, loss in best.items() if _is_near(loss, best.values(), weight)]
+    if len(fair) > 1:  # as likely one way as the other: the one in fewer pieces
+        fair.sort(key=lambda one: search.n_pieces(one, paths[one][0], nearest[one]))
+    inside = fair[0]
+    near = nearest[inside]
     if rival is not None:
         before = rival.surprise[search.rows(paths[inside])]
         if weight @ losses[inside][near] >= weight @ before:
@@ -224,6 +230,7 @@ def fit_union(training: TrainingData, sample: Sample, choice: UnionChoice) -> Un
         union = ascend(rows, choice.start, choice.penalty, _STEPS)
         path = thinned(rows, union, choice.penalty, size, _THIN_STEPS)
         soft = ascend(rows, next(path), choice.penalty, _STEPS)
+        soft = without_spare_pieces(rows, soft, choice.penalty, _STEPS)
     if everything.n_samples > rows.n_samples:
         free = [*sample.columns, everything.n_features]
         fixed = np.ones(everything.n_features + 1, bool)
@@ -282,6 +289,19 @@ class _Paths(NamedTuple):
         }
         return {inside: {n: found[inside, n] for n in numbers} for inside in insides}
 
+    def n_pieces(self, inside: int, path: dict[int, Union], place: int) -> int:
+        """How many pieces the likeliest union has that the first fold is thinned to."""
+        train, test, places = self.trials.folds[0]
+        penalty, most = self.penalties[place], self.shape.most
+        thin = list(thinned(in_sign(train, inside), path[place], penalty, most, _THIN_STEPS))
+        is_inside, weight = self.trials.is_inside(inside)[places], self.trials.weight[places]
+        losses = {
+            one.n_faces: tempered(soft_scores(test, one), is_inside, weight)
+            for one in reversed(thin)
+        }
+        sizes = _of_size(thin, _least(losses, weight, is_near=True)).sizes
+        return 1 if max(sizes) == 1 else len(sizes)  # half-spaces: one polyhedron of the others
+
     def rows(self, paths: Iterable[int]) -> NDArray[np.intp]:
         """The places of the rows that these folds hold out."""
         return np.concatenate([self.trials.folds[number][2] for number in paths])
@@ -299,13 +319,15 @@ class _Paths(NamedTuple):
 
 def _least(losses: dict[int, Floats], weight: Floats, is_near: bool = False) -> int:
     """The key of least loss, or the first that is within a standard error of it."""
-    best = min(losses, key=lambda key: float(weight @ losses[key]))
     if is_near:
-        for key, loss in losses.items():
-            more, error = mean_and_error(loss - losses[best], weight)
-            if more <= error:
-                return key
-    return best
+        return next(k for k, loss in losses.items() if _is_near(loss, losses.values(), weight))
+    return min(losses, key=lambda key: float(weight @ losses[key]))
+
+
+def _is_near(loss: Floats, losses: Iterable[Floats], weight: Floats) -> bool:
+    """Whether it is within a standard error of the least of some."""
+    more, error = mean_and_error(loss - min(losses, key=lambda one: float(weight @ one)), weight)
+    return more <= error
 
 
 def tempered(h: Floats, is_inside: NDArray[np.bool_], weight: Floats) -> Floats:
