@@ -63,12 +63,12 @@ class RowFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class View(NamedTuple):
     """How the rows of a source become those of a learner. It can be pickled.
 
-    ``inside`` is the place of the class inside among the classes; ``class_weight`` is empty where
-    every class weighs 1.
+    ``inside`` is the place of the class inside among the classes; with None the labels of blocks
+    are these places. ``class_weight`` is empty where every class weighs 1.
     """
 
     coordinates: Coordinates
-    inside: int
+    inside: int | None
     class_weight: Floats = np.empty(0)
 
     def block(
@@ -76,7 +76,9 @@ class View(NamedTuple):
     ) -> Block:
         """A block of a source's rows; with ``own`` dense ones may be written over."""
         X = self.coordinates.transform(X, out=X if own and not isinstance(X, tuple) else None)
-        y = np.where(codes == self.inside, np.int8(1), np.int8(-1))
+        y: Any = codes
+        if self.inside is not None:
+            y = np.where(codes == self.inside, np.int8(1), np.int8(-1))
         if self.class_weight.size:
             of_class = self.class_weight[codes]
             weight = weight * of_class if weight.size else of_class
