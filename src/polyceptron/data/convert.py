@@ -23,6 +23,8 @@ Progress = Callable[[int, int], None]
 Kept = NDArray[np.bool_] | None
 """Which rows of a batch are taken; None is all."""
 
+_NONE = np.ones(1)
+"""The weight of rows that have none."""
 _SOME = 1 << 20
 _GROUP = 1 << 25
 """Values of columns whose medians are found at once."""
@@ -191,10 +193,11 @@ class Conversion:
             for name in plan.texts
         ]
         # What is in rows that will be left out does not count.
-        numbers = plan.numbers if missing == "drop" else ()
+        weight = () if plan.weight is None else (plan.weight,)
+        numbers = plan.numbers if missing == "drop" else weight
         try:
             for _, batch, values in self._batches(plan, numbers, 2) if found else ():
-                kept = None if missing is None else self._kept(batch, plan, values)
+                kept = self._kept(batch, plan, values)
                 for categories in found:
                     categories.add(batch, values[categories.name], kept)
             columns.update({c.name: c.column(fill) for c in found})
@@ -209,6 +212,7 @@ class Conversion:
         labels = Labels(plan.label_kind, f"{self._tables.title}, column {plan.target!r}")
         firsts: list[int] = []
         n_read = 0
+        self._gap, self._n_gaps = "", Counter()
         new, width = self._store, (len(encoding.feature_names),)
         X = None if self._in_place else new("X.npy", plan.dtype, width)
         matrices = []
@@ -218,7 +222,7 @@ class Conversion:
         for number, batch, columns in self._batches(plan, plan.numbers, passes):
             firsts += [codes.n_rows] * (number + 1 - len(firsts))
             kept = self._kept(batch, plan, columns)
-            n_read += batch.n_rows
+            n_read += batch.n_rows - int((columns.get(plan.weight, _NONE) == 0).sum())
             if self._gap:
                 continue  # all are counted, and nothing is written
             if batch.matrix is not None:
@@ -229,7 +233,6 @@ class Conversion:
                 raise _NotInPlaceError
             if plan.weight is not None and weight is not None:
                 values = columns[plan.weight]
-                batch.refuse(values <= 0, plan.weight, values, "is no weight: it must be above 0")
                 weight.append(values if kept is None else values[kept])
             codes.append(labels.codes(columns[plan.target].take(kept)))
         self._refuse_gaps()
@@ -253,8 +256,14 @@ class Conversion:
         return Converted(vstack(matrices, format="csr") if matrices else X, codes, weight, facts)
 
     def _kept(self, batch: Batch, plan: Plan, columns: dict[str, Any]) -> Kept:
-        """Which rows are taken, or None if all are; gaps that are an error are counted."""
+        """Which rows are taken, or None if all are; gaps that are an error are counted.
+
+        A row of weight 0 is no row.
+        """
         missing = self._request.missing
+        weight = columns.get(plan.weight, _NONE)
+        batch.refuse(weight < 0, str(plan.weight), weight, "is no weight: it must be at least 0")
+        left_out = np.zeros(batch.n_rows, np.bool_) | (weight == 0)
         needed = [] if missing == "median" else list(plan.features)
         needed += [plan.target] if plan.weight is None else [plan.weight, plan.target]
         gaps: dict[str, NDArray[np.bool_]] = {}
@@ -264,15 +273,13 @@ class Conversion:
                 gaps[name] = values.gaps()
             elif values is not None and values.dtype.kind == "f":
                 gaps[name] = np.isnan(values)
-        gaps = {name: rows for name, rows in gaps.items() if rows.any()}
-        if not gaps:
-            return None
-        if missing is None:
+        gaps = {name: rows & ~left_out for name, rows in gaps.items() if (rows & ~left_out).any()}
+        if missing is None and gaps:
             name = min(gaps, key=lambda name: int(gaps[name].argmax()))
             self._gap = self._gap or batch.where(int(gaps[name].argmax()), name)
             self._n_gaps.update({name: int(rows.sum()) for name, rows in gaps.items()})
-        kept: NDArray[np.bool_] = ~np.logical_or.reduce(list(gaps.values()))
-        return kept
+        kept: NDArray[np.bool_] = ~np.logical_or.reduce([left_out, *gaps.values()])
+        return None if kept.all() else kept
 
     def _refuse_gaps(self) -> None:
         if self._gap:

@@ -62,7 +62,8 @@ def open_blocks(
         Learn from these columns only; leave these out; take these for categories although they
         hold numbers. Columns of text are categories: one feature, 0 or 1, for each value.
     weight : str, int or array, optional
-        The column of weights, above zero; for arrays in memory, an array.
+        The column of weights, not negative; for arrays in memory, an array. A row of weight 0 is
+        no row.
     missing : {None, "drop", "median"}
         None makes a missing value an error; "drop" leaves such rows out; "median" fills numbers
         with the median of their column and text with its most frequent value. Rows without a

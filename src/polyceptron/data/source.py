@@ -172,7 +172,8 @@ class Source(ABC):
 class ArraySource(Source):
     """Rows in memory, or in a memory map: an array, which may be one of float32, or a CSR matrix.
 
-    Weights are above zero. ``classes`` are all labels, sorted, where these rows need not have all.
+    A row of weight 0 is no row. ``classes`` are all labels, sorted, where these rows need not have
+    all.
     """
 
     def __init__(
@@ -198,10 +199,14 @@ class ArraySource(Source):
         for name, array in [("y", self.codes), ("weight", self._weight)]:
             if array.size and array.shape != (self.n_samples,):
                 raise ValueError(f"{name} must have {self.n_samples} items; got {array.shape}")
-        wrong = ~((self._weight > 0) & (self._weight < np.inf))
+        wrong = ~((self._weight >= 0) & (self._weight < np.inf))
         if wrong.any():
             found = f"row {wrong.argmax()} is {self._weight[wrong.argmax()]}"
-            raise ValueError(f"weight must be above 0, and finite; {found}")
+            raise ValueError(f"weight must be at least 0, and finite; {found}")
+        if not self._weight.all():
+            rows = np.flatnonzero(self._weight)
+            self.X, self.codes, self._weight = self.X[rows], self.codes[rows], self._weight[rows]
+            self.n_samples = len(rows)
         names = feature_names if feature_names is not None else getattr(X, "columns", None)
         self.feature_names = None if names is None else tuple(map(str, names))
         self._block_rows = block_rows or rows_of_blocks(self.n_features, is_sparse=self.is_sparse)
