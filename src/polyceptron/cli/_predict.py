@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from polyceptron.cli._model import Loaded, kinds
+from polyceptron.cli._model import Loaded
 from polyceptron.cli._options import data_argument, header_option, model_argument, out_option
 from polyceptron.cli._out import check_free, writing
 
@@ -50,7 +50,7 @@ def predict(
         piece = b",piece" if loaded.rule.which(0) else b""
         file.write(b"prediction,score" + (piece + b",face,slack") * explain + b"\n")
         work = partial(_answers, loaded, encoding, explain)
-        tasks = (partial(work, job) for job in table.jobs(*kinds(encoding)))
+        tasks = (partial(work, job) for job in table.jobs(*encoding.kinds))
         for lines in in_order(tasks):
             file.write(lines)
 

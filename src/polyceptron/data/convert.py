@@ -23,8 +23,6 @@ Progress = Callable[[int, int], None]
 Kept = NDArray[np.bool_] | None
 """Which rows of a batch are taken; None is all."""
 
-_NONE = np.ones(1)
-"""The weight of rows that have none."""
 _SOME = 1 << 20
 _GROUP = 1 << 25
 """Values of columns whose medians are found at once."""
@@ -222,7 +220,7 @@ class Conversion:
         for number, batch, columns in self._batches(plan, plan.numbers, passes):
             firsts += [codes.n_rows] * (number + 1 - len(firsts))
             kept = self._kept(batch, plan, columns)
-            n_read += batch.n_rows - int((columns.get(plan.weight, _NONE) == 0).sum())
+            n_read += int(np.count_nonzero(_weight(batch, plan, columns)))
             if self._gap:
                 continue  # all are counted, and nothing is written
             if batch.matrix is not None:
@@ -261,9 +259,9 @@ class Conversion:
         A row of weight 0 is no row.
         """
         missing = self._request.missing
-        weight = columns.get(plan.weight, _NONE)
+        weight = _weight(batch, plan, columns)
         batch.refuse(weight < 0, str(plan.weight), weight, "is no weight: it must be at least 0")
-        left_out = np.zeros(batch.n_rows, np.bool_) | (weight == 0)
+        left_out = weight == 0
         needed = [] if missing == "median" else list(plan.features)
         needed += [plan.target] if plan.weight is None else [plan.weight, plan.target]
         gaps: dict[str, NDArray[np.bool_]] = {}
@@ -310,6 +308,10 @@ class Conversion:
         return Encoding([replace(c, fill=medians.get(c.name, c.fill)) for c in encoding.columns])
 
 
+def _weight(batch: Batch, plan: Plan, columns: dict[str, Any]) -> NDArray[Any]:
+    return np.ones(batch.n_rows) if plan.weight is None else columns[plan.weight]
+
+
 def _features(
     batch: Batch, plan: Plan, encoding: Encoding, columns: dict[str, Any], kept: Kept
 ) -> NDArray[Any]:
@@ -325,4 +327,4 @@ def _features(
                 beyond = np.isinf(values.astype(plan.dtype))
             batch.refuse(beyond, name, values, f"is beyond {plan.dtype}")
         taken[name] = values if kept is None else values[kept]
-    return encoding.features(taken, plan.dtype, keep_gaps=True)
+    return encoding.features(taken, plan.dtype)

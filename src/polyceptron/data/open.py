@@ -11,16 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from polyceptron.data import cache
 from polyceptron.data.array_tables import ArraysTable, StoredArray
 from polyceptron.data.arrow_tables import is_frame, open_frame
 from polyceptron.data.columns import Request, Tables
 from polyceptron.data.convert import Conversion, HeldRows, Progress
-from polyceptron.data.encoding import is_missing
 from polyceptron.data.files import ArrayFile, ArrayWriter, FileSource
 from polyceptron.data.source import ArraySource, Source, SourceError
-from polyceptron.data.streams import naming
+from polyceptron.data.streams import naming, one_line
 from polyceptron.data.tables import TARGET, Table, open_table
 
 PathLike = str | os.PathLike[str]
@@ -289,10 +289,16 @@ def _labels(first: Path, target: Any) -> Any:
             "target must be the name or number of a column, a file .npy, or an array of one "
             f"dimension; got shape {array.shape}"
         )
-    gaps = is_missing(array)
-    if array.dtype.kind == "O" and gaps.any():
-        raise SourceError(f"target: row {int(gaps.argmax())} is missing")
-    return np.array(array.tolist()) if array.dtype.kind == "O" else array
+    if array.dtype.kind != "O":
+        return array
+    try:
+        labels = pa.array(array, from_pandas=True)
+    except pa.ArrowException as error:
+        raise SourceError(f"target must be labels of one type: {one_line(error)}") from None
+    if labels.null_count:
+        row = int(np.asarray(labels.is_null()).argmax())
+        raise SourceError(f"target: row {row} is missing")
+    return np.array(labels.to_pylist())
 
 
 def _is_npy(path: Path) -> bool:
