@@ -107,6 +107,7 @@ class Categories:
                 raise NotANumberError(f"{self.odd}{more}", self.name)
         if len(categories) > min(MAX_CATEGORIES, max(10, n // 2)):
             many = f"too many categories: {self.name!r} has {len(categories)} in {n} rows"
+            many += "" if self.odd is None else f", as of {self.odd}"
             raise self.doubt or ValueError(f"{many}: leave such columns out")
         if not categories:
             raise self.doubt or ValueError(f"column {self.name!r} has no value")

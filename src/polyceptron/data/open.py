@@ -119,6 +119,8 @@ def open_blocks(
     )
     if missing not in (None, "drop", "median"):
         raise SourceError(f"missing must be None, 'drop' or 'median'; got {missing!r}")
+    if hasattr(path, "collect") and not is_frame(path):
+        raise SourceError(f"a {type(path).__name__} has no rows yet: give path.collect()")
     if is_frame(path):
         asked = request._replace(target=_as_name(target, "target"))
         table = open_frame(path)
@@ -182,8 +184,9 @@ def find_tables(
         return table
 
     sizes = [path.stat().st_size for path in paths]
-    tables = Tables([name or str(path) for path in paths], sizes, opener, labels)
     asked = TARGET if labels is not None else _as_name(target, request.option("target"))
+    expect = () if asked is None or labels is not None else (asked,)
+    tables = Tables([name or str(path) for path in paths], sizes, opener, labels, expect)
     return tables, request._replace(target=asked)
 
 

@@ -191,7 +191,11 @@ class ArraySource(Source):
         if self.X.ndim != 2:
             raise ValueError(f"X must be 2-D, one row a sample; got shape {self.X.shape}")
         if classes is None:
-            self.classes, self.codes = np.unique(np.asarray(y), return_inverse=True)
+            try:
+                self.classes, self.codes = np.unique(np.asarray(y), return_inverse=True)
+            except TypeError as error:
+                what = f"labels of one type, and none that is missing ({error})"
+                raise ValueError(f"y must hold {what}: leave such rows out") from None
         else:
             self.classes, self.codes = np.asarray(classes), np.searchsorted(classes, y)
         self._weight: Floats = np.empty(0) if weight is None else as_floats(weight, "weight")

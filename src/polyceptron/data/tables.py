@@ -83,7 +83,9 @@ class Batch(NamedTuple):
             column = column.cast("float64", safe=False)
         values: NDArray[Any] = np.asarray(column.to_numpy(zero_copy_only=False))
         if values.dtype.kind == "f":
-            self.refuse(np.isinf(values), name, values, "is not a finite number")
+            self.refuse(
+                np.isinf(values), name, values, "is not a finite number: mend it, or leave it out"
+            )
         return values
 
     def refuse(self, wrong: Any, name: str, values: NDArray[Any], why: str) -> None:
