@@ -114,7 +114,8 @@ class TestAnswers:
             np.testing.assert_array_equal(decision.score, found)
         elif rule.links:
             each = [link.both(by_class[:, j])[1] for j, link in enumerate(rule.links)]
-            np.testing.assert_array_equal(found, (np.log(each) - np.log1p(-np.array(each))).T)
+            odds = np.log(each) - np.log1p(-np.array(each))
+            np.testing.assert_allclose(found, odds.T, rtol=1e-9, atol=1e-12)
             np.testing.assert_array_equal(decision.score, found.max(axis=1))
         else:
             np.testing.assert_array_equal(found, by_class)
@@ -153,6 +154,16 @@ class TestAnswers:
         for answer in (rule.predict, rule.decision_function):
             np.testing.assert_array_equal(answer(X, n_jobs=1), answer(X, n_jobs=2))
         np.testing.assert_array_equal(rule.predict(X) == "b", rule.decision_function(X) >= 0)
+
+    def test_sure_answers_do_not_saturate(self):
+        pieces = [Piece(Polyhedron([[s]], [0.0]), j) for j, s in enumerate([40.0, 50.0, -90.0])]
+        rule = Rule(list("abc"), pieces, links=[Logistic()] * 3)
+        assert rule.predict([[1.0]]) == ["b"]
+        np.testing.assert_allclose(rule.decision_function([[1.0]]), [[40, 50, -90]])
+        below = [one._replace(polyhedron=Polyhedron([[1.0]], [-1e3 - one[1]])) for one in pieces]
+        rule = Rule(list("abc"), below, links=[Logistic()] * 3)
+        odds = np.exp([0, -1, -2])
+        np.testing.assert_allclose(rule.predict_proba([[0.0]])[0], odds / odds.sum())
 
     def test_numbers_that_overflow(self):
         rng = np.random.default_rng(0)
@@ -315,6 +326,9 @@ class TestText:
         assert text.splitlines()[0] == "3 if this holds:"
         assert text.splitlines()[2] == "4 if all 2 hold:"
         assert text.endswith("most probable.")
+        pieces = [Piece(self.low, 0), Piece(self.high, 1), Piece(self.high, 1)]
+        text = str(Rule([3, 4], pieces, links=links))
+        assert text.splitlines()[2] == "4 if all 2 hold (piece 2 of 3):"
 
     def test_repr_and_labels(self):
         rule = Rule.inside([1, 2], 0, self.low, self.high)

@@ -246,14 +246,16 @@ class Rule:
             shares = np.array([piece.shares for piece in self.pieces])
             return np.asarray(shares[self._deciding(rows, n_jobs)[0]])
         if self.inside_place is None:
-            each = self._each(self.scores(rows, n_jobs))
-            return np.asarray(each / each.sum(axis=1, keepdims=True))
+            return np.exp(self.predict_log_proba(rows, n_jobs))
         return self._by_link("both", rows, n_jobs)
 
     def predict_log_proba(self, X: Any, n_jobs: int | None = 1) -> Floats:
         """The logarithm of `predict_proba`, exact where the link allows it."""
         if self.links and self.inside_place is not None:
             return self._by_link("logarithms", self._rows(X), n_jobs)
+        if self.links:
+            each = self._logarithms(self.scores(X, n_jobs))[1]
+            return np.asarray(each - np.logaddexp.reduce(each, axis=1, keepdims=True))
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X, n_jobs))
 
@@ -340,14 +342,15 @@ class Rule:
             np.maximum(found[:, piece.place], column, out=found[:, piece.place])
         return found
 
-    def _each(self, h: Floats) -> Floats:
-        """The probability of every class by its own pieces."""
+    def _logarithms(self, h: Floats) -> Floats:
+        """Those of P(not the class) and P(the class) by its own pieces, a column for each class."""
         pairs = zip(self._by_class(h).T, self.links, strict=True)
-        return np.column_stack([link.both(best)[1] for best, link in pairs if link is not None])
+        both = [link.logarithms(best) for best, link in pairs if link is not None]
+        return np.stack(both, axis=2)
 
     def _log_odds(self, h: Floats) -> Floats:
-        each = self._each(h)
-        return np.asarray(np.log(each) - np.log1p(-each))
+        against, in_favour = self._logarithms(h)
+        return np.asarray(in_favour - against)
 
     def _by_link(self, what: str, rows: Any, n_jobs: int | None) -> Floats:
         """What the link says of both classes, in their order."""
@@ -370,9 +373,10 @@ class Rule:
         return decision._replace(face=face, slack=slack)
 
     def which(self, piece: int) -> str:
-        """The number of a piece, counted from 1, where it is one of a union of several."""
-        is_union = self.otherwise is not None and len(self.pieces) > 1
-        return f" (piece {piece + 1} of {len(self.pieces)})" if is_union else ""
+        """The number of a piece, counted from 1, where the class does not tell which it is."""
+        known = len(self.polyhedra) if self.otherwise is None else 1
+        n = len(self.pieces)
+        return f" (piece {piece + 1} of {n})" if n > known else ""
 
     def in_words(self, labels: Sequence[str] = ()) -> tuple[list[str], str]:
         """For each piece what it answers and when, and the answer besides; `labels` as shown."""

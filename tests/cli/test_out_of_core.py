@@ -128,10 +128,26 @@ class TestOutOfCore:
     def test_three_classes(self, tmp_path):
         rows = [[*row[:3], f"c{i % 3}"] for i, row in enumerate(people(60))]
         (tmp_path / "d.csv").write_text(text_of(rows))
-        error = failed(
-            "fit", tmp_path / "d.csv", "-t", "class", "--out-of-core", "-o", tmp_path / "m.json"
-        )
-        assert "here are 3: --in-memory learns more" in error
+        models, told = [], []
+        for where in ("--in-memory", "--out-of-core"):
+            ask = ("fit", tmp_path / "d.csv", "-t", "class", where, "-o", tmp_path / "m.json")
+            told.append(
+                done(*ask, "-k", 1, "--force").replace(" (--cv 10 tells that of new rows)", "")
+            )
+            models.append((tmp_path / "m.json").read_text())
+            error = failed(*ask, "-l", "batch", "--force", code=2)
+            assert "--learner batch learns two classes, and there are 3" in error
+        assert models[0] == models[1]
+        assert told[0] == told[1]
+
+    def test_what_is_usual_in_a_column_is_that_of_the_same_rows(self, tmp_path, data, monkeypatch):
+        monkeypatch.setattr("polyceptron.cli._fit._TYPICAL_ROWS", 30)
+        models = set()
+        for where in ("--in-memory", "--out-of-core"):
+            ask = ("fit", data, "-t", "class", *BATCH, where, "-o", tmp_path / "m.json", "--force")
+            done(*ask)
+            models.add((tmp_path / "m.json").read_text())
+        assert len(models) == 1
 
     def test_every_command_reads_every_format(self, tmp_path, data):
         done("fit", data, "-t", "class", *BATCH, "--drop", "colour", "-o", tmp_path / "m.json")

@@ -25,6 +25,16 @@ def expected(folder, rows):
 
 
 class TestPredict:
+    def test_a_face_is_named_with_its_piece(self, tmp_path):
+        rows = [[x, "mid" if 20 <= x < 40 else "end"] for x in range(60)]
+        (tmp_path / "d.csv").write_text(text_of(rows, ("x", "class")))
+        done("fit", tmp_path / "d.csv", "-t", "class", "-l", "oc1", "-o", tmp_path / "m.json")
+        got = read_csv(done("predict", tmp_path / "m.json", tmp_path / "d.csv", "--explain"))
+        assert list(got[0]) == ["prediction", "score", "piece", "face", "slack"]
+        headings = done("show", tmp_path / "m.json")
+        for row in got:
+            assert f"(piece {row['piece']} of" in headings
+
     def test_answers_are_the_library_s(self, folder):
         rows = people(300, seed=1)
         (folder / "new.csv").write_text(

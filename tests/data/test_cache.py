@@ -173,7 +173,7 @@ class TestCache:
 
         monkeypatch.setattr(ArrayWriter, "append", full)
         assert "No space left on device; cache_dir" in refused(path, "y")
-        assert not list(root.iterdir())
+        assert not list((root / "polyceptron-rows").iterdir())
 
     def test_what_was_killed_is_swept(self, path):
         source = open_blocks(path, "y")
@@ -270,8 +270,8 @@ class TestNothingOutside:
         if changed:
             frame(seed=1).to_parquet(path)
         if how == "link to the entry":
-            assert "a link where the cache has a folder" in refused(path, "y")
-            assert len(arrays_in(path.parent / "moved")) == 2
+            assert "a link, or a folder that others can write to" in refused(path, "y")
+            assert len(list((path.parent / "moved").rglob("*"))) == 4
             return
         again = open_blocks(path, "y")
         assert len(list(precious.iterdir())) == 2
@@ -285,14 +285,23 @@ class TestNothingOutside:
         assert (precious / "X.npy").exists()
 
     def test_what_is_swept_is_ours(self, path, root):
-        others = ["photos", "0" * 15, "0" * 16]
-        for name in others:
-            (root / name).mkdir()
-            (root / name / "file").touch()
-            for at in (root / name / "file", root / name):
+        rows = root / "polyceptron-rows"
+        theirs = [
+            root / ("0" * 16) / "X.npy",
+            rows / "photos" / "X.npy",
+            rows / ("0" * 15) / "X.npy",
+        ]
+        theirs += [rows / ("0" * 16) / "thesis.txt", rows / ("1" * 16) / "2009" / "X.npy"]
+        ours = rows / ("2" * 16) / "X.npy"
+        for file in (*theirs, ours):
+            file.parent.mkdir(parents=True, mode=0o755)
+            file.touch()
+            for at in (file, file.parent):
                 os.utime(at, (0, 0))
+        rows.chmod(0o700)
         open_blocks(path, "y")
-        assert [name for name in others if (root / name).exists()] == others[:2]
+        assert all(file.exists() for file in theirs)
+        assert not ours.parent.exists()
 
     def test_entries_that_nobody_uses_go(self, path):
         old, used = open_blocks(path, "y"), open_blocks(path, "y", drop="a")
@@ -306,17 +315,31 @@ class TestNothingOutside:
         assert used.X.path.exists()
 
     @pytest.mark.skipif(sys.platform == "win32", reason="has no such permissions")
+    @pytest.mark.parametrize("which", ["X", "entry", "arrays"])
+    def test_what_others_can_write_is_converted_again(self, path, root, which):
+        before = open_blocks(path, "y").X.path
+        {"X": before, "entry": caches_in(root)[0], "arrays": before.parent}[which].chmod(0o770)
+        assert open_blocks(path, "y").X.path != before
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="has no such permissions")
+    def test_an_entry_of_another_user_is_neither_read_nor_removed(self, path, monkeypatch):
+        before = open_blocks(path, "y").X.path
+        monkeypatch.setattr(os, "getuid", lambda: before.stat().st_uid + 1)
+        assert "name another cache_dir" in refused(path, "y")
+        assert before.exists()
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="has no such permissions")
     def test_nobody_else_reads_it(self, path, tmp_path):
         open_blocks(path, "y", cache_dir=tmp_path / "own")
-        for at in ((tmp_path / "own"), *(tmp_path / "own").rglob("*")):
+        for at in (tmp_path / "own", *(tmp_path / "own").rglob("*")):
             assert at.stat().st_mode & 0o777 == (0o700 if at.is_dir() else 0o600)
 
 
 class TestRoot:
     def test_where_it_is(self, monkeypatch, tmp_path):
         monkeypatch.setenv("POLYCEPTRON_CACHE", str(tmp_path))
-        assert cache_root() == tmp_path
-        assert cache_root("here") == Path("here").absolute()
+        assert cache_root() == tmp_path / "polyceptron-rows"
+        assert cache_root("here") == Path("here").absolute() / "polyceptron-rows"
         monkeypatch.delenv("POLYCEPTRON_CACHE")
         monkeypatch.setattr(Path, "home", lambda: tmp_path)
         monkeypatch.setattr(sys, "platform", "darwin")

@@ -130,10 +130,40 @@ class TestFormats:
         source, rows = opened(tmp_path / "t", "y", weight="w")
         assert source.feature_names == ("a", "b", "c")
         np.testing.assert_array_equal(rows.weight, np.arange(1.0, 51.0), strict=True)
-        df.loc[7, "w"] = 0
+        df.loc[7, "w"] = -1
         df.to_parquet(tmp_path / "t")
         text = refused(tmp_path / "t", "y", weight="w")
-        assert text.endswith("t, row 7, column 'w': 0 is no weight: it must be above 0")
+        assert text.endswith("t, row 7, column 'w': -1 is no weight: it must be at least 0")
+
+    def test_errors_say_what_to_do(self, tmp_path):
+        path = tmp_path / "t.csv"
+        path.write_text("a,y\n" + "".join(f"{n}%,{n % 2}\n" for n in range(60)))
+        assert "line 2, column 'a': '0%' is not a number" in refused(path, "y")
+        assert "give path.collect()" in refused(pl.LazyFrame({"a": [1], "y": [0]}), "y")
+        frame(5).assign(a=np.inf).to_parquet(path)
+        assert "inf is not a finite number: mend it, or leave it out" in refused(path, "y")
+        with pytest.raises(ValueError, match="y must hold labels of one type"):
+            open_blocks(([[0.0], [1.0]], ["a", None]))
+        with pytest.raises(ValueError, match=r"^weight must hold real numbers; got the text 'x'$"):
+            open_blocks(([[0.0], [1.0]], [0, 1]), weight=np.array(["x", 1], object))
+
+    def test_the_target_tells_the_header(self, tmp_path):
+        (tmp_path / "t.csv").write_text("2019,2020,c\n1,2,x\n3,4,y\n")
+        assert open_blocks(tmp_path / "t.csv", "c").feature_names == ("2019", "2020")
+
+    def test_a_row_of_weight_zero_is_no_row(self, tmp_path):
+        df = frame(50).assign(w=np.arange(50.0), kind=["u", "v"] * 25)
+        df.loc[0, ["a", "kind"]] = [np.nan, "seen nowhere else"]
+        df.to_parquet(tmp_path / "t")
+        source, rows = opened(tmp_path / "t", "y", weight="w")
+        _, expected = opened(df[1:], "y", weight="w")
+        assert source.n_left_out == 0
+        for found, there in zip(rows, expected, strict=True):
+            np.testing.assert_array_equal(found, there)
+        X = df[["b", "c"]].to_numpy()
+        zeros = open_blocks((X, df["y"]), weight=df["w"])
+        np.testing.assert_array_equal(zeros.X, X[1:])
+        np.testing.assert_array_equal(zeros.codes, rows.codes)
 
     def test_arrays_in_memory(self):
         df = frame(20)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from polyceptron.data.blocks import ArrayBlocks
 from polyceptron.data.scaling import identity, standardized
 from polyceptron.data.source import ArraySource, SourceError
 from polyceptron.data.training import TrainingData
@@ -42,6 +43,14 @@ class TestAllRows:
     def test_balanced_classes_weigh_the_same(self):
         weight = training(class_weight="balanced").arrays.weight
         np.testing.assert_allclose(np.bincount(CODES, weight), WEIGHT.sum() / 3)
+
+    def test_the_weights_of_all_classes_take_one_pass(self, monkeypatch):
+        passes, reduce = [], ArrayBlocks.reduce
+        monkeypatch.setattr(
+            ArrayBlocks, "reduce", lambda *given: passes.append(1) or reduce(*given)
+        )
+        assert training(codes=np.arange(50) % 3).total_weight == pytest.approx(WEIGHT.sum())
+        assert len(passes) == 1
 
     @pytest.mark.parametrize("kind", [np.asarray, sp.csr_matrix])
     def test_only_dense_columns_are_centred(self, kind):

@@ -17,6 +17,7 @@ from common import SETTINGS, fit, quick, square
 from export_cases import HOSTILE, UNWRITABLE, accepted, polyhedron, rows
 from polyceptron import OC1, OnlinePolyceptron, Polyceptron, Polyhedron
 from polyceptron.export import ExportError, register_skl2onnx, to_onnx
+from polyceptron.learners.registry import register, unregister
 
 
 def run(model, X):
@@ -128,6 +129,18 @@ def test_a_tree_without_a_test():
     X, y = square(60)
     tree = OC1(max_depth=1, min_samples_split=1000, random_state=0)
     check(fit(tree, X, y), X_NEW)
+
+
+def test_learners_of_others_are_registered():
+    @register("eager")
+    class Eager(OnlinePolyceptron):
+        """Like its parent."""
+
+    X, y = square(200)
+    try:
+        check(Eager(1, random_state=0).fit(X, y), X_NEW)
+    finally:
+        unregister("eager")
 
 
 def test_rows_in_single_precision_are_taken():

@@ -235,8 +235,8 @@ class TestMisuse:
             (([[0.0], [1.0]], [0]), "y must have 2 items"),
             (([0.0, 1.0], [0, 1]), "X must be 2-D"),
             (
-                ([[0.0], [1.0]], [0, 1], [1.0, 0.0]),
-                "weight must be above 0.*; row 1 is 0.0",
+                ([[0.0], [1.0]], [0, 1], [1.0, -1.0]),
+                "weight must be at least 0.*; row 1 is -1.0",
             ),
             (([[0.0], [1.0]], [0, 1], [1.0]), "weight must have 2 items"),
         ],

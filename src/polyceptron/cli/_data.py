@@ -77,11 +77,6 @@ def open_rows(
     with _asking(**options) as request, Waiting("Converting") as waiting:
         source = open_files(data, target, request, cache_dir, waiting)
     _note_left_out(source)
-    if len(source.classes) > 2:
-        raise click.ClickException(
-            f"out of core there are two classes; here are {len(source.classes)}: "
-            "--in-memory learns more"
-        )
     return source
 
 

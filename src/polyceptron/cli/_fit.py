@@ -22,7 +22,7 @@ from polyceptron.learners import registry
 _MOST_COLUMNS = 1000
 """Of which a model file says what is usual in them."""
 _TYPICAL_ROWS = 100_000
-"""That tell what is usual, where the rows are on disk."""
+"""That tell what is usual, at most."""
 
 
 @click.command(short_help="Learn a model from a file of rows.")
@@ -91,7 +91,8 @@ def fit(
         if on_disk:
             with Waiting("Learning"):
                 with_checkpoint(estimator, checkpoint).fit_blocks(rows)
-            counts, X = _tally_on_disk(estimator.rule_, rows)
+            counts = _tally_on_disk(estimator.rule_, rows)
+            X = rows.take(_some(rows.n_samples)).X
         else:
             X, train = rows.X, slice(None)
             if cv is not None:
@@ -104,6 +105,7 @@ def fit(
             if test_size is not None:
                 score = _learning.held_out(estimator.rule_, rows.X[test], rows.codes[test])
             counts = _learning.tally(estimator.rule_, X, rows.codes[train])
+            X = X[_some(X.shape[0])]
         _save(path, estimator, rows, counts, X, score)
         if checkpoint is not None:
             checkpoint.unlink(missing_ok=True)
@@ -170,18 +172,22 @@ def _refuse_options(learner: str, test_size: float | None, cv: int | None) -> No
         )
 
 
-def _tally_on_disk(rule: polyceptron.Rule, source: Any) -> tuple[Any, Any]:
-    """The tally of all rows, and many of them."""
+def _some(n_rows: int) -> Any:
+    """Numbers of rows, far and wide: all, or many of them."""
+    n = min(n_rows, _TYPICAL_ROWS)
+    return np.arange(n) * n_rows // n
+
+
+def _tally_on_disk(rule: polyceptron.Rule, source: Any) -> Any:
+    """The tally of all rows."""
     from polyceptron.data.blocks import count_threads
     from polyceptron.data.scaling import identity
     from polyceptron.data.source import View
 
-    n, view = source.n_samples, View(identity(source.n_features), inside=1)
-    counts = source.blocks(view, count_threads(None, n)).reduce(
-        lambda block: _learning.tally(rule, block.X, (block.y > 0).astype(int))
+    data = source.blocks(
+        View(identity(source.n_features), None), count_threads(None, source.n_samples)
     )
-    some = np.unique(np.linspace(0, n - 1, min(n, _TYPICAL_ROWS)).astype(np.int64))
-    return counts, source.take(some).X
+    return data.reduce(lambda block: _learning.tally(rule, block.X, block.y))
 
 
 def _save(path: Path, estimator: Any, rows: Any, counts: Any, X: Any, score: Any) -> None:

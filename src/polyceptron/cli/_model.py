@@ -77,7 +77,7 @@ class Loaded:
     ) -> Iterator[tuple[Batch, Any]]:
         """Give the rows of a file batch by batch: all columns, those of `more` too, and X."""
         with self.open(data, header, more) as (table, encoding):
-            numbers, texts = kinds(encoding)
+            numbers, texts = encoding.kinds
             texts += [name for name in more if name not in texts]
             for batch in table.batches([name for name in numbers if name not in texts], texts):
                 yield batch, self.encode(batch, encoding)
@@ -95,18 +95,8 @@ class Loaded:
 
     def encode(self, batch: Batch, encoding: Encoding) -> Any:
         """Return the rows of a batch the way the estimator takes them."""
-        if batch.matrix is not None:
-            return batch.matrix
-        columns = {
-            column.name: (batch.numbers if column.kind == "number" else batch.texts)(column.name)
-            for column in encoding.columns
-        }
-        try:
-            X = encoding.features(columns)
-        except ValueError:
-            _refuse_gaps(batch, columns, encoding)  # which says where
-            raise
-        unseen = encoding.unseen(X)
+        X = batch.features(encoding)
+        unseen = {} if batch.matrix is not None else encoding.unseen(X)
         if unseen:
             with self._counting:
                 self._unseen.update(unseen)
@@ -134,20 +124,3 @@ class Loaded:
                 f"{batch.where(row, target)}: {what} one of the classes {listed}"
             )
         return place.tolist()  # type: ignore[no-any-return]
-
-
-def kinds(encoding: Encoding) -> tuple[list[str], list[str]]:
-    """Return the names of an encoding's numbers, and of its categories."""
-    numbers = [column.name for column in encoding.columns if column.kind == "number"]
-    return numbers, [column.name for column in encoding.columns if column.kind != "number"]
-
-
-def _refuse_gaps(batch: Batch, columns: dict[str, Any], encoding: Encoding) -> None:
-    for column in encoding.columns:
-        values = columns[column.name]
-        gaps = values.gaps() if isinstance(values, encodings.Coded) else np.isnan(values)
-        if column.fill is None and gaps.any():
-            raise sources.SourceError(
-                f"{batch.where(int(gaps.argmax()), column.name)}: a missing value, which this "
-                "model cannot fill (fit --missing median makes one that can)"
-            )

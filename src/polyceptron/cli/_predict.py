@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from polyceptron.cli._model import Loaded, kinds
+from polyceptron.cli._model import Loaded
 from polyceptron.cli._options import data_argument, header_option, model_argument, out_option
 from polyceptron.cli._out import check_free, writing
 
@@ -33,7 +33,8 @@ def predict(
     Columns are found by name; others are ignored. The score is above zero for the second class
     in order, below for the first; with more than two classes it is the log-odds of the answer,
     and with a tree its share. --explain adds the face that decided, counted from 0 as `show`
-    does, and its slack: how much is left until its inequality fails, or how much it is missed by.
+    does, and its slack: how much is left until its inequality fails, or how much it is missed by;
+    and the piece that the face is of, where `show` numbers those.
     """
     check_free(output, force, model, data)
     os.environ["POLYCEPTRON_QUIET"] = "1"
@@ -46,9 +47,10 @@ def predict(
         writing(output) as file,
         suppress(NoRowsError),  # no rows, no answers
     ):
-        file.write(b"prediction,score" + b",face,slack" * explain + b"\n")
+        piece = b",piece" if loaded.rule.which(0) else b""
+        file.write(b"prediction,score" + (piece + b",face,slack") * explain + b"\n")
         work = partial(_answers, loaded, encoding, explain)
-        tasks = (partial(work, job) for job in table.jobs(*kinds(encoding)))
+        tasks = (partial(work, job) for job in table.jobs(*encoding.kinds))
         for lines in in_order(tasks):
             file.write(lines)
 
@@ -60,6 +62,8 @@ def _answers(loaded: Loaded, encoding: Encoding, explain: bool, job: Callable[[]
     answers = loaded.rule.decide(loaded.encode(job(), encoding), faces=explain)
     columns: dict[str, Any] = {"score": answers.score}
     if answers.face is not None:  # a row that nothing decides has no face
+        if loaded.rule.which(0):
+            columns["piece"] = answers.piece + 1
         columns["face"] = pa.array(answers.face, mask=answers.face < 0)
         columns["slack"] = answers.slack
     return lines_of(loaded.rule.labels, answers.place, columns)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pyarrow.types as pt
 
+from polyceptron.data.encoding import missing_columns
 from polyceptron.data.source import SourceError
 from polyceptron.data.streams import BUFFER, one_line
 from polyceptron.data.tables import Batch, NoRowsError, Table, rows_of_batch
@@ -146,14 +147,29 @@ def is_frame(value: Any) -> bool:
     return hasattr(value, "__arrow_c_stream__") or isinstance(value, pa.RecordBatch | pa.Table)
 
 
-def open_frame(frame: Any) -> Table:
-    """Return a frame of pandas or polars, a relation of DuckDB or the like as a table."""
-    name = type(frame).__name__
+def open_frame(frame: Any, names: Sequence[str] | None = None) -> Table:
+    """Return a mapping, a frame of pandas or polars, a relation of DuckDB or the like as a table.
+
+    Of `names` all must be there, and other columns are not looked at.
+    """
+    name, is_pandas = type(frame).__name__, type(frame).__module__.startswith("pandas")
+    if names is not None and (is_pandas or isinstance(frame, Mapping)):
+        _refuse_missing(names, list(frame), name)
+        frame = frame[list(names)] if is_pandas else {key: frame[key] for key in names}
     try:
-        if type(frame).__module__.startswith("pandas"):
+        if is_pandas:
             table = pa.Table.from_pandas(frame, preserve_index=False)
+        elif isinstance(frame, Mapping):
+            table = pa.table({key: pa.array(frame[key], from_pandas=True) for key in frame})
         else:
             table = pa.table(frame)
     except (pa.ArrowException, ValueError, TypeError) as error:
         raise SourceError(f"{name}: {one_line(error)}") from None
+    _refuse_missing(names or (), table.column_names, name)
     return FrameTable(name, table)
+
+
+def _refuse_missing(names: Sequence[str], there: Sequence[str], source: str) -> None:
+    missing = [name for name in names if name not in there]
+    if missing:
+        raise SourceError(f"{source}: {missing_columns(missing, there)}")

@@ -6,7 +6,8 @@ never named, and whoever reads the arrays of an older entry does not get those o
 
 Nothing that is read back is believed. A description is typed, and carries a digest of itself and of
 every array; names are 16 hexadecimal digits, and lead nowhere but into the entry; links are not
-followed; nothing outside an entry is ever removed. What does not fit is converted again.
+followed; what another user owns or can write to is not read. What does not fit is converted again.
+A folder is removed only if it is ours and holds nothing but what is written here.
 """
 
 from __future__ import annotations
@@ -35,6 +36,11 @@ VERSION: Literal[3] = 3
 
 _JSON = "entry.json"
 _DIGITS = "^[0-9a-f]{16}$"
+_WRITTEN = re.compile(
+    r"entry\.json|\.polyceptron-[0-9a-f]{16}\.tmp|[0-9a-f]{16}"
+    r"|([0-9a-f]{16}/)?(X|codes|weight)\.npy"
+)
+"""What there may be in an entry, or in its folder of arrays."""
 _MB = 1 << 20
 _DAY = 86_400.0
 """What killed conversions have left is removed after so many seconds, unused entries after 30."""
@@ -44,7 +50,7 @@ def cache_root(cache_dir: str | os.PathLike[str] | None = None) -> Path:
     """Where converted rows are kept: here, or in `POLYCEPTRON_CACHE`, or in the user's cache."""
     given = cache_dir or os.environ.get("POLYCEPTRON_CACHE")
     if given:
-        return Path(given).absolute()
+        return Path(given).absolute() / "polyceptron-rows"  # where others may have theirs
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA") or Path.home()) / "polyceptron" / "cache"
     if sys.platform == "darwin":
@@ -164,7 +170,7 @@ class Entry:
 
     def _read(self) -> Description | None:
         try:
-            if not (_is_folder(self.folder) and _is_file(self._json)):
+            if not (_is_ours(self.root) and _is_ours(self.folder) and _is_file(self._json)):
                 return None
             signed = msgspec.json.decode(self._json.read_bytes(), type=_Signed)
             if digest(signed.entry) != signed.digest:
@@ -184,7 +190,7 @@ class Entry:
         asked = known.request == self.request and len(known.files) == len(self.paths)
         return (
             asked
-            and _is_folder(folder)
+            and _is_ours(folder)
             and all(_is_file(at) and stamp.fits(at) for at, stamp in arrays)
         )
 
@@ -193,13 +199,17 @@ class Entry:
         """A folder for arrays; it goes away unless `keep` names it before the end."""
         folder = self.folder / secrets.token_hex(8)
         try:
-            for path in (*reversed(self.root.parents), self.root, self.folder, folder):
-                path.mkdir(mode=0o700, exist_ok=path != folder)
-            if not _is_folder(self.folder):
-                raise SourceError(f"{self.folder}: a link where the cache has a folder; remove it")
+            for path in (*reversed(self.root.parents), self.root, self.folder):
+                path.mkdir(mode=0o700, exist_ok=True)
+                if path in (self.root, self.folder) and not _is_ours(path):
+                    raise SourceError(
+                        f"{path}: a link, or a folder that others can write to, where the cache "
+                        "has its own; remove it, or name another cache_dir"
+                    )
+            folder.mkdir(mode=0o700)
             yield folder
         except BaseException as error:
-            self._remove(folder.name)
+            _remove(folder)
             with contextlib.suppress(OSError):  # not where there is something else in it
                 self.folder.rmdir()
             if not isinstance(error, OSError):
@@ -217,7 +227,7 @@ class Entry:
             if before is None:
                 self._write(description)
             if other is not None:
-                self._remove(other.folder)
+                _remove(self.folder / other.folder)
             self._sweep(kept.folder)
         return kept
 
@@ -236,36 +246,39 @@ class Entry:
         finally:
             os.close(handle)
 
-    def _remove(self, name: str) -> None:
-        """Remove a folder of arrays, if it is one of ours."""
-        if re.fullmatch(_DIGITS, name) and _is_folder(self.folder):
-            shutil.rmtree(self.folder / name, ignore_errors=True)  # links are not followed
-
     def _sweep(self, kept: str) -> None:
         """Remove what killed conversions have left, and entries that are not used any more."""
         for folder in self.folder.iterdir():
-            if folder.name != kept and _is_ours(folder) and _age(folder) > _DAY:
-                self._remove(folder.name)
+            if folder.name != kept and _age(folder) > _DAY:
+                _remove(folder)
         for folder in self.root.iterdir():
-            if folder == self.folder or not _is_ours(folder):
-                continue
-            if _age(folder) > (_DAY * (30 if _is_file(folder / _JSON) else 1)):
-                shutil.rmtree(folder, ignore_errors=True)
+            days = 30 if _is_file(folder / _JSON) else 1
+            if folder != self.folder and _age(folder) > _DAY * days:
+                _remove(folder)
 
 
-def _is_ours(folder: Path) -> bool:
-    return re.fullmatch(_DIGITS, folder.name) is not None and _is_folder(folder)
-
-
-def _is_folder(path: Path, kind: Callable[[int], bool] = stat.S_ISDIR) -> bool:
-    """Whether this is a folder itself, and no link to one; or a file."""
+def _is_ours(path: Path, kind: Callable[[int], bool] = stat.S_ISDIR) -> bool:
+    """Whether this is a folder itself, or a file, and no link, that only we can write to."""
     with contextlib.suppress(OSError):
-        return kind(path.lstat().st_mode)
+        found = path.lstat()
+        getuid = getattr(os, "getuid", None)  # Windows has none
+        own = getuid is None or (found.st_uid == getuid() and not found.st_mode & 0o022)
+        return own and kind(found.st_mode)
     return False
 
 
 def _is_file(path: Path) -> bool:
-    return _is_folder(path, stat.S_ISREG)
+    return _is_ours(path, stat.S_ISREG)
+
+
+def _remove(folder: Path) -> None:
+    """Remove an entry or a folder of arrays, if it is ours and so is all that is in it."""
+    if not (re.fullmatch(_DIGITS, folder.name) and _is_ours(folder)):
+        return
+    with contextlib.suppress(OSError):  # another process may remove it just now
+        names = [path.relative_to(folder).as_posix() for path in folder.rglob("*")]
+        if all(map(_WRITTEN.fullmatch, names)):
+            shutil.rmtree(folder, ignore_errors=True)  # links are not followed
 
 
 def _age(folder: Path) -> float:

@@ -148,7 +148,7 @@ def make_plan(tables: Tables, request: Request) -> Plan:
             if table.is_sparse and len(tables.names) > 1:
                 raise SourceError(f"{name}: sparse rows of LIBSVM are read from one file only")
             labels.setdefault(_label_kind(table, plan.target), name)
-            _add_kinds(kinds, table, plan)
+            _add_kinds(kinds, table, plan, request)
             n_rows += table.n_rows or 0
     if len(labels) > 1:
         found = ", ".join(f"{kind} in {name}" for kind, name in labels.items())
@@ -211,7 +211,7 @@ def _check_names(table: Table, plan: Plan, known: Sequence[str] | None, first: s
         )
 
 
-def _kind(table: Table, name: str, kind: Any) -> Kind:
+def _kind(table: Table, name: str, kind: Any, drop: str) -> Kind:
     if pt.is_null(kind):
         return None
     if pt.is_integer(kind) or pt.is_floating(kind) or pt.is_boolean(kind):
@@ -223,7 +223,7 @@ def _kind(table: Table, name: str, kind: Any) -> Kind:
         return "text"
     raise SourceError(
         f"{table.name}, column {name!r}: a column of {kind} is neither numbers nor text; "
-        "leave it out (drop)"
+        f"leave it out ({drop})"
     )
 
 
@@ -242,16 +242,19 @@ def _label_kind(table: Table, name: str) -> LabelKind:
     raise SourceError(f"{table.name}, column {name!r}: a column of {kind} holds no classes")
 
 
-def _add_kinds(kinds: dict[str, dict[Kind, str]], table: Table, plan: Plan) -> None:
+def _add_kinds(
+    kinds: dict[str, dict[Kind, str]], table: Table, plan: Plan, request: Request
+) -> None:
     """Take note of what the columns of one more table hold, and refuse what does not fit."""
+    drop, categories = request.option("drop"), request.option("categories")
     for name, kind in table.types(plan.free).items():
         held = kinds.setdefault(name, {})
-        held.setdefault(_kind(table, name, kind), table.name)
+        held.setdefault(_kind(table, name, kind, drop), table.name)
         numbers = next((k for k in held if isinstance(k, np.dtype)), None)
         if "text" in held and numbers is not None:
             raise SourceError(
                 f"{held['text']}: column {name!r} holds text, and numbers in "
-                f"{held[numbers]}; categories or drop would say what to do"
+                f"{held[numbers]}; {categories} or {drop} would say what to do"
             )
         if "text" in held and name == plan.weight:
             raise SourceError(f"{table.name}: the weight {name!r} is a column of text")

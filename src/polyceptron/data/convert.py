@@ -107,6 +107,7 @@ class Categories:
                 raise NotANumberError(f"{self.odd}{more}", self.name)
         if len(categories) > min(MAX_CATEGORIES, max(10, n // 2)):
             many = f"too many categories: {self.name!r} has {len(categories)} in {n} rows"
+            many += "" if self.odd is None else f", as of {self.odd}"
             raise self.doubt or ValueError(f"{many}: leave such columns out")
         if not categories:
             raise self.doubt or ValueError(f"column {self.name!r} has no value")
@@ -191,10 +192,11 @@ class Conversion:
             for name in plan.texts
         ]
         # What is in rows that will be left out does not count.
-        numbers = plan.numbers if missing == "drop" else ()
+        weight = () if plan.weight is None else (plan.weight,)
+        numbers = plan.numbers if missing == "drop" else weight
         try:
             for _, batch, values in self._batches(plan, numbers, 2) if found else ():
-                kept = None if missing is None else self._kept(batch, plan, values)
+                kept = self._kept(batch, plan, values)
                 for categories in found:
                     categories.add(batch, values[categories.name], kept)
             columns.update({c.name: c.column(fill) for c in found})
@@ -209,6 +211,7 @@ class Conversion:
         labels = Labels(plan.label_kind, f"{self._tables.title}, column {plan.target!r}")
         firsts: list[int] = []
         n_read = 0
+        self._gap, self._n_gaps = "", Counter()
         new, width = self._store, (len(encoding.feature_names),)
         X = None if self._in_place else new("X.npy", plan.dtype, width)
         matrices = []
@@ -218,7 +221,7 @@ class Conversion:
         for number, batch, columns in self._batches(plan, plan.numbers, passes):
             firsts += [codes.n_rows] * (number + 1 - len(firsts))
             kept = self._kept(batch, plan, columns)
-            n_read += batch.n_rows
+            n_read += int(np.count_nonzero(_weight(batch, plan, columns)))
             if self._gap:
                 continue  # all are counted, and nothing is written
             if batch.matrix is not None:
@@ -229,7 +232,6 @@ class Conversion:
                 raise _NotInPlaceError
             if plan.weight is not None and weight is not None:
                 values = columns[plan.weight]
-                batch.refuse(values <= 0, plan.weight, values, "is no weight: it must be above 0")
                 weight.append(values if kept is None else values[kept])
             codes.append(labels.codes(columns[plan.target].take(kept)))
         self._refuse_gaps()
@@ -253,8 +255,14 @@ class Conversion:
         return Converted(vstack(matrices, format="csr") if matrices else X, codes, weight, facts)
 
     def _kept(self, batch: Batch, plan: Plan, columns: dict[str, Any]) -> Kept:
-        """Which rows are taken, or None if all are; gaps that are an error are counted."""
+        """Which rows are taken, or None if all are; gaps that are an error are counted.
+
+        A row of weight 0 is no row.
+        """
         missing = self._request.missing
+        weight = _weight(batch, plan, columns)
+        batch.refuse(weight < 0, str(plan.weight), weight, "is no weight: it must be at least 0")
+        left_out = weight == 0
         needed = [] if missing == "median" else list(plan.features)
         needed += [plan.target] if plan.weight is None else [plan.weight, plan.target]
         gaps: dict[str, NDArray[np.bool_]] = {}
@@ -264,15 +272,13 @@ class Conversion:
                 gaps[name] = values.gaps()
             elif values is not None and values.dtype.kind == "f":
                 gaps[name] = np.isnan(values)
-        gaps = {name: rows for name, rows in gaps.items() if rows.any()}
-        if not gaps:
-            return None
-        if missing is None:
+        gaps = {name: rows & ~left_out for name, rows in gaps.items() if (rows & ~left_out).any()}
+        if missing is None and gaps:
             name = min(gaps, key=lambda name: int(gaps[name].argmax()))
             self._gap = self._gap or batch.where(int(gaps[name].argmax()), name)
             self._n_gaps.update({name: int(rows.sum()) for name, rows in gaps.items()})
-        kept: NDArray[np.bool_] = ~np.logical_or.reduce(list(gaps.values()))
-        return kept
+        kept: NDArray[np.bool_] = ~np.logical_or.reduce([left_out, *gaps.values()])
+        return None if kept.all() else kept
 
     def _refuse_gaps(self) -> None:
         if self._gap:
@@ -303,6 +309,10 @@ class Conversion:
         return Encoding([replace(c, fill=medians.get(c.name, c.fill)) for c in encoding.columns])
 
 
+def _weight(batch: Batch, plan: Plan, columns: dict[str, Any]) -> NDArray[Any]:
+    return np.ones(batch.n_rows) if plan.weight is None else columns[plan.weight]
+
+
 def _features(
     batch: Batch, plan: Plan, encoding: Encoding, columns: dict[str, Any], kept: Kept
 ) -> NDArray[Any]:
@@ -318,4 +328,4 @@ def _features(
                 beyond = np.isinf(values.astype(plan.dtype))
             batch.refuse(beyond, name, values, f"is beyond {plan.dtype}")
         taken[name] = values if kept is None else values[kept]
-    return encoding.features(taken, plan.dtype, keep_gaps=True)
+    return encoding.features(taken, plan.dtype)

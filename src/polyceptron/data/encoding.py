@@ -7,27 +7,17 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from polyceptron.utils.checks import as_floats
 from polyceptron.utils.text import quoted_names
 from polyceptron.utils.types import Floats
 
-KINDS = ("number", "category")
-
 MAX_CATEGORIES = 100
 """A text column with more different values than this describes rows rather than kinds of row."""
-
-_GAP = -2
-_WORDS = {
-    "Expected": "must be", ", got": "; got", "Object contains": "has an",
-    "Object missing": "has no", "Number out of range": "must be a finite number", "`": "",
-}  # fmt: skip
-"""What msgspec says, and how we say it."""
 
 
 class Coded(NamedTuple):
@@ -57,27 +47,14 @@ class Coded(NamedTuple):
 
 
 class Column(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """One column of a table, and what stands in for a value that is missing.
-
-    Parameters
-    ----------
-    name : str
-    kind : {"number", "category"}
-        A number is one feature; a category is one feature, 0 or 1, for each of `categories`.
-    categories : tuple of str
-        The values of a category, in the order of their features.
-    fill : float, str or None
-        Takes the place of a missing value; None leaves missing values an error.
-    """
+    """A column of a table: one feature, or one a category; `fill` is for what is missing."""
 
     name: str
-    kind: str
+    kind: Literal["number", "category"]
     categories: tuple[str, ...] = ()
     fill: float | str | None = None
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise ValueError(f"kind must be one of {', '.join(KINDS)}; got {self.kind!r:.60}")
         if self.kind == "category":
             if not self.categories:
                 raise ValueError("categories must be a list of text with at least one item")
@@ -123,21 +100,13 @@ class Encoding:
     >>> encoding.transform({"age": [3, 4], "colour": ["red", "green"], "shoes": [1, 2]})
     array([[3., 0., 1.],
            [4., 0., 0.]])
-    >>> Encoding.from_json(encoding.to_json()) == encoding
-    True
     """
 
     columns: tuple[Column, ...]
     feature_names: tuple[str, ...] = field(init=False, repr=False, compare=False)
 
     def __init__(self, columns: Sequence[Column]) -> None:
-        try:
-            plain = msgspec.to_builtins(columns, enc_hook=np.generic.item)
-            checked = msgspec.convert(plain, tuple[Column, ...])
-        except TypeError:
-            raise ValueError(f"columns must be a list of Column; got {columns!r:.60}") from None
-        except msgspec.ValidationError as error:
-            raise ValueError(_problem(error)) from None
+        checked = tuple(columns)
         if not checked:
             raise ValueError("columns must name at least one column; got none")
         _refuse_twice([column.name for column in checked], "columns")
@@ -150,42 +119,41 @@ class Encoding:
     def names(self) -> tuple[str, ...]:
         return tuple(column.name for column in self.columns)
 
-    def transform(self, table: Mapping[str, Any]) -> Floats:
+    @property
+    def kinds(self) -> tuple[list[str], list[str]]:
+        """The names of numbers, and of categories."""
+        numbers = [column.name for column in self.columns if column.kind == "number"]
+        return numbers, [column.name for column in self.columns if column.kind != "number"]
+
+    def transform(self, table: Any) -> Floats:
         """Return the features of every row.
 
-        A category that was not known gives zeros. A missing value (None or NaN) gives what the
-        column is filled with, or an error that names the column and counts.
+        A category that was not known gives zeros. A missing value gives what the column is filled
+        with, or an error that names the row and the column.
 
         Parameters
         ----------
-        table : mapping of str to array-like
-            Such as a dict or a data frame. Columns are found by name; others are ignored.
+        table : mapping of str to array-like, frame of pandas or polars, or table of Arrow
+            Columns are found by name; others are ignored.
         """
-        # The items of a data frame of polars would be the columns themselves.
-        there = list(getattr(table, "columns", table))
-        missing = [name for name in self.names if name not in there]
-        if missing:
-            raise ValueError(missing_columns(missing, there))
-        columns: dict[str, Any] = {}
-        for name, kind in ((column.name, column.kind) for column in self.columns):
-            columns[name] = _floats(name, table[name]) if kind == "number" else coded(table[name])
-        return self.features(columns)
+        from polyceptron.data.arrow_tables import open_frame
 
-    def features(
-        self, table: Mapping[str, Any], dtype: Any = np.float64, *, keep_gaps: bool = False
-    ) -> NDArray[Any]:
-        """The same of arrays of numbers and `Coded` text; numbers may stay missing."""
-        columns = ((name, table[name]) for name in self.names)
-        n_rows = {name: len(c.codes if isinstance(c, Coded) else c) for name, c in columns}
-        if len(set(n_rows.values())) > 1:
-            raise ValueError(f"columns must be of one length; got {n_rows}")
-        X = np.zeros((n_rows[self.names[0]], len(self.feature_names)), dtype)
+        with open_frame(table, self.names) as rows:
+            return np.concatenate([batch.features(self) for batch in rows.batches(*self.kinds)])
+
+    def features(self, table: Mapping[str, Any], dtype: Any = np.float64) -> NDArray[Any]:
+        """The same of arrays of numbers and `Coded` text; where nothing fills them, gaps stay."""
+        first = table[self.names[0]]
+        n_rows = len(first.codes if isinstance(first, Coded) else first)
+        X = np.zeros((n_rows, len(self.feature_names)), dtype)
         for column, start, stop in self.places():
             values = table[column.name]
-            if column.kind == "number":
-                X[:, start] = values if keep_gaps else _filled(column, values)
-            else:
+            if isinstance(values, Coded):
                 _set_categories(X[:, start:stop], column, values)
+            elif column.fill is None:
+                X[:, start] = values
+            else:
+                X[:, start] = np.where(np.isnan(values), float(column.fill), values)
         return X
 
     def places(self) -> Iterator[tuple[Column, int, int]]:
@@ -211,39 +179,6 @@ class Encoding:
             if column.kind == "category" and (n := int((~X[:, start:stop].any(axis=1)).sum()))
         }
 
-    def to_json(self) -> list[dict[str, Any]]:
-        """Return the columns as lists, dicts, text and numbers.
-
-        Examples
-        --------
-        >>> Encoding([Column("age", "number", fill=3.5)]).to_json()
-        [{'name': 'age', 'kind': 'number', 'fill': 3.5}]
-        """
-        return list(msgspec.to_builtins(self.columns))
-
-    @classmethod
-    def from_json(cls, value: Any) -> Encoding:
-        """Return what `to_json` was called on; a ValueError names what is wrong.
-
-        Examples
-        --------
-        >>> Encoding.from_json([{"name": "age", "kind": "date"}])
-        Traceback (most recent call last):
-        ...
-        ValueError: columns[0].kind must be one of number, category; got 'date'
-        """
-        return cls(value)
-
-
-def _problem(error: msgspec.ValidationError) -> str:
-    """What msgspec says is wrong, in our words."""
-    problem, _, path = str(error).partition(" - at `$")
-    if problem[0].islower():  # ours begin with the field
-        return f"columns{path.rstrip('`')}.{problem}"
-    for theirs, ours in _WORDS.items():
-        problem = problem.replace(theirs, ours)
-    return f"columns{path.rstrip('`')} {problem}"
-
 
 def missing_columns(missing: Sequence[str], there: Sequence[str]) -> str:
     """Say which columns are missing, and which of those there are may be meant."""
@@ -259,80 +194,18 @@ def missing_columns(missing: Sequence[str], there: Sequence[str]) -> str:
     return f"{text}; there {'is' if len(there) < 2 else 'are'} {quoted_names(there) or 'no column'}"
 
 
-def is_missing(values: Any) -> NDArray[np.bool_]:
-    """Which values are None or NaN."""
-    array = _as_array(values)
-    if array.dtype.kind != "O":
-        return np.isnan(array) if array.dtype.kind == "f" else np.zeros(len(array), np.bool_)
-    return np.fromiter((_is_gap(item) for item in array), dtype=np.bool_, count=len(array))
-
-
-def _is_gap(item: Any) -> bool:
-    # pandas.NA is told by its name, as comparing it gives no bool.
-    if item is None or isinstance(item, float):
-        return item is None or item != item
-    return type(item).__name__ in ("NAType", "NaTType")
-
-
-def _as_array(values: Any) -> NDArray[Any]:
-    if not isinstance(values, list | tuple):
-        return np.asarray(values)
-    try:
-        numbers = np.asarray(values)
-    except ValueError:  # ragged
-        return np.asarray(values, dtype=object)
-    return numbers if numbers.dtype.kind in "biuf" else np.asarray(values, dtype=object)
-
-
-def _floats(name: str, values: Any) -> Floats:
-    array = _as_array(values)
-    if array.dtype.kind == "O":
-        array = np.where(is_missing(array), np.nan, array)
-    return as_floats(array, f"column {name!r}")
-
-
-def _filled(column: Column, numbers: NDArray[Any]) -> NDArray[Any]:
-    gaps = np.isnan(numbers)
-    if gaps.any():
-        if column.fill is None:
-            raise _gaps_error(column.name, gaps)
-        numbers = np.where(gaps, float(column.fill), numbers)
-    if not np.isfinite(numbers).all():
-        row = int(np.flatnonzero(~np.isfinite(numbers))[0])
-        raise ValueError(f"column {column.name!r} must be finite; row {row} is {numbers[row]}")
-    return numbers
-
-
 def _set_categories(X: NDArray[Any], column: Column, found: Coded) -> None:
-    places: dict[str | None, int] = {name: j for j, name in enumerate(column.categories)}
-    gap = places[str(column.fill)] if column.fill is not None else _GAP
+    places: dict[Any, int] = {name: j for j, name in enumerate(column.categories)}
     # What stands for a value is looked up once, not for every row.
-    place = [gap if value is None else places.get(value, -1) for value in found.values]
-    at = np.array(place or [0])[found.codes]
-    if (at == _GAP).any():
-        raise _gaps_error(column.name, at == _GAP)
+    texts = (column.fill if value is None else value for value in found.values)
+    at = np.array([places.get(text, -1) for text in texts] or [0])[found.codes]
     known = np.flatnonzero(at >= 0)
     X[known, at[known]] = 1.0
-
-
-def coded(values: Any) -> Coded:
-    """Return a number for each value, and the text, or None for a gap, that it stands for."""
-    numbers: dict[str | None, int] = {}
-    texts = (None if _is_gap(item) else as_text(item) for item in _as_array(values).tolist())
-    codes = [numbers.setdefault(text, len(numbers)) for text in texts]
-    return Coded(np.array(codes, dtype=np.int64), list(numbers))
 
 
 def as_text(item: Any) -> str:
     """Return a value as the text that stands for it in a file: 3.0 is 3."""
     return str(int(item) if isinstance(item, float) and item.is_integer() else item)
-
-
-def _gaps_error(name: str, gaps: NDArray[np.bool_]) -> ValueError:
-    n, first = int(gaps.sum()), int(gaps.argmax())
-    return ValueError(
-        f"column {name!r} has {n} missing value{'s' if n > 1 else ''}, the first in row {first}"
-    )
 
 
 def _refuse_twice(names: Sequence[str], what: str) -> None:

@@ -11,16 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from polyceptron.data import cache
 from polyceptron.data.array_tables import ArraysTable, StoredArray
 from polyceptron.data.arrow_tables import is_frame, open_frame
 from polyceptron.data.columns import Request, Tables
 from polyceptron.data.convert import Conversion, HeldRows, Progress
-from polyceptron.data.encoding import is_missing
 from polyceptron.data.files import ArrayFile, ArrayWriter, FileSource
 from polyceptron.data.source import ArraySource, Source, SourceError
-from polyceptron.data.streams import naming
+from polyceptron.data.streams import naming, one_line
 from polyceptron.data.tables import TARGET, Table, open_table
 
 PathLike = str | os.PathLike[str]
@@ -62,7 +62,8 @@ def open_blocks(
         Learn from these columns only; leave these out; take these for categories although they
         hold numbers. Columns of text are categories: one feature, 0 or 1, for each value.
     weight : str, int or array, optional
-        The column of weights, above zero; for arrays in memory, an array.
+        The column of weights, not negative; for arrays in memory, an array. A row of weight 0 is
+        no row.
     missing : {None, "drop", "median"}
         None makes a missing value an error; "drop" leaves such rows out; "median" fills numbers
         with the median of their column and text with its most frequent value. Rows without a
@@ -118,6 +119,8 @@ def open_blocks(
     )
     if missing not in (None, "drop", "median"):
         raise SourceError(f"missing must be None, 'drop' or 'median'; got {missing!r}")
+    if hasattr(path, "collect") and not is_frame(path):
+        raise SourceError(f"a {type(path).__name__} has no rows yet: give path.collect()")
     if is_frame(path):
         asked = request._replace(target=_as_name(target, "target"))
         table = open_frame(path)
@@ -181,8 +184,9 @@ def find_tables(
         return table
 
     sizes = [path.stat().st_size for path in paths]
-    tables = Tables([name or str(path) for path in paths], sizes, opener, labels)
     asked = TARGET if labels is not None else _as_name(target, request.option("target"))
+    expect = () if asked is None or labels is not None else (asked,)
+    tables = Tables([name or str(path) for path in paths], sizes, opener, labels, expect)
     return tables, request._replace(target=asked)
 
 
@@ -288,10 +292,16 @@ def _labels(first: Path, target: Any) -> Any:
             "target must be the name or number of a column, a file .npy, or an array of one "
             f"dimension; got shape {array.shape}"
         )
-    gaps = is_missing(array)
-    if array.dtype.kind == "O" and gaps.any():
-        raise SourceError(f"target: row {int(gaps.argmax())} is missing")
-    return np.array(array.tolist()) if array.dtype.kind == "O" else array
+    if array.dtype.kind != "O":
+        return array
+    try:
+        labels = pa.array(array, from_pandas=True)
+    except pa.ArrowException as error:
+        raise SourceError(f"target must be labels of one type: {one_line(error)}") from None
+    if labels.null_count:
+        row = int(np.asarray(labels.is_null()).argmax())
+        raise SourceError(f"target: row {row} is missing")
+    return np.array(labels.to_pylist())
 
 
 def _is_npy(path: Path) -> bool:

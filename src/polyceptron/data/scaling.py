@@ -95,8 +95,7 @@ def identity(n_features: int) -> Coordinates:
 class Ends:
     """Least and greatest value of every column of some rows, and the weight of each class.
 
-    ``weights`` are those of the rows outside and inside; ``bad`` is the block and the place in it
-    of the first row that is not finite.
+    ``bad`` is the block and the place in it of the first row that is not finite.
     """
 
     least: Floats
@@ -113,8 +112,11 @@ class Ends:
         )
 
 
-def block_ends(n_features: int, block: Block) -> Ends:
-    """The ends of a block's columns, the zeros of sparse rows included."""
+def block_ends(n_features: int, block: Block, n_classes: int = 0) -> Ends:
+    """The ends of a block's columns, the zeros of sparse rows included.
+
+    Of `n_classes` the weights are found too: the labels of the block are places of classes then.
+    """
     if isinstance(block.X, tuple):
         rows = _csr(block, n_features)
         least, greatest = column_range(rows)
@@ -123,7 +125,10 @@ def block_ends(n_features: int, block: Block) -> Ends:
     else:
         least, greatest = np.full(n_features, np.inf), np.full(n_features, -np.inf)
         first = int(kernels.column_ends(block.X, least, greatest))
-    weights = np.bincount(block.y > 0, block.weight if block.weight.size else None, 2).astype(float)
+    weights = np.empty(0)
+    if n_classes:
+        weight = block.weight if block.weight.size else None
+        weights = np.bincount(block.y, weight, n_classes).astype(float)
     return Ends(least, greatest, weights, (block.number, first) if first >= 0 else None)
 
 

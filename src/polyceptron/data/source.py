@@ -63,12 +63,12 @@ class RowFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class View(NamedTuple):
     """How the rows of a source become those of a learner. It can be pickled.
 
-    ``inside`` is the place of the class inside among the classes; ``class_weight`` is empty where
-    every class weighs 1.
+    ``inside`` is the place of the class inside among the classes; with None the labels of blocks
+    are these places. ``class_weight`` is empty where every class weighs 1.
     """
 
     coordinates: Coordinates
-    inside: int
+    inside: int | None
     class_weight: Floats = np.empty(0)
 
     def block(
@@ -76,7 +76,9 @@ class View(NamedTuple):
     ) -> Block:
         """A block of a source's rows; with ``own`` dense ones may be written over."""
         X = self.coordinates.transform(X, out=X if own and not isinstance(X, tuple) else None)
-        y = np.where(codes == self.inside, np.int8(1), np.int8(-1))
+        y: Any = codes
+        if self.inside is not None:
+            y = np.where(codes == self.inside, np.int8(1), np.int8(-1))
         if self.class_weight.size:
             of_class = self.class_weight[codes]
             weight = weight * of_class if weight.size else of_class
@@ -170,7 +172,8 @@ class Source(ABC):
 class ArraySource(Source):
     """Rows in memory, or in a memory map: an array, which may be one of float32, or a CSR matrix.
 
-    Weights are above zero. ``classes`` are all labels, sorted, where these rows need not have all.
+    A row of weight 0 is no row. ``classes`` are all labels, sorted, where these rows need not have
+    all.
     """
 
     def __init__(
@@ -188,7 +191,11 @@ class ArraySource(Source):
         if self.X.ndim != 2:
             raise ValueError(f"X must be 2-D, one row a sample; got shape {self.X.shape}")
         if classes is None:
-            self.classes, self.codes = np.unique(np.asarray(y), return_inverse=True)
+            try:
+                self.classes, self.codes = np.unique(np.asarray(y), return_inverse=True)
+            except TypeError as error:
+                what = f"labels of one type, and none that is missing ({error})"
+                raise ValueError(f"y must hold {what}: leave such rows out") from None
         else:
             self.classes, self.codes = np.asarray(classes), np.searchsorted(classes, y)
         self._weight: Floats = np.empty(0) if weight is None else as_floats(weight, "weight")
@@ -196,10 +203,14 @@ class ArraySource(Source):
         for name, array in [("y", self.codes), ("weight", self._weight)]:
             if array.size and array.shape != (self.n_samples,):
                 raise ValueError(f"{name} must have {self.n_samples} items; got {array.shape}")
-        wrong = ~((self._weight > 0) & (self._weight < np.inf))
+        wrong = ~((self._weight >= 0) & (self._weight < np.inf))
         if wrong.any():
             found = f"row {wrong.argmax()} is {self._weight[wrong.argmax()]}"
-            raise ValueError(f"weight must be above 0, and finite; {found}")
+            raise ValueError(f"weight must be at least 0, and finite; {found}")
+        if not self._weight.all():
+            rows = np.flatnonzero(self._weight)
+            self.X, self.codes, self._weight = self.X[rows], self.codes[rows], self._weight[rows]
+            self.n_samples = len(rows)
         names = feature_names if feature_names is not None else getattr(X, "columns", None)
         self.feature_names = None if names is None else tuple(map(str, names))
         self._block_rows = block_rows or rows_of_blocks(self.n_features, is_sparse=self.is_sparse)

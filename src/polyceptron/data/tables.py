@@ -17,6 +17,7 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, Any, NamedTuple, Self, TypeVar
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.types as pt
@@ -24,7 +25,7 @@ from numpy.typing import NDArray
 
 from polyceptron.data import dialect
 from polyceptron.data.blocks import count_threads
-from polyceptron.data.encoding import Coded, as_text
+from polyceptron.data.encoding import Coded, Encoding, as_text
 from polyceptron.data.source import SourceError
 from polyceptron.data.streams import ByteStream
 
@@ -82,7 +83,9 @@ class Batch(NamedTuple):
             column = column.cast("float64", safe=False)
         values: NDArray[Any] = np.asarray(column.to_numpy(zero_copy_only=False))
         if values.dtype.kind == "f":
-            self.refuse(np.isinf(values), name, values, "is not a finite number")
+            self.refuse(
+                np.isinf(values), name, values, "is not a finite number: mend it, or leave it out"
+            )
         return values
 
     def refuse(self, wrong: Any, name: str, values: NDArray[Any], why: str) -> None:
@@ -90,6 +93,21 @@ class Batch(NamedTuple):
         if wrong.any():
             row = int(wrong.argmax())
             raise SourceError(f"{self.where(row, name)}: {values[row]} {why}")
+
+    def features(self, encoding: Encoding) -> Any:
+        """The features of a model; a gap that it does not fill is an error."""
+        if self.matrix is not None:
+            return self.matrix
+        columns: dict[str, Any] = {}
+        for name, kind, _, fill in map(msgspec.structs.astuple, encoding.columns):
+            columns[name] = values = self.numbers(name) if kind == "number" else self.texts(name)
+            gaps = values.gaps() if isinstance(values, Coded) else np.isnan(values)
+            if fill is None and gaps.any():
+                raise SourceError(
+                    f"{self.where(int(gaps.argmax()), name)}: a missing value, which this model "
+                    "cannot fill (fit --missing median makes one that can)"
+                )
+        return encoding.features(columns)
 
     def _parsed(self, name: str) -> Any:
         """Text where numbers are wanted is read as a file of text would be."""

@@ -52,12 +52,12 @@ class TrainingData:
     ) -> TrainingData:
         """All rows of a source: every class has some. They are looked through once or twice."""
         d, n_threads = source.n_features, count_threads(n_jobs, source.n_samples)
-        view = View(identity(d), inside)
+        view = View(identity(d), None)
         data = source.blocks(view, n_threads)
-        ends = data.reduce(partial(block_ends, d))
+        ends = data.reduce(partial(block_ends, d, n_classes=len(source.classes)))
         if ends.bad is not None:
             raise SourceError(f"{source.where(*ends.bad)}: a value that is not a finite number")
-        totals = _class_totals(source, inside, ends, n_threads)
+        totals = ends.weights
         if class_weight is not None:
             by_class = class_weights(class_weight, totals, source.classes)
             view = view._replace(class_weight=by_class)
@@ -69,9 +69,8 @@ class TrainingData:
             label = source.classes.tolist()[int(totals.argmin())]
             without = f"leave class {label!r} without weight: every row of it weighs zero"
             raise ValueError(f"sample_weight and class_weight {without}")
-        view = view._replace(coordinates=scaling(data, ends, not source.is_sparse))
-        if not view.coordinates.is_identity:
-            data = source.blocks(view, n_threads)
+        view = view._replace(coordinates=scaling(data, ends, not source.is_sparse), inside=inside)
+        data = source.blocks(view, n_threads)
         return cls(source, view, data, source.classes, inside, float(totals.sum()), n_threads)
 
     @classmethod
@@ -137,19 +136,6 @@ class TrainingData:
         """One class inside, and all others outside as if they were one: classes False and True."""
         classes = np.array([False, True])
         return replace(self.with_inside(inside), classes=classes, inside=1)
-
-
-def _class_totals(source: Source, inside: int, ends: Ends, n_threads: int) -> Floats:
-    """The weight of each class; one pass has found that of the class inside."""
-    totals = np.full(len(source.classes), ends.weights[1])
-    if len(totals) == 2:
-        totals[1 - inside] = ends.weights[0]
-        return totals
-    for place in range(len(totals)):
-        if place != inside:
-            data = source.blocks(View(identity(source.n_features), place), n_threads)
-            totals[place] = data.reduce(partial(block_ends, source.n_features)).weights[1]
-    return totals
 
 
 def class_weights(class_weight: Any, totals: Floats, classes: NDArray[Any]) -> Floats:

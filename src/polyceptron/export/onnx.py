@@ -210,11 +210,11 @@ def register_skl2onnx() -> None:
     ['label', 'score']
     """
     skl2onnx = need("skl2onnx", "register_skl2onnx")
-    from polyceptron import learners
+    from polyceptron.learners import registry
 
-    for name in learners.__all__:
+    for learner in map(registry.find_learner, registry.learner_names()):
         skl2onnx.update_registered_converter(
-            getattr(learners, name), f"Polyceptron{name}", _shapes, _convert, parser=_parse
+            learner, f"Polyceptron{learner.__name__}", _shapes, _convert, parser=_parse
         )
 
 

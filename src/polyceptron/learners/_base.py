@@ -116,9 +116,6 @@ class RuleClassifier(Documented, ClassifierMixin, BaseEstimator):
             classes = np.unique(y)
         else:
             _parameters.check_known_labels(y, classes)
-        if weight is not None and not weight.all():  # a row of zero weight is no row
-            rows = np.flatnonzero(weight)
-            X, y, weight = X[rows], y[rows], weight[rows]
         names = getattr(self, "feature_names_in_", None)
         return ArraySource(X, y, weight, classes=classes, feature_names=names)
 

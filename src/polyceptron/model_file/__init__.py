@@ -11,20 +11,18 @@ import warnings
 from collections import Counter
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
 
+from polyceptron.data.encoding import Column, Encoding
 from polyceptron.learners import registry
 from polyceptron.learners.documents import ModelFileError
 from polyceptron.model_file import _json, documents
 from polyceptron.model_file._json import MAX_BYTES
 from polyceptron.model_file.documents import FORMAT, VERSION
 from polyceptron.utils.atomic import write_bytes
-
-if TYPE_CHECKING:
-    from polyceptron.data.encoding import Encoding
 
 __all__ = [
     "FORMAT",
@@ -56,8 +54,9 @@ class Model(NamedTuple):
     def predict(self, table: Any) -> Any:
         """Return the class of every row of a table, its text columns included.
 
-        Columns of a data frame, or of a mapping of str to array-like, are found by name; others are
-        ignored. Without an encoding it takes whatever `estimator.predict` takes.
+        Columns of a frame of pandas or polars, of a table of Arrow, or of a mapping of str to
+        array-like are found by name; others are ignored. Without an encoding it takes whatever
+        `estimator.predict` takes.
         """
         if self.encoding is None:
             return self.estimator.predict(table)
@@ -174,7 +173,8 @@ def schema() -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) of model files of the learners built in."""
     title = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": FORMAT}
     learners = ((name, registry.find_learner(name)) for name in registry.BUILT_IN)
-    return title | msgspec.json.schema(documents.document_type(*learners))
+    found = msgspec.json.schema(documents.document_type(*learners))
+    return title | dict(_json.plain(found, "schema"))
 
 
 def encode(
@@ -204,7 +204,7 @@ def encode(
         "summary": _json.plain(summary or {}, "summary"),
         "notes": notes,
         "features": _json.plain(names, "feature_names_in_"),
-        "encoding": _json.plain(encoding and encoding.to_json(), "encoding"),
+        "encoding": encoding and msgspec.to_builtins(encoding.columns, enc_hook=np.generic.item),
         "rule": documents.write_rule(estimator.rule_),
         "learner": {"name": name, "parameters": parameters, "fitted": fitted},
     }
@@ -225,8 +225,7 @@ def _read(raw: Any) -> Model:
     _check_version(raw)
     name, learner = _find_learner(raw)
     document = _json.convert(raw, documents.document_type((name, learner)))
-    for field in ("summary", "encoding"):
-        _json.plain(getattr(document, field), field)
+    _json.plain(document.summary, "summary")
     names = document.features
     (twice, n), *_ = Counter(names or [""]).most_common(1)
     if n > 1:
@@ -268,18 +267,15 @@ def _find_learner(raw: dict[str, Any]) -> tuple[str, Any]:
     return name, registry.find_learner(name)
 
 
-def _read_encoding(value: Any, names: list[str] | None, n_features: int) -> Encoding | None:
-    from polyceptron.data.encoding import Encoding
-
-    if value is None:
+def _read_encoding(
+    columns: list[Column] | None, names: list[str] | None, n_features: int
+) -> Encoding | None:
+    if columns is None:
         return None
     try:
-        encoding = Encoding.from_json(value)
+        encoding = Encoding(columns)
     except ValueError as error:
-        where, _, problem = str(error).partition(" ")
-        if not where.startswith("columns"):
-            where, problem = "columns", f"is wrong: {error}"
-        raise ModelFileError(problem, where.replace("columns", "encoding", 1)) from None
+        raise ModelFileError(f"is wrong: {error}", "encoding") from None
     found = list(encoding.feature_names)
     if len(found) != n_features or (names is not None and found != names):
         raise ModelFileError("must give the features that are in features", "encoding")

@@ -107,6 +107,8 @@ def convert(raw: Any, kind: Any) -> Any:
     if found:
         problem = "is missing" if found[1] == "required" else "is not a field that is known"
         raise ModelFileError(problem, f"{field}{step(found[2])}".removeprefix("."))
+    if own := re.match(r"([a-z]+) (must .*)", message):
+        raise ModelFileError(own[2], f"{field}.{own[1]}".removeprefix("."))
     must = message.partition(", got ")[0].replace("Expected", "must be")
     must = must.replace("`", "").replace(" | ", " or ")
     must = must if must.startswith("must") else "must be one of the values in the schema"

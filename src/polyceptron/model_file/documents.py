@@ -16,6 +16,7 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from polyceptron.calibration import Calibration, Logistic, Side
+from polyceptron.data.encoding import Column
 from polyceptron.learners.documents import Document, Exponent, Finite, ModelFileError, array
 from polyceptron.learners.registry import parameters_of
 from polyceptron.model_file._json import brief, plain
@@ -280,7 +281,7 @@ class ModelDocument(Document):
     summary: dict[str, Any]
     notes: list[str]
     features: Annotated[list[str], Meta(min_length=1)] | None
-    encoding: list[dict[str, Any]] | None
+    encoding: Annotated[list[Column], Meta(min_length=1)] | None
     rule: RuleDocument
 
 

@@ -71,7 +71,8 @@ def as_floats(value: Any, name: str, *, copy: bool = False) -> Floats:
             raise TypeError(f"found {raw.dtype}")
         return np.array(raw, dtype=np.float64, order="C", copy=True if copy else None)
     except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(f"{name} must hold real numbers ({error})") from None
+        must = f"{name} must hold real numbers"
+        raise ValueError(str(error) if must in str(error) else f"{must} ({error})") from None
 
 
 def check_faces(W: Floats, b: Floats) -> None:
