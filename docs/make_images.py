@@ -14,7 +14,6 @@ from polyceptron.plots import (
     AnimationDisplay,
     FaceHeatmapDisplay,
     HistoryDisplay,
-    PolyhedraDisplay,
     PolyhedronDisplay,
     WaterfallDisplay,
     plot_model,
@@ -39,7 +38,7 @@ def window_displays() -> dict[str, Any]:
     return {
         "polygon": PolyhedronDisplay.from_estimator(model, X, y),
         "faces": PolyhedronDisplay.from_estimator(model, X, y, regions="faces"),
-        "tree": PolyhedraDisplay.from_estimator(tree, X, y),
+        "tree": PolyhedronDisplay.from_estimator(tree, X, y),
     }
 
 
