@@ -68,7 +68,7 @@ def animation() -> bytes:
     X, labels = window_rows(100)
     learner = OnlinePolyceptron(5, standardize=True, random_state=1)
     display = AnimationDisplay.from_learner(learner, X, labels, n_frames=12)
-    return display.to_gif(fps=2.5, dpi=56)
+    return display.to_gif(fps=2.5, dpi=48)
 
 
 def png(display: Any, dpi: float = 110) -> bytes:
