@@ -245,17 +245,21 @@ class TestPruning:
         tree = random_tree(rng, int(rng.integers(0, 8)))
         X, y, weight = rng.normal(size=(50, 2)), rng.integers(0, 3, 50), rng.integers(1, 4, 50)
         held_out = tree.weigh(X, y, weight.astype(float))
+
+        def mistakes_of(tree):
+            leaves = [(node, rows) for node, rows in tree.visits(X) if tree.is_leaf[node]]
+            return sum(weight[rows][y[rows] != tree.labels[node]].sum() for node, rows in leaves)
+
         steps = oc1_tree.pruning_sequence(tree, held_out)
         for step in steps:
             pruned = tree.without(step.collapsed)
-            mistakes = weight[pruned.labels[pruned.apply(X)] != y].sum()
-            assert step.held_out == mistakes
+            assert step.held_out == mistakes_of(pruned)
             assert pruned.is_leaf.sum() == step.n_leaves
         chosen = oc1_tree.prune(tree, held_out)
         least = min(step.held_out for step in steps)
         size = min(step.n_leaves for step in steps if step.held_out == least)
         assert chosen.is_leaf.sum() == size
-        assert weight[chosen.labels[chosen.apply(X)] != y].sum() == least
+        assert mistakes_of(chosen) == least
 
 
 # --- the estimator --------------------------------------------------------------------

@@ -220,7 +220,8 @@ class OC1(ProbabilisticClassifier):
         X : array-like of shape (n_samples, n_features)
         """
         check_is_fitted(self)
-        return self.tree_.apply(self._validated(X, reset=False))
+        leaves = np.flatnonzero(self.tree_.is_leaf)
+        return leaves[self.rule_.decide(self._validated(X, reset=False)).piece]
 
     def decision_path(self, X: Any) -> sparse.csr_matrix:
         """Which nodes of ``tree_`` every row comes to.

@@ -62,14 +62,6 @@ class Tree:
                 waiting.append((int(self.no[node]), rows[~passed]))
                 waiting.append((int(self.yes[node]), rows[passed]))
 
-    def apply(self, X: Floats) -> Ints:
-        """The leaf of every row."""
-        leaves = np.zeros(len(X), np.int64)
-        for node, rows in self.visits(X):
-            if self.yes[node] == LEAF:
-                leaves[rows] = node
-        return leaves
-
     def weigh(self, X: Floats, y: Ints, weight: Floats) -> Floats:
         """Weight of the classes among these rows at each node."""
         counts = np.zeros_like(self.counts)
