@@ -380,7 +380,7 @@ class Rule:
         headings = []
         for p, piece in enumerate(self.pieces):
             n = piece.polyhedron.n_faces
-            how = {0: "always", 1: "if this holds"}.get(n, f"if all {n} hold")
+            how = "if this holds" if n == 1 else f"if all {n} hold"
             headings.append(f"{labels[piece.place]} {how}{self.which(p)}")
         if self.otherwise is not None:
             return headings, f"Otherwise {labels[self.otherwise]}."
