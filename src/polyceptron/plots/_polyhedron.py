@@ -13,7 +13,7 @@ from polyceptron.plots import _paint as paint
 from polyceptron.plots import _plane as planes
 from polyceptron.plots import style
 from polyceptron.plots._plane import Limits, Slice, cut, names_of
-from polyceptron.plots.style import Labelled
+from polyceptron.plots.style import ByLabel
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.rule import as_rule
 from polyceptron.utils.types import Floats
@@ -77,7 +77,7 @@ class PolyhedronDisplay:
 
     def __init__(
         self,
-        polyhedra: Polyhedron | Labelled,
+        polyhedra: Polyhedron | ByLabel,
         X: Any = None,
         y: Any = None,
         *,
@@ -132,7 +132,7 @@ class PolyhedronDisplay:
     @classmethod
     def from_polyhedron(
         cls,
-        polyhedra: Polyhedron | Labelled,
+        polyhedra: Polyhedron | ByLabel,
         X: Any = None,
         y: Any = None,
         *,
@@ -185,7 +185,7 @@ class PolyhedronDisplay:
         *,
         X: Any,
         polyhedron: Polyhedron | None = None,
-        polyhedra: Labelled | None = None,
+        polyhedra: ByLabel | None = None,
         **how: Any,
     ) -> Self:
         """Draw labels, with rings around rows predicted otherwise; else as `from_polyhedron`."""

@@ -15,6 +15,7 @@ from polyceptron.data.scaling import identity
 from polyceptron.data.source import ArraySource, Source
 from polyceptron.data.training import TrainingData
 from polyceptron.learners._base import ProbabilisticClassifier
+from polyceptron.learners._held_out import hold_out
 from polyceptron.learners._parameters import (
     check_class_labels,
     check_seed,
@@ -138,7 +139,7 @@ class OC1(ProbabilisticClassifier):
         codes = source.codes.astype(np.int64)
         rng = np.random.default_rng(random.randint(0, 2**31 - 1))
         sample = growth.distinct_rows(training.arrays.matrix, codes, training.arrays.weight)
-        held = growth.hold_out(sample.y, sample.weight, float(self.prune_share), rng)
+        held = hold_out(sample.y, sample.weight, float(self.prune_share), rng)
         how = self._growth(source.n_features)
         tree = growth.grow(sample.take(~held), how, rng, verbose=bool(self.verbose))
         n_grown = len(tree.b)

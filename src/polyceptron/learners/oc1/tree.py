@@ -13,11 +13,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from polyceptron.learners.oc1.kernels import Ints
 from polyceptron.rule import Rule
 from polyceptron.scoring import scores
 from polyceptron.utils.types import Floats
-
-Ints = NDArray[np.int64]
 
 LEAF = -1
 """The child of a leaf."""
