@@ -9,6 +9,7 @@ import numpy as np
 from polyceptron.geometry._extent import balanced, bounding_box, chebyshev_ball, some_point
 from polyceptron.geometry.faces import GeometryError, UnitFaces, question, unit_faces, with_box
 from polyceptron.polyhedron import Polyhedron
+from polyceptron.rule import as_rule
 from polyceptron.utils.checks import as_count
 from polyceptron.utils.types import Floats
 
@@ -36,8 +37,7 @@ def boxed(polyhedron: Polyhedron, what: str, *, flat: bool = False, advice: str 
     lower, upper = bounding_box(polyhedron)
     endless = np.flatnonzero(~(np.isfinite(lower) & np.isfinite(upper)))
     if endless.size:
-        j = int(endless[0])
-        name = polyhedron.feature_names[j] if polyhedron.feature_names else f"x{j}"
+        name = as_rule(polyhedron).names[endless[0]]
         raise GeometryError(
             f"{what}: the polyhedron is unbounded, {name!r} has no limit inside{advice}"
         )

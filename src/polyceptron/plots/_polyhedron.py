@@ -77,7 +77,7 @@ class PolyhedronDisplay:
 
     def __init__(
         self,
-        polyhedra: Polyhedron | ByLabel,
+        polyhedron: Polyhedron | ByLabel,
         X: Any = None,
         y: Any = None,
         *,
@@ -91,8 +91,8 @@ class PolyhedronDisplay:
     ) -> None:
         if regions not in ("inside", "faces"):
             raise ValueError(f"regions must be one of ['inside', 'faces'], got {regions!r}")
-        one = polyhedra if isinstance(polyhedra, Polyhedron) else None
-        labelled = {inside: polyhedra} if isinstance(polyhedra, Polyhedron) else polyhedra
+        one = polyhedron if isinstance(polyhedron, Polyhedron) else None
+        labelled = {inside: polyhedron} if isinstance(polyhedron, Polyhedron) else polyhedron
         self.polyhedron, self.polyhedra = one, style.unions_of(labelled)
         self.pieces = [p for union in self.polyhedra.values() for p in union]
         self.otherwise, self.regions, self.numbered = otherwise, regions, numbered
@@ -132,7 +132,7 @@ class PolyhedronDisplay:
     @classmethod
     def from_polyhedron(
         cls,
-        polyhedra: Polyhedron | ByLabel,
+        polyhedron: Polyhedron | ByLabel,
         X: Any = None,
         y: Any = None,
         *,
@@ -144,7 +144,7 @@ class PolyhedronDisplay:
 
         Parameters
         ----------
-        polyhedra : Polyhedron, or mapping of label to a Polyhedron or a sequence of them
+        polyhedron : Polyhedron, or mapping of label to a Polyhedron or a sequence of them
         X : array-like or data frame of shape (n_samples, n_features), default=None
             Rows; without any, more than two columns need `at`.
         y : array-like of shape (n_samples,), default=None
@@ -173,7 +173,7 @@ class PolyhedronDisplay:
         ax : matplotlib Axes, default=None
             Where to draw; a new figure if None.
         """
-        return cls(polyhedra, X, y, **how).plot(ax=ax, limits=limits)
+        return cls(polyhedron, X, y, **how).plot(ax=ax, limits=limits)
 
     from_polyhedra = from_polyhedron
 

@@ -280,7 +280,6 @@ class OC1(ProbabilisticClassifier):
         check_is_fitted(self)
         digits = as_count(digits, "digits")
         tree, lines = self.tree_, []
-        names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
         waiting: list[tuple[int, str]] = [(0, "")]
         while waiting:
             node, indent = waiting.pop()
@@ -290,7 +289,7 @@ class OC1(ProbabilisticClassifier):
                 label, counts = show_label(self.classes_[tree.labels[node]]), tree.counts[node]
                 lines.append(f"{indent}{label} ({counts.max():.6g} of {counts.sum():.6g})")
             else:
-                test = inequality(tree.W[node], float(tree.b[node]), names, digits)
+                test = inequality(tree.W[node], float(tree.b[node]), self.rule_.names, digits)
                 lines.append(f"{indent}if {test}:")
                 inner = indent + "    "
                 waiting += [(tree.no[node], inner), (LEAF, indent), (tree.yes[node], inner)]
