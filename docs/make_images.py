@@ -14,7 +14,6 @@ from polyceptron.plots import (
     AnimationDisplay,
     FaceHeatmapDisplay,
     HistoryDisplay,
-    PolyhedraDisplay,
     PolyhedronDisplay,
     WaterfallDisplay,
     plot_model,
@@ -39,7 +38,7 @@ def window_displays() -> dict[str, Any]:
     return {
         "polygon": PolyhedronDisplay.from_estimator(model, X, y),
         "faces": PolyhedronDisplay.from_estimator(model, X, y, regions="faces"),
-        "tree": PolyhedraDisplay.from_estimator(tree, X, y),
+        "tree": PolyhedronDisplay.from_estimator(tree, X, y),
     }
 
 
@@ -69,7 +68,7 @@ def animation() -> bytes:
     X, labels = window_rows(100)
     learner = OnlinePolyceptron(5, standardize=True, random_state=1)
     display = AnimationDisplay.from_learner(learner, X, labels, n_frames=12)
-    return display.to_gif(fps=2.5, dpi=56)
+    return display.to_gif(fps=2.5, dpi=48)
 
 
 def png(display: Any, dpi: float = 110) -> bytes:

@@ -32,6 +32,29 @@ def test_a_class_name_has_one_meaning():
     assert shared == {}
 
 
+def constants(tree):
+    """Public names that a module assigns at the top, but for type variables."""
+    for node in tree.body:
+        targets = getattr(node, "targets", [getattr(node, "target", None)])
+        if isinstance(node, ast.Assign | ast.AnnAssign) and "TypeVar(" not in ast.unparse(node):
+            names = [one.id for target in targets for one in ast.walk(target) if named(one)]
+            yield from (name for name in names if not name.startswith("_"))
+
+
+def named(node):
+    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+
+
+def test_a_constant_or_alias_has_one_meaning():
+    found = homes(ast.ClassDef, False)
+    for path, tree in TREES.items():
+        for name in constants(tree):
+            found[name].add(str(path))
+    shared = {name: where for name, where in found.items() if len(where) > 1}
+    assert shared.pop("VERSION") == {"data/cache.py", "model_file/documents.py"}  # of formats
+    assert shared == {}
+
+
 def test_a_function_name_has_one_meaning():
     shared = {n: where for n, where in homes(ast.FunctionDef, False).items() if len(where) > 1}
     assert shared == {}

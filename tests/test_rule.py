@@ -222,12 +222,14 @@ class TestTrees:
             i = np.arange(len(node))
             near[i, j] = 0.0
             near[i, j] = -((near * tree.W[node]).sum(axis=1) + tree.b[node]) / tree.W[node, j]
-            leaves = tree.apply(X)
+            path = model.decision_path(X)[:, tree.is_leaf]
+            places = np.flatnonzero(tree.is_leaf)
+            leaves = places[path.toarray().argmax(axis=1)]
             np.testing.assert_array_equal(model.predict(X), model.classes_[tree.labels[leaves]])
             shares = tree.counts[leaves] / tree.counts[leaves].sum(axis=1, keepdims=True)
             np.testing.assert_array_equal(model.predict_proba(X), shares)
-            places = np.flatnonzero(tree.is_leaf)
             np.testing.assert_array_equal(places[model.rule_.decide(X).piece], leaves)
+            np.testing.assert_array_equal(model.apply(X), leaves)
             sparse = model.rule_.predict(sp.csr_matrix(X))
             np.testing.assert_array_equal(sparse, model.predict(X))
             on_faces = (model.rule_.scores(X[:500]) == 0).any(axis=1)

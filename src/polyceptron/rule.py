@@ -14,9 +14,7 @@ from polyceptron.calibration import Link
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.scoring import as_rows, is_kernel_ready, least_margins, scores
 from polyceptron.utils.text import quoted
-from polyceptron.utils.types import Floats
-
-Places = NDArray[np.intp]
+from polyceptron.utils.types import Floats, Indices
 
 
 class Piece(NamedTuple):
@@ -39,10 +37,10 @@ class Decision(NamedTuple):
     is that of least margin, and ``slack`` its margin, if they were asked for.
     """
 
-    place: Places
-    piece: Places
+    place: Indices
+    piece: Indices
     score: Floats
-    face: Places | None = None
+    face: Indices | None = None
     slack: Floats | None = None
 
 
@@ -265,7 +263,7 @@ class Rule:
             return X
         return as_rows(X, self.n_features, self.feature_names)
 
-    def _deciding(self, rows: Any, n_jobs: int | None) -> tuple[Places, Floats]:
+    def _deciding(self, rows: Any, n_jobs: int | None) -> tuple[Indices, Floats]:
         """The piece that the answer rests on, and its score; without scores in a tree."""
         if len(self.pieces) == 1:
             h = _least(rows, self.pieces[0].polyhedron, n_jobs)
@@ -319,7 +317,7 @@ class Rule:
             waiting += [(start, start + n, depth + 1), (start + n, stop, depth + 1)]
         return splits
 
-    def _routed(self, rows: Any) -> Places:
+    def _routed(self, rows: Any) -> Indices:
         """The leaf of every row: test by test, each for the rows that come to it."""
         piece = np.zeros(rows.shape[0], np.intp)
         waiting = [(0, len(self.pieces), 0, np.arange(rows.shape[0]))]
@@ -384,7 +382,7 @@ class Rule:
         headings = []
         for p, piece in enumerate(self.pieces):
             n = piece.polyhedron.n_faces
-            how = {0: "always", 1: "if this holds"}.get(n, f"if all {n} hold")
+            how = "if this holds" if n == 1 else f"if all {n} hold"
             headings.append(f"{labels[piece.place]} {how}{self.which(p)}")
         if self.otherwise is not None:
             return headings, f"Otherwise {labels[self.otherwise]}."

@@ -3,7 +3,7 @@
 import pytest
 
 from polyceptron.paper.convergence.exact import run_search
-from polyceptron.paper.convergence.runs import ORDERS, Cell, RunResult, measure_run
+from polyceptron.paper.convergence.runs import ROW_ORDERS, Cell, RunResult, measure_run
 from polyceptron.paper.convergence.study import RUNS_FILE, SEARCHES_FILE
 from polyceptron.paper.folds import FoldResult
 from polyceptron.paper.protocol import load_protocol
@@ -63,7 +63,7 @@ def fill_study():
         with ResultsLog(out / RUNS_FILE, header, RunResult) as log:
             for cell in cells:
                 for run in range(3):
-                    for order in ORDERS:
+                    for order in ROW_ORDERS:
                         log.append(measure_run((cell, run, order), 3, 50))
         with ResultsLog(out / SEARCHES_FILE, {"study": "cycles", **common}, dict) as log:
             log.append(run_search(("replay", {"variant": "smallest"}), 3))

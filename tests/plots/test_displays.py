@@ -10,7 +10,6 @@ from polyceptron.plots import (
     AnimationDisplay,
     FaceHeatmapDisplay,
     HistoryDisplay,
-    PolyhedraDisplay,
     PolyhedronDisplay,
     WaterfallDisplay,
     style,
@@ -22,6 +21,7 @@ TRIANGLE = Polyhedron([[1, 0], [0, 1], [-1, -2]], [0, 0, 4], ["age", "dose"])
 def test_every_display_is_made_from_an_estimator_and_from_predictions():
     displays = [getattr(plots, name) for name in plots.__all__ if name.endswith("Display")]
     assert len(displays) == 6
+    assert plots.PolyhedraDisplay is PolyhedronDisplay
     assert all(callable(d.from_estimator) and callable(d.from_predictions) for d in displays)
 
 
@@ -29,7 +29,7 @@ def test_every_display_is_made_from_an_estimator_and_from_predictions():
     "draw",
     [
         PolyhedronDisplay.from_polyhedron,
-        PolyhedraDisplay.from_estimator,
+        PolyhedronDisplay.from_estimator,
         FaceHeatmapDisplay.from_polyhedron,
         lambda _, **how: HistoryDisplay.from_predictions({"mistakes": [1]}, **how),
         lambda P, **how: WaterfallDisplay.from_polyhedron(P, [1, 1], **how),
@@ -55,7 +55,7 @@ def test_numbers_too_large_to_draw_are_refused():
 def test_estimator_must_be_fitted():
     from sklearn.exceptions import NotFittedError
 
-    for display in (PolyhedronDisplay, PolyhedraDisplay, FaceHeatmapDisplay, HistoryDisplay):
+    for display in (PolyhedronDisplay, FaceHeatmapDisplay, HistoryDisplay):
         with pytest.raises(NotFittedError):
             display.from_estimator(BatchPolyceptron())
     with pytest.raises(NotFittedError):

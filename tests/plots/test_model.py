@@ -7,7 +7,7 @@ import pytest
 
 from polyceptron import OC1, OnlinePolyceptron, Polyhedron
 from polyceptron.datasets import make_polyhedron
-from polyceptron.plots import PolyhedraDisplay, PolyhedronDisplay, plot_model
+from polyceptron.plots import PolyhedronDisplay, plot_model
 from polyceptron.plots._model import clearest_plane
 from polyceptron.rule import Piece, Rule
 
@@ -69,7 +69,7 @@ def test_leaves_are_in_view_with_text_columns():
     y = (X[:, 0] < 45) & (X[:, 1] < 6) & (X[:, 3] == 0)
     model = OC1(random_state=0).fit(X, y)
     plane = clearest_plane([piece.polyhedron for piece in model.rule_.pieces], X)
-    display = PolyhedraDisplay.from_estimator(model, X, y, plane=plane)
+    display = PolyhedronDisplay.from_estimator(model, X, y, plane=plane)
     assert all(display.regions_[label] for label in (False, True))
 
 

@@ -6,7 +6,7 @@ from matplotlib.colors import to_rgb
 
 from polyceptron import OC1, Polyhedron
 from polyceptron.datasets import make_polyhedron
-from polyceptron.plots import PolyhedraDisplay, PolyhedronDisplay, style
+from polyceptron.plots import PolyhedronDisplay, style
 from polyceptron.rule import Piece, Rule
 
 plt = pytest.importorskip("matplotlib.pyplot")
@@ -163,7 +163,7 @@ def test_one_column_is_a_line():
 
 def test_leaves_of_a_tree_share_out_the_window(tree):
     model, X, y = tree
-    display = PolyhedraDisplay.from_estimator(model, X, y, limits=WINDOW)
+    display = PolyhedronDisplay.from_estimator(model, X, y, limits=WINDOW)
     assert sum(area(p) for some in display.regions_.values() for p in some) == pytest.approx(16.0)
     rings = 0 if display.mistakes_ is None else len(display.mistakes_.get_offsets())
     assert rings == (model.predict(X) != y).sum()
@@ -175,14 +175,14 @@ def test_leaves_of_a_tree_share_out_the_window(tree):
 def test_a_tree_without_a_test_is_everywhere():
     X = np.random.default_rng(0).normal(size=(20, 2))
     model = OC1(random_state=0, max_depth=1, min_samples_split=100).fit(X, np.arange(20) % 2)
-    display = PolyhedraDisplay.from_estimator(model, X, limits=WINDOW)
+    display = PolyhedronDisplay.from_estimator(model, X, limits=WINDOW)
     (patches,) = [p for p in display.regions_.values() if p]
     assert area(patches[0]) == pytest.approx(16.0)
 
 
 def test_one_polyhedron_for_each_of_three_classes(iris):
     model, X, y = iris
-    display = PolyhedraDisplay.from_estimator(model, X, y)
+    display = PolyhedronDisplay.from_estimator(model, X, y)
     assert list(display.regions_) == ["setosa", "versicolor", "virginica"]
     assert display.ax_.get_ylabel() == "petal width (cm)"
     assert "class setosa" in texts(display)
@@ -195,7 +195,7 @@ def test_rows_predicted_otherwise_are_ringed():
     )
     assert display.mistakes_.get_offsets().tolist() == [[3.0, 0.0]]
     assert "1 of 3 predicted otherwise" in texts(display)
-    several = PolyhedraDisplay.from_predictions(
+    several = PolyhedronDisplay.from_predictions(
         y, ["out", "out", "in"], X=X, polyhedra={"in": SQUARE}
     )
     assert several.mistakes_.get_offsets().tolist() == [[0.0, 0.0]]
@@ -205,7 +205,7 @@ def test_many_classes_are_in_order_and_told_apart():
     labels = list(range(1, 13))
     bands = {k: Polyhedron([[1, 0], [-1, 0]], [-k, k + 1]) for k in labels}
     X = np.column_stack([np.add(labels, 0.5), np.zeros(12)])
-    display = PolyhedraDisplay.from_polyhedra(bands, X, labels)
+    display = PolyhedronDisplay.from_polyhedra(bands, X, labels)
     assert texts(display)[12:] == [f"class {k}" for k in labels]
     looks = {(patch.get_facecolor(), patch.get_hatch()) for [patch] in display.regions_.values()}
     assert len(looks) == 12
@@ -217,7 +217,7 @@ def test_every_piece_of_a_union_has_its_outline_and_numbers(union):
     X = np.random.default_rng(0).uniform([-1, -1], [5, 5], (80, 2))
     y = union.predict(X)
     y[:3] = np.where(y[:3] == "yes", "no", "yes")
-    display = PolyhedraDisplay.from_estimator(union, X, y, limits=((-1, 5), (-1, 5)))
+    display = PolyhedronDisplay.from_estimator(union, X, y, limits=((-1, 5), (-1, 5)))
     assert list(map(area, display.regions_["yes"])) == pytest.approx([1, 2, 3])
     for patch in display.regions_["yes"]:
         assert union.predict([corners_of(patch).mean(axis=0)]) == ["yes"]
@@ -225,15 +225,15 @@ def test_every_piece_of_a_union_has_its_outline_and_numbers(union):
     assert display.text_["2.2"] == "-age - dose ≥ -4"
     assert len(display.mistakes_.get_offsets()) == 3
     assert texts(display)[:2] == ["3 regions of yes", "elsewhere no"]
-    with pytest.raises(ValueError, match="estimator has 3 polyhedra; PolyhedraDisplay draws"):
-        PolyhedronDisplay.from_estimator(union)
+    with pytest.raises(ValueError, match="regions='faces' needs a single polyhedron"):
+        PolyhedronDisplay.from_estimator(union, regions="faces")
 
 
 def test_pieces_that_are_out_of_view_are_counted(union):
-    display = PolyhedraDisplay.from_estimator(union, limits=((-1, 1.5), (-1, 1.5)))
+    display = PolyhedronDisplay.from_estimator(union, limits=((-1, 1.5), (-1, 1.5)))
     assert texts(display)[0] == "3 regions of yes (1 in view)"
     assert set(display.numbers_) == {"1.0", "1.1", "1.2", "1.3"}
-    nowhere = PolyhedraDisplay.from_estimator(union, limits=((-9, -8), (-9, -8)))
+    nowhere = PolyhedronDisplay.from_estimator(union, limits=((-9, -8), (-9, -8)))
     assert texts(nowhere)[0] == "3 regions of yes (none in view)"
 
 
@@ -244,7 +244,7 @@ def test_unions_of_two_classes_and_of_more_columns():
     rule = Rule(["a", "b", "c"], list(map(Piece, boxes, (0, 2, 0))), otherwise=1)
     X = random.normal(size=(100, 5)) * 1.5
     for plane in (None, "faces"):
-        display = PolyhedraDisplay.from_estimator(rule, X, rule.predict(X), plane=plane)
+        display = PolyhedronDisplay.from_estimator(rule, X, rule.predict(X), plane=plane)
         assert list(display.regions_) == ["a", "c"]
         assert any(display.regions_.values())
         assert display.mistakes_ is None

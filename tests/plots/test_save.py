@@ -12,7 +12,6 @@ from polyceptron import Polyhedron
 from polyceptron.plots import (
     AnimationDisplay,
     FaceHeatmapDisplay,
-    PolyhedraDisplay,
     PolyhedronDisplay,
     WaterfallDisplay,
     plot_model,
@@ -23,7 +22,7 @@ from polyceptron.rule import Rule
 
 def pictures(polyhedron, X, y):
     pieces = dict.fromkeys(HOSTILE[:2], polyhedron)
-    yield PolyhedraDisplay.from_polyhedra(pieces, X, y, plane=(0, 5), otherwise=HOSTILE[4])
+    yield PolyhedronDisplay.from_polyhedra(pieces, X, y, plane=(0, 5), otherwise=HOSTILE[4])
     yield FaceHeatmapDisplay.from_polyhedra(pieces, X)
     rule = Rule.inside(["<b>in$</b>", "__out\n$\x00"], 0, polyhedron)
     yield WaterfallDisplay.from_estimator(rule, X[0], X)

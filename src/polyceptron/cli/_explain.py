@@ -56,7 +56,7 @@ def explain(model: str, data: str, row: int, header: bool | None, **asked: Seque
         judge = rule.pieces[int(decision.piece[0])].polyhedron
     try:  # All before anything is said: it may fail.
         faces = explanations.rejected_by(judge, x)
-        why = explanations.contributions(judge, x, medians) if faces else None
+        why = explanations.contributions(judge, x, medians)
         if not rule.is_most_probable:
             radius = explanations.robustness(rule, x, weights=limits["weights"])
             change = radius, explanations.counterfactual(rule, x, **limits)
@@ -65,8 +65,7 @@ def explain(model: str, data: str, row: int, header: bool | None, **asked: Seque
         raise click.ClickException(f"{place}: {error}") from error
     click.echo(f"Row {row} ({place}): {answer}")
     _say_faces(faces, shown(label) + rule.which(number))
-    if why is not None:
-        _say_contributions(why, x)
+    _say_contributions(why, x)
     _say_change(change, spreads is not None)
 
 

@@ -17,13 +17,12 @@ from scipy import sparse
 
 from distributed import get_worker
 from polyceptron.data.blocks import RUN, Adds, Block, map_in_order, rows_of_blocks
+from polyceptron.data.columns import MAX_CLASSES
 from polyceptron.data.source import LabelledRows, SourceError, View, take_from_blocks
 from polyceptron.optim.checkpoint import digest_of_block
 from polyceptron.utils.checks import as_floats
 from polyceptron.utils.types import Floats
 
-_MOST_LABELS = 100
-"""A column with more different values is taken for something else than classes."""
 NumberedRows = dict[int, LabelledRows]
 """Blocks of rows by their numbers among all, in rising order."""
 
@@ -154,7 +153,7 @@ def _coded(labels: NDArray[Any], where: str) -> tuple[NDArray[np.int8], NDArray[
         found, codes = np.unique(labels, return_inverse=True)
     except TypeError as error:
         raise SourceError(f"{where}: labels of one kind are needed ({error})") from None
-    if len(found) > _MOST_LABELS:
+    if len(found) > MAX_CLASSES:
         many = f"y has {len(found)} different values, which are no classes"
         raise SourceError(f"{where}: {many}; the first is {found[0]!r}")
     return codes.astype(np.int8), found

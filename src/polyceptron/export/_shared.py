@@ -15,7 +15,7 @@ from polyceptron.rule import Rule, as_rule
 from polyceptron.utils.text import inequality
 from polyceptron.utils.types import Floats
 
-Label: TypeAlias = bool | int | float | str
+PlainLabel: TypeAlias = bool | int | float | str
 
 
 class ExportError(ValueError):
@@ -30,7 +30,7 @@ class Labelled(NamedTuple):
     """A rule, and labels for its classes; of one class and all else, 1 is inside and 0 outside."""
 
     rule: Rule
-    labels: tuple[Label, ...]
+    labels: tuple[PlainLabel, ...]
 
     def faces(self) -> tuple[Floats, Floats]:
         """W and b of all pieces, one after the other."""
@@ -118,7 +118,7 @@ def columns_of(rule: Rule, encoding: Encoding | None) -> list[tuple[Column, slic
     return list(zip(columns, map(slice, [0, *ends], ends), strict=True))
 
 
-def _label(value: Any, name: str) -> Label:
+def _label(value: Any, name: str) -> PlainLabel:
     plain = value.item() if isinstance(value, np.generic) else value
     if isinstance(plain, str):
         return str(plain)

@@ -10,7 +10,7 @@ from polyceptron.data.encoding import Encoding
 from polyceptron.export._shared import (
     ExportError,
     ExportOptionError,
-    Label,
+    PlainLabel,
     check_name,
     columns_of,
     filled,
@@ -141,7 +141,7 @@ def _row(values: Floats) -> str:
     return ", ".join(value.hex() for value in values.tolist())
 
 
-def _text(label: Label) -> str:
+def _text(label: PlainLabel) -> str:
     """Return a string literal: all but letters and digits by their bytes, three octal digits."""
     text = str(label)
     refuse_unwritable(text, "label")

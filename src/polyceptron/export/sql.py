@@ -11,7 +11,7 @@ from polyceptron.data.encoding import Column, Encoding
 from polyceptron.export._shared import (
     ExportError,
     ExportOptionError,
-    Label,
+    PlainLabel,
     columns_of,
     labelled,
     refuse_unwritable,
@@ -160,7 +160,7 @@ class _Writer:
             return text
         return f"CAST({text} AS {self.exp.DataType.build('double').sql(dialect=self.dialect)})"
 
-    def label(self, label: Label) -> str:
+    def label(self, label: PlainLabel) -> str:
         if isinstance(label, str):
             return self.text(label, "label")
         if isinstance(label, bool):

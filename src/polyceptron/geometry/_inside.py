@@ -9,10 +9,11 @@ import numpy as np
 from polyceptron.geometry._extent import balanced, bounding_box, chebyshev_ball, some_point
 from polyceptron.geometry.faces import GeometryError, UnitFaces, question, unit_faces, with_box
 from polyceptron.polyhedron import Polyhedron
+from polyceptron.rule import as_rule
 from polyceptron.utils.checks import as_count
 from polyceptron.utils.types import Floats
 
-MOST_FEATURES = 8
+VERTEX_FEATURES = 8
 """Vertices can be as many as K to the power of d / 2: beyond this they are not listed."""
 _FLAT = 1e-9
 """A set is flat whose largest ball is smaller than this share of its box."""
@@ -36,8 +37,7 @@ def boxed(polyhedron: Polyhedron, what: str, *, flat: bool = False, advice: str 
     lower, upper = bounding_box(polyhedron)
     endless = np.flatnonzero(~(np.isfinite(lower) & np.isfinite(upper)))
     if endless.size:
-        j = int(endless[0])
-        name = polyhedron.feature_names[j] if polyhedron.feature_names else f"x{j}"
+        name = as_rule(polyhedron).names[endless[0]]
         raise GeometryError(
             f"{what}: the polyhedron is unbounded, {name!r} has no limit inside{advice}"
         )
@@ -94,10 +94,10 @@ def volume(polyhedron: Polyhedron) -> float:
 
 
 def _few_featured(polyhedron: Polyhedron, what: str, *, flat: bool) -> Boxed:
-    if polyhedron.n_features > MOST_FEATURES:
+    if polyhedron.n_features > VERTEX_FEATURES:
         raise GeometryError(
             f"{what}: the polyhedron has {polyhedron.n_features} features, and more than "
-            f"{MOST_FEATURES} may have too many vertices to list; chebyshev_ball, bounding_box "
+            f"{VERTEX_FEATURES} may have too many vertices to list; chebyshev_ball, bounding_box "
             "and sample have no such limit"
         )
     return boxed(polyhedron, what, flat=flat)

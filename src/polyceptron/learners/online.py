@@ -42,6 +42,11 @@ class OnlineState(NamedTuple):
     U: Floats
     u: Floats
 
+    @property
+    def order(self) -> int:
+        """The seed of the order of rows in the next pass."""
+        return (self.seed << 32) + self.n_passes
+
     def answered(self) -> OnlineState:
         """The answer is the mean of the hyperplanes after each row seen, or the present ones."""
         if len(self.U) == 0 or self.n_seen == 0:
@@ -287,8 +292,7 @@ class OnlinePolyceptron(IteratedClassifier, FitsBlocks):
         unit, step = state.unit, float(self.step_size)
         mistakes = updates = 0
         seen = state.n_seen
-        seed = (state.seed << 32) + state.n_passes if shuffle else None
-        for X, y, weight, order in visits(data, seed):
+        for X, y, weight, order in visits(data, state.order if shuffle else None):
             found = kernels.online_pass(
                 X, y, weight, order, planes.panel, planes.bias, planes.K,
                 step, step * unit * unit, float(self.margin) * unit * unit,

@@ -10,11 +10,11 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from polyceptron.data.training import TrainingData
+from polyceptron.data.visits import visits
 from polyceptron.learners._iterated import IteratedClassifier
 from polyceptron.learners.online import OnlinePolyceptron
 from polyceptron.optim import solver
 from polyceptron.polyhedron import Polyhedron
-from polyceptron.scoring import as_rows
 
 _MOST_STEPS = 2000
 _MOST_PASSES = 10
@@ -57,20 +57,35 @@ def learning_frames(learner: Any, X: Any, y: Any, n_frames: int) -> tuple[list[F
         )
     one, training, state = first_start(learner, X, y)
     inside = training.classes[training.inside]
-    if isinstance(one, OnlinePolyceptron):
-        return _frames_of_rows(one, training, state, X, np.asarray(y), n_frames), inside
-    planes, stopping = [one._answer(state)], one._stopping()
+    is_online = isinstance(one, OnlinePolyceptron)
+    states, planes, stopping = [state], [one._answer(state)], one._stopping()
 
     class Recorder(solver.Callback):
         def on_step(self, run: int, iteration: int, state: Any, measures: Any) -> None:
             del run, iteration, measures
+            states.append(state if is_online else None)  # what others know of rows may be large
             planes.append(one._answer(state))
 
-    stopping = replace(stopping, max_iter=min(_MOST_STEPS, stopping.max_iter))
+    most = _MOST_PASSES if is_online else _MOST_STEPS
+    stopping = replace(stopping, max_iter=min(most, stopping.max_iter))
     solver.run(one, training.data, [state], stopping, [Recorder()])
-    chosen = _closer_first(len(planes) - 1, n_frames)
-    shown = (one._polyhedra(training, [planes[n].rows()])[0][0] for n in chosen)
-    return [Frame(*frame) for frame in zip(shown, map(_after, chosen), strict=True)], inside
+    n, unit = (training.data.n_samples, "row") if is_online else (1, "iteration")
+    frames = []
+    for number in _closer_first(n * (len(states) - 1), n_frames):
+        n_passes, n_rows = divmod(number, n)
+        now = planes[n_passes]
+        if n_rows:
+            now = _within_pass(one, training, states[n_passes], n_rows)
+        polyhedron = one._polyhedra(training, [now.rows()])[0][0]
+        after = f"after {number} {unit}{'s' * (number != 1)}" if number else "at the start"
+        frames.append(Frame(polyhedron, after))
+    return frames, inside
+
+
+def _within_pass(one: OnlinePolyceptron, training: TrainingData, state: Any, n_rows: int) -> Any:
+    """The answer after so many rows of the pass from this state: most happens in the first."""
+    order = next(visits(training.data, state.order))[-1] if one.shuffle else np.arange(n_rows)
+    return one._pass(training.arrays.take(order[:n_rows]), state, shuffle=False)[0].answer
 
 
 def first_start(learner: IteratedClassifier, X: Any, y: Any) -> tuple[Any, TrainingData, Any]:
@@ -81,35 +96,6 @@ def first_start(learner: IteratedClassifier, X: Any, y: Any) -> tuple[Any, Train
     training = TrainingData.of(source, **one._training_options(source))
     seeds = one._seeds(check_random_state(one.random_state))
     return one, training, next(one._starts(training, seeds[:1]))
-
-
-def _frames_of_rows(
-    one: OnlinePolyceptron, training: TrainingData, state: Any, X: Any, y: Any, n_frames: int
-) -> list[Frame]:
-    """Take rows in a random order, and look before a pass is over: most happens in the first."""
-    one._publish(training, state.answer)
-    one._state, one.n_iter_ = state, 0
-    first = one.polyhedron_
-    rows = as_rows(X, first.n_features)
-    one.__dict__.pop("feature_names_in_", None)  # parts of the rows have no names
-    n, n_passes = rows.shape[0], min(_MOST_PASSES, one.max_iter)
-    random = np.random.default_rng(state.seed)
-    orders = [random.permutation(n) if one.shuffle else np.arange(n) for _ in range(n_passes)]
-    order = np.concatenate(orders)
-    frames, seen = [Frame(first, _after(0))], 0
-    for n_rows in _closer_first(len(order), n_frames)[1:]:
-        some = order[seen:n_rows]
-        one.partial_fit(rows[some], y[some])
-        now = Polyhedron(one.coef_, one.intercept_, first.feature_names)
-        frames.append(Frame(now, _after(n_rows, "row")))
-        seen = n_rows
-        if n_rows >= n and np.array_equal(now.contains(rows), y == one.inside_):
-            break
-    return frames
-
-
-def _after(n: int, unit: str = "iteration") -> str:
-    return f"after {n} {unit}{'s' * (n != 1)}" if n else "at the start"
 
 
 def _closer_first(last: int, most: int) -> list[int]:

@@ -121,14 +121,6 @@ def animate(
     """Write a GIF of hyperplanes that move while a learner learns, in one step.
 
     The path ends in .gif; the other arguments are those of `AnimationDisplay.from_learner`.
-
-    Examples
-    --------
-    >>> from polyceptron import OnlinePolyceptron
-    >>> from polyceptron.datasets import make_polyhedron
-    >>> from polyceptron.plots import animate
-    >>> X, y, _ = make_polyhedron(200, 2, 4, random_state=0)
-    >>> _ = animate(OnlinePolyceptron(4), X, y, "learning.gif")  # doctest: +SKIP
     """
     display = AnimationDisplay.from_learner(learner, X, y, **how)
     save(display, path)

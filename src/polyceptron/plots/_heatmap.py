@@ -81,7 +81,7 @@ class FaceHeatmapDisplay:
     from_polyhedron = from_predictions = from_estimator
 
     @classmethod
-    def from_polyhedra(cls, polyhedra: style.Labelled, X: Any = None, **how: Any) -> Self:
+    def from_polyhedra(cls, polyhedra: style.ByLabel, X: Any = None, **how: Any) -> Self:
         """Draw the faces of several classes, or of a union, side by side.
 
         The first argument is a mapping of label to a Polyhedron or a sequence of them; the others

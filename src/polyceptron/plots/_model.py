@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from polyceptron.plots import style
 from polyceptron.plots._heatmap import FaceHeatmapDisplay, heatmap_size
 from polyceptron.plots._plane import Wanted, all_faces, choose_plane, normals_of, standard
-from polyceptron.plots._polyhedron import PolyhedraDisplay, PolyhedronDisplay
+from polyceptron.plots._polyhedron import PolyhedronDisplay
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.rule import Rule, as_rule
 from polyceptron.utils.types import Floats
@@ -85,11 +85,10 @@ def _draw_plane(
     how: dict[str, Any] = {"ax": ax}
     if rows is not None and rows.shape[1] > 2:
         how["plane"] = clearest_plane([piece.polyhedron for piece in rule.pieces], rows)
-    if len(rule.pieces) > 1 or rule.inside_place is None:
-        PolyhedraDisplay.from_estimator(rule, rows, labels, **how)
-    else:
-        one = rule.pieces[0].polyhedron if isinstance(model, Polyhedron) else rule
-        PolyhedronDisplay.from_estimator(one, rows, labels, regions="faces", **how)
+    if len(rule.pieces) == 1 and rule.inside_place is not None:
+        how["regions"] = "faces"
+    one = rule.pieces[0].polyhedron if isinstance(model, Polyhedron) else rule
+    PolyhedronDisplay.from_estimator(one, rows, labels, **how)
 
 
 def clearest_plane(polyhedra: Sequence[Polyhedron], X: Floats) -> Wanted:

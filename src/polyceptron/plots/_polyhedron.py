@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from textwrap import wrap
 from typing import Any, Self
 
@@ -15,7 +13,7 @@ from polyceptron.plots import _paint as paint
 from polyceptron.plots import _plane as planes
 from polyceptron.plots import style
 from polyceptron.plots._plane import Limits, Slice, cut, names_of
-from polyceptron.plots.style import Labelled
+from polyceptron.plots.style import ByLabel
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.rule import as_rule
 from polyceptron.utils.types import Floats
@@ -28,48 +26,191 @@ _WIDE = 48
 Entries = list[tuple[Any, str]]
 
 
-class PlaneDisplay(ABC):
-    """Polyhedra and labelled rows in a plane; the arguments are the user's, and checked."""
+class PolyhedronDisplay:
+    """A polyhedron, or several with labels, and rows, in a plane.
 
-    _figsize = (8.6, 4.8)
-    text_: dict[Any, str]
-    _faces: dict[Any, tuple[Slice, int]]
-    """Where each face of the legend is seen, by its number."""
-    _by_face = False
+    Of a single polyhedron each face is a line with its number, as in `Polyhedron.active_face`, and
+    an arrow that points inside; where a face does not bound what is shown its line is dotted. The
+    inside is shaded, or with ``regions="faces"`` everything: each place in the colour of the face
+    with the least margin there, which decides about it (the sets S_k of the paper), paler inside.
+
+    Several have the colours and hatches of their classes, and rows a marker for each: unions,
+    leaves of `OC1`, which share out the plane, and polyhedra of more than two classes, which may
+    overlap and leave places to none. But for trees, where there are few faces they have numbers
+    such as 1.0: the first polyhedron, its face 0.
+
+    With more than two columns this is a slice through the point `at`: all rows are drawn where
+    the plane shows them, however far they are from it. Mistakes, by all columns, are ringed.
+    A single column is drawn along x, and the classes above each other.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+    region_ : matplotlib Polygon or None
+        The inside of a single polyhedron; None where the slice has none of it, or all regions are
+        coloured by face.
+    regions_ : dict of label to list of matplotlib Polygon
+        The parts of several polyhedra that the window shows.
+    cells_ : dict of int to matplotlib Polygon
+        With ``regions="faces"``, the part of the window that each face decides about.
+    faces_, numbers_ : dict of matplotlib Line2D and Annotation
+        The line of each face of a single polyhedron that the window shows, and the numbers.
+    points_ : dict of label to matplotlib PathCollection
+    mistakes_ : matplotlib PathCollection or None
+        The rings around the rows on the wrong side, or predicted otherwise.
+    text_ : dict of number to str
+        Each numbered face in words: its inequality in the two columns, or the columns it depends
+        on most.
+    at, columns
+        The point through which the plane goes, and the two columns shown, if any.
+
+    Examples
+    --------
+    >>> from polyceptron import Polyhedron
+    >>> from polyceptron.plots import PolyhedronDisplay
+    >>> triangle = Polyhedron([[1, 0], [0, 1], [-1, -2]], [0, 0, 4], ["age", "dose"])
+    >>> X, y = [[1, 1], [3, 1], [0.5, 0.2], [-1, 1]], [1, -1, 1, -1]
+    >>> display = PolyhedronDisplay.from_polyhedron(triangle, X, y)
+    >>> display.text_[2]
+    '-age - 2*dose ≥ -4'
+    """
 
     def __init__(
         self,
-        pieces: Sequence[Polyhedron],
-        X: Any,
-        y: Any,
+        polyhedron: Polyhedron | ByLabel,
+        X: Any = None,
+        y: Any = None,
         *,
+        inside: Any = None,
+        otherwise: Any = None,
+        regions: str = "inside",
+        numbered: bool = True,
         predicted: Any = None,
         plane: planes.Wanted = None,
         at: ArrayLike | int | None = None,
     ) -> None:
-        self.pieces = pieces
-        self.X = None if X is None else style.as_array(X, planes.all_faces(pieces))
-        self.plane = planes.choose_plane(plane, pieces, self.X, at)
+        if regions not in ("inside", "faces"):
+            raise ValueError(f"regions must be one of ['inside', 'faces'], got {regions!r}")
+        one = polyhedron if isinstance(polyhedron, Polyhedron) else None
+        labelled = {inside: polyhedron} if isinstance(polyhedron, Polyhedron) else polyhedron
+        self.polyhedron, self.polyhedra = one, style.unions_of(labelled)
+        self.pieces = [p for union in self.polyhedra.values() for p in union]
+        self.otherwise, self.regions, self.numbered = otherwise, regions, numbered
+        self._by_face = regions == "faces"
+        if self._by_face and one is None:
+            raise ValueError("regions='faces' needs a single polyhedron, got several with labels")
+        self.X = None if X is None else style.as_array(X, planes.all_faces(self.pieces))
+        self.plane = planes.choose_plane(plane, self.pieces, self.X, at)
         self.at, self.columns = self.plane.at, self.plane.columns
         self.y = style.labels_of(y, self.X)
+        self.inside = np.unique(self.y)[-1] if inside is None and self.y is not None else inside
         self.predicted = None if self.y is None else style.labels_of(predicted, self.X)
         self._wrong = None if self.predicted is None else np.asarray(self.predicted != self.y)
+        self._faces: dict[Any, tuple[Slice, int]] = {}
+        self.text_: dict[Any, str] = {}
+        if one is not None:
+            self.text_ |= self.plane.in_words(one, names_of(one, 18))
+            if self.X is not None and self.y is not None and self.predicted is None:
+                self._wrong = np.asarray(one.contains(self.X) != (self.y == self.inside))
 
     @classmethod
-    def _drawn(cls, *what: Any, limits: Any = None, ax: Any = None, **how: Any) -> Self:
-        return cls(*what, **how).plot(ax=ax, limits=limits)
+    def from_estimator(cls, estimator: Any, X: Any = None, y: Any = None, **how: Any) -> Self:
+        """Draw what a fitted learner or a Rule has learned; else as `from_polyhedron`."""
+        if isinstance(estimator, Polyhedron):  # whose sides have no labels
+            return cls.from_polyhedron(estimator, X, y, **how)
+        rule = as_rule(estimator, "estimator")
+        if len(rule.pieces) == 1 and rule.inside_place is not None:
+            how["inside"] = rule.labels[rule.inside_place]
+            return cls.from_polyhedron(rule.pieces[0].polyhedron, X, y, **how)
+        predicted = None if X is None or y is None else rule.predict(X)
+        otherwise = None if rule.otherwise is None else rule.labels[rule.otherwise]
+        return cls.from_polyhedron(
+            rule.polyhedra, X, y, predicted=predicted, otherwise=otherwise,
+            numbered=not rule.is_partition, **how,
+        )  # fmt: skip
+
+    @classmethod
+    def from_polyhedron(
+        cls,
+        polyhedron: Polyhedron | ByLabel,
+        X: Any = None,
+        y: Any = None,
+        *,
+        limits: Limits | None = None,
+        ax: Any = None,
+        **how: Any,
+    ) -> Self:
+        """Draw a polyhedron, or several with labels.
+
+        Parameters
+        ----------
+        polyhedron : Polyhedron, or mapping of label to a Polyhedron or a sequence of them
+        X : array-like or data frame of shape (n_samples, n_features), default=None
+            Rows; without any, more than two columns need `at`.
+        y : array-like of shape (n_samples,), default=None
+        plane : two column numbers or names, "pca" or "faces", default=None
+            What is shown of more than two columns: two of them, the two main directions of the
+            rows, or the two directions that say most about the faces, these two in units of the
+            columns' spreads. The first two columns if None.
+        at : array-like of shape (n_features,) or int, default=None
+            The point through which a slice of more than two columns goes, or the number of a row.
+            The default is the medians of the rows, or where that slice shows no inside, the
+            row deepest inside. Columns of 0 and 1, such as the values of text, are not at their
+            medians but as in the row nearest to their means.
+        inside : label, default=None
+            The label of the rows that should be inside a single polyhedron; the greatest if None.
+        otherwise : label, default=None
+            The answer where none of several polyhedra is.
+        regions : {"inside", "faces"}, default="inside"
+            Shade the inside, or each place in the colour of the face of a single polyhedron that
+            decides about it.
+        numbered : bool, default=True
+            Whether faces of several polyhedra have numbers, if there are at most 12.
+        predicted : array-like of shape (n_samples,), default=None
+            Predictions, if rows are to be ringed where these are not `y`.
+        limits : ((left, right), (low, high)), default=None
+            What the axes show; the rows and some room if None.
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure if None.
+        """
+        return cls(polyhedron, X, y, **how).plot(ax=ax, limits=limits)
+
+    from_polyhedra = from_polyhedron
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: Any,
+        y_pred: Any,
+        *,
+        X: Any,
+        polyhedron: Polyhedron | None = None,
+        polyhedra: ByLabel | None = None,
+        **how: Any,
+    ) -> Self:
+        """Draw labels, with rings around rows predicted otherwise; else as `from_polyhedron`."""
+        what = polyhedron if polyhedra is None else polyhedra
+        if what is None:
+            raise ValueError("polyhedron or polyhedra must be given")
+        return cls.from_polyhedron(what, X, y_true, predicted=y_pred, **how)
 
     @style.drawing()
     def plot(self, *, ax: Any = None, limits: Limits | None = None, legend: bool = True) -> Self:
         """Draw, as `from_estimator` does; `legend` may be left out."""
-        self.ax_, self.figure_ = style.place(ax, self._figsize)
+        self.ax_, self.figure_ = style.place(ax, self._figsize())
         points = self._points()
         if limits is None and points is not None:
             limits = planes.room_around(points)
         lines = self.plane.lines(planes.all_faces(self.pieces))
         limits = planes.window_without_rows(lines) if limits is None else limits
         self.ax_.set(xlim=limits[0], ylim=limits[1])
-        entries = self._draw_polyhedra(limits) + self._draw_rows(points)
+        self.region_: Any = None
+        self.regions_: dict[Any, list[Any]] = {}
+        self.cells_: dict[int, Any] = {}
+        self.faces_: dict[int, Any] = {}
+        one = self.polyhedron
+        entries = self._draw_several(limits) if one is None else self._draw_single(one, limits)
+        entries += self._draw_rows(points)
         style.describe(self.ax_, *self.plane.labels, title=self.plane.title)
         style.quiet_frame(self.ax_)
         if self.plane.is_line:
@@ -81,13 +222,60 @@ class PlaneDisplay(ABC):
         self.numbers_ = paint.numbers(self.ax_, self._faces, coloured=self._by_face)
         return self
 
-    @abstractmethod
-    def _draw_polyhedra(self, limits: Limits) -> Entries:
-        """Draw regions and faces, and return what the legend says of regions."""
+    def _figsize(self) -> tuple[float, float]:
+        longest = max(map(len, self.text_.values()), default=0)
+        wide = 6.2 + 0.07 * min(max(longest, 28), _WIDE)
+        return (8.6 if self.polyhedron is None else wide), 4.8
 
-    @abstractmethod
     def _look_of(self, label: Any) -> tuple[str, str, str]:
         """The colour and the marker of the rows of a label, and what the legend calls them."""
+        name = f"class {style.shorten(label)}"
+        if self.polyhedron is None:
+            known = list(dict.fromkeys([*self.polyhedra, *np.unique(np.asarray(self.y)).tolist()]))
+            return style.INK, paint.MARKERS[known.index(label) % len(paint.MARKERS)], name
+        # Colours of classes would be taken for those of faces.
+        if label == self.inside:
+            return style.INK if self._by_face else style.BLUE, "o", f"{name} (inside)"
+        return style.GREY if self._by_face else style.VERMILLION, "x", f"{name} (outside)"
+
+    def _draw_single(self, polyhedron: Polyhedron, limits: Limits) -> Entries:
+        view = cut(self.plane.lines(polyhedron), limits)
+        self._faces = {k: (view, k) for k in range(polyhedron.n_faces)}
+        corners = view.polygon()
+        if self._by_face:
+            self.cells_ = paint.cells(self.ax_, view)
+        elif len(corners) >= 3:
+            (self.region_,) = self.ax_.fill(
+                *corners.T, facecolor=style.BLUE, alpha=0.10, linewidth=0, zorder=0
+            )
+        self.faces_ = paint.faces(self.ax_, view)
+        return [] if len(corners) >= 3 else [(paint.in_legend(), "nothing here is inside")]
+
+    def _draw_several(self, limits: Limits) -> Entries:
+        entries: Entries = []
+        views: list[Slice] = []
+        for k, (label, union) in enumerate(self.polyhedra.items()):
+            here = [cut(self.plane.lines(p), limits) for p in union]
+            views += here
+            look, n = paint.look_of_class(k), len(union)
+            self.regions_[label] = regions = [
+                self.ax_.fill(*corners.T, linewidth=1.0, zorder=0, **look)[0]
+                for view in here
+                if len(corners := view.polygon()) >= 3
+            ]
+            seen = "" if len(regions) == n else f" ({len(regions) or 'none'} in view)"
+            of = "region" if n == 1 else f"{n} regions"
+            entries.append((_patch(**look), f"{of} of {style.shorten(label)}{seen}"))
+        if self.otherwise is not None:
+            entries.append((paint.in_legend(), f"elsewhere {style.shorten(self.otherwise)}"))
+        self._faces, self.text_ = {}, {}
+        if self.numbered and sum(p.n_faces for p in self.pieces) <= _LISTED:
+            for number, (polyhedron, view) in enumerate(zip(self.pieces, views, strict=True), 1):
+                texts = self.plane.in_words(polyhedron, names_of(polyhedron, 18))
+                seen_here = {f"{number}.{k}": k for k in texts if view.edge(k) is not None}
+                self._faces |= {key: (view, k) for key, k in seen_here.items()}
+                self.text_ |= {key: texts[k] for key, k in seen_here.items()}
+        return entries
 
     def _points(self) -> Floats | None:
         if self.X is None:
@@ -146,254 +334,7 @@ class PlaneDisplay(ABC):
         return entries
 
 
-class PolyhedronDisplay(PlaneDisplay):
-    """A polyhedron and labelled rows, in a plane.
-
-    Each face is a line with its number, as in `Polyhedron.active_face`, and an arrow that
-    points inside; where a face does not bound what is shown its line is dotted. The inside
-    is shaded, or with ``regions="faces"`` everything: each place in the colour of the face with
-    the least margin there, which decides about it (the sets S_k of the paper), paler inside.
-
-    With more than two columns this is a slice through the point `at`: all rows are drawn where
-    the plane shows them, however far they are from it. Mistakes, by all columns, are ringed.
-    A single column is drawn along x, and the classes above each other.
-
-    Attributes
-    ----------
-    ax_, figure_ : matplotlib Axes and Figure
-    region_ : matplotlib Polygon or None
-        The inside; None where the slice has none of it, or all regions are coloured by face.
-    cells_ : dict of int to matplotlib Polygon
-        With ``regions="faces"``, the part of the window that each face decides about.
-    faces_, numbers_ : dict of int to matplotlib Line2D and Annotation
-        The line and the number of each face that the window shows.
-    points_ : dict of label to matplotlib PathCollection
-    mistakes_ : matplotlib PathCollection or None
-        The rings around the rows on the wrong side, or predicted otherwise.
-    text_ : dict of int to str
-        Each face in words: its inequality in the two columns, or the columns it depends on most.
-    at, columns
-        The point through which the plane goes, and the two columns shown, if any.
-
-    Examples
-    --------
-    >>> from polyceptron import Polyhedron
-    >>> from polyceptron.plots import PolyhedronDisplay
-    >>> triangle = Polyhedron([[1, 0], [0, 1], [-1, -2]], [0, 0, 4], ["age", "dose"])
-    >>> X, y = [[1, 1], [3, 1], [0.5, 0.2], [-1, 1]], [1, -1, 1, -1]
-    >>> display = PolyhedronDisplay.from_polyhedron(triangle, X, y)
-    >>> display.text_[2]
-    '-age - 2*dose ≥ -4'
-    """
-
-    def __init__(
-        self,
-        polyhedron: Polyhedron,
-        X: Any = None,
-        y: Any = None,
-        *,
-        inside: Any = None,
-        regions: str = "inside",
-        **how: Any,
-    ) -> None:
-        super().__init__([polyhedron], X, y, **how)
-        if regions not in ("inside", "faces"):
-            raise ValueError(f"regions must be one of ['inside', 'faces'], got {regions!r}")
-        if inside is None and self.y is not None:
-            inside = np.unique(self.y)[-1]
-        self.polyhedron, self.inside, self.regions = polyhedron, inside, regions
-        self._by_face = regions == "faces"
-        if self.X is not None and self.y is not None and self.predicted is None:
-            self._wrong = np.asarray(polyhedron.contains(self.X) != (self.y == inside))
-        self.text_ = self.plane.in_words(polyhedron, names_of(polyhedron, 18))
-        longest = max(map(len, self.text_.values()), default=0)
-        self._figsize = 6.2 + 0.07 * min(max(longest, 28), _WIDE), 4.8
-
-    @classmethod
-    def from_estimator(cls, estimator: Any, X: Any = None, y: Any = None, **how: Any) -> Self:
-        """Draw a fitted learner or a Rule of a single polyhedron; else as `from_polyhedron`."""
-        if isinstance(estimator, Polyhedron):  # whose sides have no labels
-            return cls.from_polyhedron(estimator, X, y, **how)
-        rule = as_rule(estimator, "estimator")
-        if len(rule.pieces) > 1:
-            raise ValueError(
-                f"estimator has {len(rule.pieces)} polyhedra; PolyhedraDisplay draws several"
-            )
-        polyhedron, place, _ = rule.pieces[0]
-        return cls.from_polyhedron(polyhedron, X, y, inside=rule.labels[place], **how)
-
-    @classmethod
-    def from_polyhedron(
-        cls, polyhedron: Polyhedron, X: Any = None, y: Any = None, **how: Any
-    ) -> Self:
-        """Draw a polyhedron.
-
-        Parameters
-        ----------
-        polyhedron : Polyhedron
-        X : array-like or data frame of shape (n_samples, n_features), default=None
-            Rows; without any, more than two columns need `at`.
-        y : array-like of shape (n_samples,), default=None
-        plane : two column numbers or names, "pca" or "faces", default=None
-            What is shown of more than two columns: two of them, the two main directions of the
-            rows, or the two directions that say most about the faces, these two in units of the
-            columns' spreads. The first two columns if None.
-        at : array-like of shape (n_features,) or int, default=None
-            The point through which a slice of more than two columns goes, or the number of a row.
-            The default is the medians of the rows, or where that slice shows no inside, the
-            row deepest inside. Columns of 0 and 1, such as the values of text, are not at their
-            medians but as in the row nearest to their means.
-        inside : label, default=None
-            The label of the rows that should be inside; the greatest if None.
-        regions : {"inside", "faces"}, default="inside"
-            Shade the inside, or each place in the colour of the face that decides about it.
-        predicted : array-like of shape (n_samples,), default=None
-            Predictions, if rows are to be ringed where these are not `y`.
-        limits : ((left, right), (low, high)), default=None
-            What the axes show; the rows and some room if None.
-        ax : matplotlib Axes, default=None
-            Where to draw; a new figure if None.
-        """
-        return cls._drawn(polyhedron, X, y, **how)
-
-    @classmethod
-    def from_predictions(
-        cls, y_true: Any, y_pred: Any, *, X: Any, polyhedron: Polyhedron, **how: Any
-    ) -> Self:
-        """Draw labels, with rings around rows predicted otherwise; else as `from_polyhedron`."""
-        return cls.from_polyhedron(polyhedron, X, y_true, predicted=y_pred, **how)
-
-    def _look_of(self, label: Any) -> tuple[str, str, str]:
-        # Colours of classes would be taken for those of faces.
-        name = f"class {style.shorten(label)}"
-        if label == self.inside:
-            return style.INK if self._by_face else style.BLUE, "o", f"{name} (inside)"
-        return style.GREY if self._by_face else style.VERMILLION, "x", f"{name} (outside)"
-
-    def _draw_polyhedra(self, limits: Limits) -> Entries:
-        view = cut(self.plane.lines(self.polyhedron), limits)
-        self._faces = {k: (view, k) for k in range(self.polyhedron.n_faces)}
-        self.cells_, self.region_ = {}, None
-        corners = view.polygon()
-        if self._by_face:
-            self.cells_ = paint.cells(self.ax_, view)
-        elif len(corners) >= 3:
-            (self.region_,) = self.ax_.fill(
-                *corners.T, facecolor=style.BLUE, alpha=0.10, linewidth=0, zorder=0
-            )
-        self.faces_ = paint.faces(self.ax_, view)
-        return [] if len(corners) >= 3 else [(paint.in_legend(), "nothing here is inside")]
-
-
-class PolyhedraDisplay(PlaneDisplay):
-    """Labelled polyhedra and rows in a plane, each class in a colour and with a marker.
-
-    For answers that are not a single polyhedron: unions of several, `OC1`, whose leaves share out
-    the plane, and `Polyceptron` with more than two classes, whose polyhedra may overlap and leave
-    places to none. Each polyhedron has its outline; but for trees, where there are few faces they
-    have numbers such as 1.0: the first polyhedron, its face 0.
-
-    Attributes
-    ----------
-    ax_, figure_, points_, mistakes_, at, columns
-        As in `PolyhedronDisplay`.
-    regions_ : dict of label to list of matplotlib Polygon
-        The parts that the window shows.
-    numbers_, text_ : dict of str to matplotlib Annotation and str
-        The number of each face that bounds what is seen, where there are few, and its words.
-
-    Examples
-    --------
-    >>> from polyceptron import OC1
-    >>> from polyceptron.datasets import make_dataset1
-    >>> from polyceptron.plots import PolyhedraDisplay
-    >>> X, y = make_dataset1(random_state=0, return_X_y=True)
-    >>> model = OC1(random_state=0).fit(X, y)
-    >>> display = PolyhedraDisplay.from_estimator(model, X, y)
-    >>> sorted(display.regions_)
-    [-1, 1]
-    """
-
-    def __init__(
-        self,
-        polyhedra: Labelled,
-        X: Any = None,
-        y: Any = None,
-        *,
-        otherwise: Any = None,
-        numbered: bool = True,
-        **how: Any,
-    ) -> None:
-        self.polyhedra = style.unions_of(polyhedra)
-        super().__init__([p for union in self.polyhedra.values() for p in union], X, y, **how)
-        self.otherwise, self.numbered = otherwise, numbered
-
-    @classmethod
-    def from_estimator(cls, estimator: Any, X: Any = None, y: Any = None, **how: Any) -> Self:
-        """Draw what a fitted learner or a Rule has learned; else as `from_polyhedra`."""
-        rule = as_rule(estimator, "estimator")
-        predicted = None if X is None or y is None else rule.predict(X)
-        otherwise = None if rule.otherwise is None else rule.labels[rule.otherwise]
-        return cls.from_polyhedra(
-            rule.polyhedra, X, y, predicted=predicted, otherwise=otherwise,
-            numbered=not rule.is_partition, **how,
-        )  # fmt: skip
-
-    @classmethod
-    def from_polyhedra(cls, polyhedra: Labelled, X: Any = None, y: Any = None, **how: Any) -> Self:
-        """Draw labelled polyhedra.
-
-        Parameters
-        ----------
-        polyhedra : mapping of label to a Polyhedron or a sequence of them
-        otherwise : label, default=None
-            The answer where no polyhedron is.
-        numbered : bool, default=True
-            Whether faces have numbers, if there are at most 12.
-        X, y, predicted, plane, at, limits, ax
-            As in `PolyhedronDisplay.from_polyhedron`.
-        """
-        return cls._drawn(polyhedra, X, y, **how)
-
-    @classmethod
-    def from_predictions(
-        cls, y_true: Any, y_pred: Any, *, X: Any, polyhedra: Labelled, **how: Any
-    ) -> Self:
-        """Draw labels, with rings around the rows predicted otherwise; else as `from_polyhedra`."""
-        return cls.from_polyhedra(polyhedra, X, y_true, predicted=y_pred, **how)
-
-    def _look_of(self, label: Any) -> tuple[str, str, str]:
-        labels = [] if self.y is None else np.unique(self.y).tolist()
-        known = list(dict.fromkeys([*self.polyhedra, *labels]))
-        marker = paint.MARKERS[known.index(label) % len(paint.MARKERS)]
-        return style.INK, marker, f"class {style.shorten(label)}"
-
-    def _draw_polyhedra(self, limits: Limits) -> Entries:
-        entries: Entries = []
-        views: list[Slice] = []
-        self.regions_: dict[Any, list[Any]] = {}
-        for k, (label, union) in enumerate(self.polyhedra.items()):
-            here = [cut(self.plane.lines(p), limits) for p in union]
-            views += here
-            look, n = paint.look_of_class(k), len(union)
-            self.regions_[label] = regions = [
-                self.ax_.fill(*corners.T, linewidth=1.0, zorder=0, **look)[0]
-                for view in here
-                if len(corners := view.polygon()) >= 3
-            ]
-            seen = "" if len(regions) == n else f" ({len(regions) or 'none'} in view)"
-            of = "region" if n == 1 else f"{n} regions"
-            entries.append((_patch(**look), f"{of} of {style.shorten(label)}{seen}"))
-        if self.otherwise is not None:
-            entries.append((paint.in_legend(), f"elsewhere {style.shorten(self.otherwise)}"))
-        self._faces, self.text_ = {}, {}
-        if self.numbered and sum(p.n_faces for p in self.pieces) <= _LISTED:
-            for number, (polyhedron, view) in enumerate(zip(self.pieces, views, strict=True), 1):
-                texts = self.plane.in_words(polyhedron, names_of(polyhedron, 18))
-                seen_here = {f"{number}.{k}": k for k in texts if view.edge(k) is not None}
-                self._faces |= {key: (view, k) for key, k in seen_here.items()}
-                self.text_ |= {key: texts[k] for key, k in seen_here.items()}
-        return entries
+PolyhedraDisplay = PolyhedronDisplay
 
 
 def _patch(**look: Any) -> Any:

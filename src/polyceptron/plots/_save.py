@@ -57,12 +57,6 @@ def save(
         Of an HTML page, and for those who do not see the picture.
     dpi : float, default=150
         Of a PNG.
-
-    Examples
-    --------
-    >>> from polyceptron import Polyhedron
-    >>> from polyceptron.plots import plot_model, save
-    >>> path = save(plot_model(Polyhedron([[1, 0]], [0])), "half.svg")  # doctest: +SKIP
     """
     target = Path(path)
     kind = target.suffix.lower().removeprefix(".")

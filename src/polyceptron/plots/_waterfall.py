@@ -113,8 +113,6 @@ class WaterfallDisplay:
         decision = rule.decide(row[None, :])
         piece = int(decision.piece[0])
         polyhedron = rule.pieces[piece].polyhedron
-        if polyhedron.n_faces == 0:
-            raise ValueError("estimator has the same answer for every row: no face decides")
         reference = (
             np.zeros_like(row) if X is None else np.median(style.as_array(X, polyhedron), axis=0)
         )

@@ -21,7 +21,7 @@ from polyceptron.utils.types import Floats
 LARGEST = 1e150
 """The largest number that is drawn: squares of larger ones overflow."""
 
-Labelled = Mapping[Any, Polyhedron | Sequence[Polyhedron]]
+ByLabel = Mapping[Any, Polyhedron | Sequence[Polyhedron]]
 
 # Okabe & Ito (2008): eight colours that people of every colour vision tell apart.
 BLUE, VERMILLION, GREEN = "#0072B2", "#D55E00", "#009E73"
@@ -193,7 +193,7 @@ def labels_of(y: Any, rows: Floats | None) -> NDArray[Any] | None:
     return labels
 
 
-def unions_of(polyhedra: Labelled) -> dict[Any, list[Polyhedron]]:
+def unions_of(polyhedra: ByLabel) -> dict[Any, list[Polyhedron]]:
     """Return the polyhedra of each label."""
     return {
         label: [some] if isinstance(some, Polyhedron) else list(some)

@@ -15,6 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import naive_oc1 as naive
 from polyceptron.datasets import load_breast_cancer, make_dataset1
+from polyceptron.learners._held_out import hold_out
 from polyceptron.learners.oc1 import growth
 from polyceptron.learners.oc1 import kernels as oc1_kernels
 from polyceptron.learners.oc1 import tree as oc1_tree
@@ -172,7 +173,7 @@ class TestRows:
     @given(st.floats(0, 0.99), st.lists(st.integers(0, 2), min_size=1, max_size=60))
     def test_hold_out(self, share, labels):
         y = np.array(labels)
-        held = growth.hold_out(y, np.ones(len(y)), share, np.random.default_rng(0))
+        held = hold_out(y, np.ones(len(y)), share, np.random.default_rng(0))
         for label in np.unique(y):
             size, n_held = (y == label).sum(), held[y == label].sum()
             assert n_held == size - 1 or abs(n_held - share * size) <= 0.5 + 1e-9
@@ -180,7 +181,7 @@ class TestRows:
     def test_hold_out_passes_over_rows_that_are_too_heavy(self):
         weights = np.r_[90.0, np.ones(10)]
         for seed in range(10):
-            held = growth.hold_out(np.zeros(11, int), weights, 0.05, np.random.default_rng(seed))
+            held = hold_out(np.zeros(11, int), weights, 0.05, np.random.default_rng(seed))
             assert held.sum() == 5
             assert not held[0]
 
@@ -245,17 +246,21 @@ class TestPruning:
         tree = random_tree(rng, int(rng.integers(0, 8)))
         X, y, weight = rng.normal(size=(50, 2)), rng.integers(0, 3, 50), rng.integers(1, 4, 50)
         held_out = tree.weigh(X, y, weight.astype(float))
+
+        def mistakes_of(tree):
+            leaves = [(node, rows) for node, rows in tree.visits(X) if tree.is_leaf[node]]
+            return sum(weight[rows][y[rows] != tree.labels[node]].sum() for node, rows in leaves)
+
         steps = oc1_tree.pruning_sequence(tree, held_out)
         for step in steps:
             pruned = tree.without(step.collapsed)
-            mistakes = weight[pruned.labels[pruned.apply(X)] != y].sum()
-            assert step.held_out == mistakes
+            assert step.held_out == mistakes_of(pruned)
             assert pruned.is_leaf.sum() == step.n_leaves
         chosen = oc1_tree.prune(tree, held_out)
         least = min(step.held_out for step in steps)
         size = min(step.n_leaves for step in steps if step.held_out == least)
         assert chosen.is_leaf.sum() == size
-        assert weight[chosen.labels[chosen.apply(X)] != y].sum() == least
+        assert mistakes_of(chosen) == least
 
 
 # --- the estimator --------------------------------------------------------------------

@@ -11,18 +11,18 @@ from polyceptron.datasets import load_cycle
 from polyceptron.optim.planes import Planes
 from polyceptron.paper.convergence import exact, runs
 from polyceptron.paper.convergence.runs import (
-    ORDERS,
+    ROW_ORDERS,
     Cell,
     Instance,
     draw_instance,
+    exact_passes,
     find_trap,
     follow_run,
-    online_passes,
 )
 
 LINE = (((-1.0,), -1), ((0.0,), 1), ((1.0,), -1))
 SMALL = Cell(d=2, K=3, margin=0.05, N=30, digits=6)
-FIXED, SHUFFLED = ((SMALL, 0, order) for order in ORDERS)
+FIXED, SHUFFLED = ((SMALL, 0, order) for order in ROW_ORDERS)
 
 
 def instance_of(X, y, start, digits=1):
@@ -49,7 +49,7 @@ class TestRuns:
         with pytest.raises(ValueError, match="keep their margin"):
             draw_instance(SMALL, 0, 0)
 
-    @pytest.mark.parametrize("order", ORDERS)
+    @pytest.mark.parametrize("order", ROW_ORDERS)
     def test_run_is_the_naive_one(self, order):
         instance = draw_instance(SMALL, 1, seed=0)
         got = follow_run(instance, (SMALL, 1, order), limit=40)
@@ -93,7 +93,7 @@ class TestRuns:
     def test_random_set_with_a_trap(self):
         """A reshuffled run of the study, from the learner's own start, that never converges."""
         instance = draw_instance(Cell(d=2, K=3, margin=0.05, N=30, digits=3), run=15, seed=0)
-        for planes, updates in online_passes(instance, "shuffled"):
+        for planes, updates in exact_passes(instance, "shuffled"):
             assert updates > 0
             if find_trap(instance, planes, most=100) is not None:
                 break
@@ -128,7 +128,7 @@ class TestRuns:
             assert (got.mistakes == 0) >= got.converged
             if got.cycle:
                 cycles += 1
-                passes = itertools.islice(online_passes(instance, "fixed"), got.passes)
+                passes = itertools.islice(exact_passes(instance, "fixed"), got.passes)
                 seen = [planes.rows() for planes, _ in passes]
                 np.testing.assert_array_equal(seen[-1], seen[-1 - got.cycle])
         assert cycles > 0

@@ -4,7 +4,7 @@ import pytest
 
 from polyceptron.paper.convergence import run_study, study
 from polyceptron.paper.convergence.exact import list_searches
-from polyceptron.paper.convergence.runs import ORDERS, Cell
+from polyceptron.paper.convergence.runs import ROW_ORDERS, Cell
 from polyceptron.paper.convergence.study import Study
 from polyceptron.paper.results_log import ResultsLogError
 
@@ -34,7 +34,7 @@ def test_interrupted_and_resumed_ends_with_the_same_results(tmp_path):
     assert calls == [(n, 51) for n in range(52)]
     loaded = Study.load(tmp_path / "whole")
     assert loaded == whole
-    assert {run.order for run in whole.runs} == set(ORDERS)
+    assert {run.order for run in whole.runs} == set(ROW_ORDERS)
     with pytest.raises(KeyboardInterrupt):
         run_study(tmp_path / "part", quick=True, progress=interrupt)
     with (tmp_path / "part" / study.RUNS_FILE).open("a") as file:

@@ -11,12 +11,11 @@ import time
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from polyceptron.data.scaling import standardized_array
 from polyceptron.learners.oc1 import kernels as oc1_kernels
-from polyceptron.learners.oc1.kernels import Climb
-from polyceptron.learners.oc1.tree import LEAF, Ints, Tree, passes
+from polyceptron.learners.oc1.kernels import Climb, Ints
+from polyceptron.learners.oc1.tree import LEAF, Tree, passes
 from polyceptron.utils.types import Floats
 
 _LARGEST_WEIGHT = 1e100
@@ -57,22 +56,6 @@ def exact_weights(weight: Floats) -> Floats:
         weight = np.ldexp(weight, -np.frexp(largest)[1])
     unit = np.ldexp(1.0, np.frexp(weight.sum())[1] - 52)
     return np.asarray(np.maximum(np.rint(weight / unit), 1.0) * unit)
-
-
-def hold_out(y: Ints, weight: Floats, share: float, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Which rows to hold out: about this share of each class's weight, never all its rows."""
-    held = np.zeros(len(y), bool)
-    for label in np.unique(y):
-        rows = rng.permutation(np.flatnonzero(y == label))
-        weights = weight[rows]
-        left = share * float(weights.sum())
-        for row, own in zip(rows[:-1].tolist(), weights.tolist(), strict=False):
-            if own / 2 < left:  # nearer to the share with it than without
-                held[row] = True
-                left -= own
-            elif left <= 0:
-                break
-    return held
 
 
 class GrowthRules(NamedTuple):

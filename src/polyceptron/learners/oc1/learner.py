@@ -15,6 +15,7 @@ from polyceptron.data.scaling import identity
 from polyceptron.data.source import ArraySource, Source
 from polyceptron.data.training import TrainingData
 from polyceptron.learners._base import ProbabilisticClassifier
+from polyceptron.learners._held_out import hold_out
 from polyceptron.learners._parameters import (
     check_class_labels,
     check_seed,
@@ -138,7 +139,7 @@ class OC1(ProbabilisticClassifier):
         codes = source.codes.astype(np.int64)
         rng = np.random.default_rng(random.randint(0, 2**31 - 1))
         sample = growth.distinct_rows(training.arrays.matrix, codes, training.arrays.weight)
-        held = growth.hold_out(sample.y, sample.weight, float(self.prune_share), rng)
+        held = hold_out(sample.y, sample.weight, float(self.prune_share), rng)
         how = self._growth(source.n_features)
         tree = growth.grow(sample.take(~held), how, rng, verbose=bool(self.verbose))
         n_grown = len(tree.b)
@@ -220,7 +221,8 @@ class OC1(ProbabilisticClassifier):
         X : array-like of shape (n_samples, n_features)
         """
         check_is_fitted(self)
-        return self.tree_.apply(self._validated(X, reset=False))
+        leaves = np.flatnonzero(self.tree_.is_leaf)
+        return leaves[self.rule_.decide(self._validated(X, reset=False)).piece]
 
     def decision_path(self, X: Any) -> sparse.csr_matrix:
         """Which nodes of ``tree_`` every row comes to.
@@ -278,7 +280,6 @@ class OC1(ProbabilisticClassifier):
         check_is_fitted(self)
         digits = as_count(digits, "digits")
         tree, lines = self.tree_, []
-        names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
         waiting: list[tuple[int, str]] = [(0, "")]
         while waiting:
             node, indent = waiting.pop()
@@ -288,7 +289,7 @@ class OC1(ProbabilisticClassifier):
                 label, counts = show_label(self.classes_[tree.labels[node]]), tree.counts[node]
                 lines.append(f"{indent}{label} ({counts.max():.6g} of {counts.sum():.6g})")
             else:
-                test = inequality(tree.W[node], float(tree.b[node]), names, digits)
+                test = inequality(tree.W[node], float(tree.b[node]), self.rule_.names, digits)
                 lines.append(f"{indent}if {test}:")
                 inner = indent + "    "
                 waiting += [(tree.no[node], inner), (LEAF, indent), (tree.yes[node], inner)]

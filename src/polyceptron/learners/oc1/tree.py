@@ -13,11 +13,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from polyceptron.learners.oc1.kernels import Ints
 from polyceptron.rule import Rule
 from polyceptron.scoring import scores
 from polyceptron.utils.types import Floats
-
-Ints = NDArray[np.int64]
 
 LEAF = -1
 """The child of a leaf."""
@@ -61,14 +60,6 @@ class Tree:
                 passed = passes(X[rows], self.W[node], self.b[node])
                 waiting.append((int(self.no[node]), rows[~passed]))
                 waiting.append((int(self.yes[node]), rows[passed]))
-
-    def apply(self, X: Floats) -> Ints:
-        """The leaf of every row."""
-        leaves = np.zeros(len(X), np.int64)
-        for node, rows in self.visits(X):
-            if self.yes[node] == LEAF:
-                leaves[rows] = node
-        return leaves
 
     def weigh(self, X: Floats, y: Ints, weight: Floats) -> Floats:
         """Weight of the classes among these rows at each node."""

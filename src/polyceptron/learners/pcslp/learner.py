@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from polyceptron.data.blocks import ArrayBlocks, Blocks
@@ -24,13 +23,11 @@ from polyceptron.optim.planes import Planes
 from polyceptron.scoring import least_margins
 from polyceptron.utils.checks import as_count, as_real
 from polyceptron.utils.lazy import need
-from polyceptron.utils.types import Floats
+from polyceptron.utils.types import Floats, Indices
 
 _TIE = 1e-9
 """Scores that differ by no more, relative to 1 or to their size, are taken as equal."""
 _LLOYD_STEPS = 100
-
-Indices = NDArray[np.intp]
 
 
 class PCSLPState(NamedTuple):

@@ -14,10 +14,10 @@ from polyceptron import kernels
 from polyceptron.data.blocks import ArrayBlocks
 from polyceptron.data.source import Source
 from polyceptron.data.training import TrainingData
+from polyceptron.learners._held_out import hold_out
 from polyceptron.learners._iterated import share_docs
 from polyceptron.learners._parameters import check_seed
 from polyceptron.learners.documents import Measure
-from polyceptron.learners.oc1 import growth
 from polyceptron.learners.spla import spla1
 from polyceptron.learners.spla.spla1 import LogisticClassifier, LogisticState
 from polyceptron.optim import solver
@@ -227,7 +227,7 @@ class SPLA2(LogisticClassifier):
         y = np.empty(len(weight), np.int64)
         y[groups] = data.y
         rng = np.random.default_rng(random.randint(2**31 - 1))
-        held = growth.hold_out(y, weight, float(self.validation_fraction), rng)
+        held = hold_out(y, weight, float(self.validation_fraction), rng)
         for sign in (-1, 1):
             of_class = rng.permutation(np.flatnonzero(y == sign))
             if len(of_class) > 1 and not held[of_class].any():

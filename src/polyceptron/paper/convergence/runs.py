@@ -26,7 +26,7 @@ from polyceptron.polyhedron import Polyhedron
 from polyceptron.utils.types import Floats
 
 Order = Literal["fixed", "shuffled"]
-ORDERS: tuple[Order, ...] = ("fixed", "shuffled")
+ROW_ORDERS: tuple[Order, ...] = ("fixed", "shuffled")
 
 # How many weights a search for a way out may come to.
 _MOST_WEIGHTS = 5000
@@ -137,7 +137,7 @@ def check_exact(instance: Instance, limit: int) -> None:
         )
 
 
-def online_passes(instance: Instance, order: Order) -> Iterator[tuple[Planes, int]]:
+def exact_passes(instance: Instance, order: Order) -> Iterator[tuple[Planes, int]]:
     """After each pass the hyperplanes, always the same arrays, and the number of updates.
 
     A loop of its own, of one kernel call: runs are millions of short passes that are compared bit
@@ -168,7 +168,7 @@ def follow_run(instance: Instance, key: RunKey, limit: int) -> RunResult:
     ended, fixed = partial(RunResult, *cell, run, order), order == "fixed"
     mark, power, length, updates = instance.start.copy(), 1, 0, 0
     half, moved = instance.start.rows(), np.zeros(instance.start.K, bool)
-    passes = itertools.islice(online_passes(instance, order), limit)
+    passes = itertools.islice(exact_passes(instance, order), limit)
     for n, (planes, new) in enumerate(passes, 1):
         updates += new
         if new == 0:

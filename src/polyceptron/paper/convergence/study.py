@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from polyceptron.paper.convergence.exact import list_searches, run_search
-from polyceptron.paper.convergence.runs import ORDERS, Cell, RunResult, measure_run
+from polyceptron.paper.convergence.runs import ROW_ORDERS, Cell, RunResult, measure_run
 from polyceptron.paper.processes import in_processes, report_progress
 from polyceptron.paper.results_log import Result, ResultsLog, package_versions, read_results
 
@@ -92,7 +92,7 @@ def run_study(
     common = {"seed": seed, "quick": quick, "versions": versions}
     counts: dict[str, Any] = {"limit": _LIMIT[quick], "runs": _RUNS[quick]}
     header = {"study": "convergence", **common, **counts, "cells": [c._asdict() for c in grid]}
-    keys = list(itertools.product(grid, range(_RUNS[quick]), ORDERS))
+    keys = list(itertools.product(grid, range(_RUNS[quick]), ROW_ORDERS))
     how, folder = {"resume": resume, "overwrite": overwrite}, Path(out)
     other = {"study": "cycles", **common}
     with (

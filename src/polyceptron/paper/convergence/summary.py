@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from polyceptron.paper.convergence.runs import ORDERS, Cell, RunResult
+from polyceptron.paper.convergence.runs import ROW_ORDERS, Cell, RunResult
 from polyceptron.paper.convergence.study import Study
 from polyceptron.paper.words import paragraphs
 
@@ -89,7 +89,7 @@ def summarise(runs: Iterable[RunResult]) -> Summary:
     lines = {cell: sum(on_line(cell, o, f) for o in grid for f in Cell._fields) for cell in grid}
     centre = max(grid, key=lines.__getitem__, default=None)
     factors = ("d", "K", "1/margin", "N")
-    rates = (_growth(f, o, centre, by) for f in factors for o in ORDERS if centre is not None)
+    rates = (_growth(f, o, centre, by) for f in factors for o in ROW_ORDERS if centre is not None)
     return Summary(
         cells=tuple(_summary(*key, by[key]) for key in sorted(by)),
         overall={order: _summary(None, order, orders[order]) for order in sorted(orders)},

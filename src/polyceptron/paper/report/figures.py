@@ -19,10 +19,10 @@ from polyceptron.paper.protocol import Dataset, Method
 from polyceptron.paper.table import TableRow
 from polyceptron.paper.words import paragraphs
 from polyceptron.plots import PolyhedronDisplay
+from polyceptron.plots.style import BLUE, GREEN, PURPLE, VERMILLION
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.utils.types import Floats
 
-BLUE, VERMILLION, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"  # Okabe & Ito, 2008
 _MARKS = {
     **dict.fromkeys(("batch", "online", "polyceptron"), ("o", BLUE)),
     **dict.fromkeys(("batch-paper", "online-paper"), ("s", VERMILLION)),

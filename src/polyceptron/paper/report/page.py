@@ -20,6 +20,7 @@ from polyceptron.paper.reproduce import FOLDS_FILE, PACKAGES, read_folds
 from polyceptron.paper.results_log import package_versions
 from polyceptron.paper.table import ResultTable
 from polyceptron.paper.words import fill_words
+from polyceptron.rule import as_rule
 
 STARTS = {"criterion": 10, "mistakes": 5}  # curves of mistakes cross too often to be seen
 SMALLER_STEPS = (0.01, 0.001, 0.0001)  # than the paper's; the last is drawn beside it
@@ -145,7 +146,6 @@ def face_facts(learned: Learned, most: int = 12) -> dict[str, Any]:
     effects = polyhedron.W * learned.X.std(axis=0)
     shares = 100 * effects / np.maximum(np.abs(effects).sum(axis=1, keepdims=True), 1e-300)
     order = np.argsort(-np.abs(shares).max(axis=0), kind="stable")
-    names = polyhedron.feature_names or [f"x{j}" for j in range(polyhedron.n_features)]
-    weights = [(names[j], shares[:, j].tolist()) for j in order[:most]]
+    weights = [(as_rule(polyhedron).names[j], shares[:, j].tolist()) for j in order[:most]]
     hidden = len(order) - len(weights)
     return {"learned": learned, "faces": faces, "weights": weights, "hidden": hidden}

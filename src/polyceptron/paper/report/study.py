@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from polyceptron.paper.convergence.exact import shipped_cycle, take_rows
-from polyceptron.paper.convergence.runs import ORDERS, Cell
+from polyceptron.paper.convergence.runs import ROW_ORDERS, Cell
 from polyceptron.paper.convergence.study import Study
 from polyceptron.paper.convergence.summary import (
     CellSummary,
@@ -21,8 +21,9 @@ from polyceptron.paper.convergence.summary import (
     summarise,
 )
 from polyceptron.paper.report import figures
-from polyceptron.paper.report.figures import BLUE, VERMILLION, Chart
+from polyceptron.paper.report.figures import Chart
 from polyceptron.paper.words import signed
+from polyceptron.plots.style import BLUE, VERMILLION
 
 _KINDS = {
     "smallest": "The smallest: from the zero start",
@@ -117,7 +118,7 @@ def _growth_chart(factor: str, summary: Summary) -> Chart | None:
 
     def paint(figure: Any) -> None:
         above, below = figure.subplots(2, sharex=True)
-        for order in ORDERS:
+        for order in ROW_ORDERS:
             mine = [(value, each) for value, each in line if each.order == order]
             if mine:
                 _plot(above, below, order, sorted(mine, key=itemgetter(0)))
