@@ -16,12 +16,13 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 import polyceptron
 from benchmarks.cpm import ConvexPolytopeMachine
+from benchmarks.pch import ProjectionConvexHull
 
 
 class Problem(NamedTuple):
@@ -149,6 +150,19 @@ def _cpm(problem: Problem) -> Contender:
         model.set_params(n_hyperplanes=problem.n_hyperplanes)
     own = {f"convexpolytopemachine__{name}": values for name, values in grid.items()}
     return Contender(_scaled(model), own)
+
+
+@contender("pch")
+def _pch(problem: Problem) -> Contender:
+    # Its lengths are those of columns from -1 to 1.
+    model = ProjectionConvexHull(random_state=problem.seed)
+    grid: dict[str, list[Any]] = {"band": [0.03, 0.1, 0.3], "inside": [-1, 1]}
+    if problem.n_hyperplanes is None:
+        grid |= {"n_hyperplanes": [1, 2, 4, 8, 16], "band": [0.03, 0.3]}
+    else:
+        model.set_params(n_hyperplanes=problem.n_hyperplanes)
+    own = {f"projectionconvexhull__{name}": values for name, values in grid.items()}
+    return Contender(make_pipeline(MinMaxScaler((-1, 1)), model), own)
 
 
 @contender("logistic")

@@ -6,7 +6,8 @@
 - blobs in two, three or five pieces, an L, a chessboard of four fields, a ring and a convex class,
   2,000 rows to learn from, 10,000 fresh ones, in two and five dimensions.
 
-Everything is automatic; draws depend on ``--seed`` and their number alone.
+Everything is automatic; draws depend on ``--seed`` and their number alone. With ``--rivals`` the
+same draws of PH are learned by PCH in our reading, too, which is told how many faces there are.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.pch import ProjectionConvexHull
 from benchmarks.report import environment
 from polyceptron import Polyceptron
 from polyceptron.utils.atomic import write_text
@@ -89,27 +91,34 @@ SHAPES: dict[str, tuple[int | None, Callable[..., tuple[Rows, Labels]]]] = {
 """How many pieces there are, where that is one number, and how rows are drawn."""
 
 
-def measure(X: Rows, y: Labels, n: int, seed: int, **given: Any) -> dict[str, Any]:
+def measure(model: Any, X: Rows, y: Labels, n: int) -> dict[str, Any]:
     """Learn from the first n rows, count on the others."""
     started = time.perf_counter()
-    model = Polyceptron(random_state=seed, **given).fit(X[:n], y[:n])
+    model.fit(X[:n], y[:n])
     seconds = time.perf_counter() - started
     return {
         "accuracy": 100 * float(model.score(X[n:], y[n:])),
-        "pieces": model.n_polyhedra_,
+        "pieces": getattr(model, "n_polyhedra_", 1),
         "faces": model.n_hyperplanes_,
         "seconds": seconds,
     }
 
 
-def ph(seed: int, n_draws: int, dimensions: tuple[int, ...]) -> list[dict[str, Any]]:
+def ph(
+    seed: int, n_draws: int, dimensions: tuple[int, ...], rivals: bool = False
+) -> list[dict[str, Any]]:
+    """A line for each number of dimensions; "pch" is the authors' program, rivals are ours."""
     found = []
     for d in dimensions:
-        draws = []
+        draws, peers = [], []
         for draw in range(n_draws):
-            random = np.random.default_rng([seed, d, draw])
-            draws.append(measure(*half_spaces(2 * PH_ROWS, d, random), PH_ROWS, draw))
-        found.append({"d": d, "pch": PCH[d], **_summary(draws)})
+            rows = half_spaces(2 * PH_ROWS, d, np.random.default_rng([seed, d, draw]))
+            draws.append(measure(Polyceptron(random_state=draw), *rows, PH_ROWS))
+            if rivals:
+                peer = ProjectionConvexHull(PH_FACES, random_state=draw)
+                peers.append(measure(peer, *rows, PH_ROWS))
+        beside = {"rivals": {"pch": _summary(peers)}} if rivals else {}
+        found.append({"d": d, "pch": PCH[d], **_summary(draws), **beside})
         print(found[-1], flush=True)
     return found
 
@@ -122,7 +131,8 @@ def shapes(seed: int, n_draws: int) -> list[dict[str, Any]]:
             for draw in range(n_draws):
                 random = np.random.default_rng([seed, 1000 + place, d, draw])
                 given = {"max_faces": 24} if name == "ring" else {}
-                draws.append(measure(*rows(ROWS + FRESH, d, random), ROWS, draw, **given))
+                model = Polyceptron(random_state=draw, **given)
+                draws.append(measure(model, *rows(ROWS + FRESH, d, random), ROWS))
             right = [one["pieces"] == n_pieces for one in draws]
             pieces = {"pieces_right": sum(right)} if n_pieces else {}
             found.append({"shape": name, "d": d, **_summary(draws), **pieces})
@@ -148,11 +158,12 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--ph-draws", type=int, default=5)
     parser.add_argument("--draws", type=int, default=10)
+    parser.add_argument("--rivals", action="store_true", help="measure PCH on PH as well")
     given = parser.parse_args()
     summary = {
         "environment": environment(),
         "seed": given.seed,
-        "ph": ph(given.seed, given.ph_draws, PH_DIMENSIONS),
+        "ph": ph(given.seed, given.ph_draws, PH_DIMENSIONS, given.rivals),
         "shapes": shapes(given.seed, given.draws),
     }
     write_text(Path(given.out), json.dumps(summary, indent=1) + "\n")

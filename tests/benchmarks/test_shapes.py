@@ -56,11 +56,11 @@ def test_summary(shapes, tmp_path, monkeypatch):
     monkeypatch.setattr(shapes, "PH_DIMENSIONS", (2,))
     monkeypatch.setattr(shapes, "SHAPES", {"convex": shapes.SHAPES["convex"]})
     out = tmp_path / "shapes.json"
-    monkeypatch.setattr(
-        sys, "argv", ["shapes", "--out", str(out), "--draws", "1", "--ph-draws", "1"]
-    )
+    asked = ["--out", str(out), "--draws", "1", "--ph-draws", "1", "--rivals"]
+    monkeypatch.setattr(sys, "argv", ["shapes", *asked])
     shapes.main()
     summary = json.loads(out.read_text())
     assert [one["d"] for one in summary["ph"]] == [2]
     assert [one["d"] for one in summary["shapes"]] == [2, 5]
-    assert all(one["accuracy"] > 85 for one in [*summary["ph"], *summary["shapes"]])
+    peers = [one["rivals"]["pch"] for one in summary["ph"]]
+    assert all(one["accuracy"] > 85 for one in [*summary["ph"], *peers, *summary["shapes"]])
