@@ -7,6 +7,8 @@ PY := $(VENV)/bin/python
 PYTEST_ARGS ?=
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Tests start dozens of processes, each of which would compile all sources anew.
+unexport PYTHONDONTWRITEBYTECODE
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 # Two pip processes must not write to one environment.

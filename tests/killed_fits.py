@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 import warnings
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -32,10 +33,10 @@ LEARNERS = {
     "batch": lambda: BatchPolyceptron(3, max_iter=150, n_init=2, random_state=0),
     "online": lambda: OnlinePolyceptron(3, max_iter=40, n_init=2, average=True, random_state=0),
     "spla1": lambda: SPLA1(3, max_iter=20, n_init=2, tol=0, random_state=0),
-    "spla2": lambda: SPLA2(max_hyperplanes=3, max_iter=6, n_init=1, tol=0, random_state=0),
-    "pcslp": lambda: PCSLP(3, n_init=10, random_state=0),
+    "spla2": lambda: SPLA2(max_hyperplanes=3, max_iter=3, n_init=1, tol=0, random_state=0),
+    "pcslp": lambda: PCSLP(3, n_init=4, random_state=0),
     "polyceptron": lambda: Polyceptron(
-        inside=1, sampled=False, max_iter=20, n_init=2, random_state=0
+        max_faces=8, inside=1, sampled=False, max_iter=20, n_init=2, random_state=0
     ),
     "three classes": lambda: Polyceptron(1, max_iter=30, n_init=3, random_state=0),
 }
@@ -72,11 +73,16 @@ def fit_on_cluster(model, folder):
 
 
 def start_cluster(folder):
-    """Workers in processes of their own, which outlive those that are killed."""
+    """A worker in a process of its own, which outlives those killed; the rows are one chunk.
+
+    What its clients need is imported here, once for all that are forked.
+    """
+    import_module("dask.array")
+    import_module("distributed")
     code = (
         "from distributed import LocalCluster\n"
         "if __name__ == '__main__':\n"
-        "    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None,\n"
+        "    with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None,\n"
         "                      host='127.0.0.1') as cluster:\n"
         "        print(cluster.scheduler_address, flush=True)\n"
         "        input()\n"
@@ -127,7 +133,7 @@ def survives(number, seconds):
 
 def kill_fits(learner, where, folder, seed, kills):
     folder.mkdir()
-    small = {"spla1": 1000, "spla2": 1000, "pcslp": 200, "polyceptron": 300, "three classes": 300}
+    small = {"spla1": 1000, "spla2": 300, "pcslp": 200, "polyceptron": 300, "three classes": 300}
     n = small.get(learner, 5000)
     X, y = rows(n, 3 if learner == "three classes" else 2)
     np.save(folder / "X.npy", X)

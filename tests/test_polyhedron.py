@@ -139,9 +139,9 @@ class TestAnswers:
         np.testing.assert_array_equal(SQUARE.decision(sp.csr_array([[1, 0]])), [0])
 
     def test_sparse_duplicates_add_up_and_stay(self):
-        data, places = np.array([1.0, 2.0]), np.array([0, 0])
-        by_row = sp.csr_array((data, places, np.array([0, 2])), shape=(1, 2))
-        by_column = sp.csc_array((data, places, np.array([0, 2, 2])), shape=(1, 2))
+        data, places = np.array([1.0, 2.0]), np.zeros(2, np.int32)
+        by_row = sp.csr_array((data, places, np.array([0, 2], np.int32)), shape=(1, 2))
+        by_column = sp.csc_array((data, places, np.array([0, 2, 2], np.int32)), shape=(1, 2))
         for X in (by_row, by_column):
             np.testing.assert_array_equal(SQUARE.margins(X), SQUARE.margins([[3.0, 0.0]]))
             assert X.nnz == 2

@@ -54,6 +54,7 @@ def written(values):
 ROWS = list(zip(labels(0, 1), A.tolist(), B.tolist(), strict=True))
 WORDS = ["red", "blue", "light green"] * N
 INTS = labels(0, 1)
+TWO = ("-k", 2)  # for single precision, which other tests compile for several hyperplanes only
 SINGLE = {"a": A.astype("f4"), "b": B.astype("f4")}
 
 # Labels, then columns, then formats: the file, and more options.
@@ -82,10 +83,10 @@ SAME = {
         csv(INTS, c=written(gaps(A)), d=written(gaps(WORDS[:N], 7))), "--missing", "median"
     ),
     "csv without a name": (b"," + csv(INTS).replace(b"\n", b"\n1,")[:-2],),
-    "parquet single": (parquet(INTS, **SINGLE),),
-    "parquet single and int": (parquet(INTS, **SINGLE, c=pa.array(range(N), pa.int16())),),
+    "parquet single": (parquet(INTS, **SINGLE), *TWO),
+    "parquet single and int": (parquet(INTS, **SINGLE, c=pa.array(range(N), pa.int16())), *TWO),
     "parquet single filled": (
-        parquet(INTS, **SINGLE, c=pa.array(gaps(A), pa.float32())), "--missing", "median"
+        parquet(INTS, **SINGLE, c=pa.array(gaps(A), pa.float32())), "--missing", "median", *TWO
     ),
     "parquet int and bool": (parquet(INTS, c=list(range(N)), d=[True, False] * (N // 2)),),
     "parquet int with gaps": (parquet(INTS, c=gaps(range(N))), "--missing", "drop"),
@@ -99,7 +100,7 @@ SAME = {
     "tsv without header": (csv(INTS).partition(b"\n")[2].replace(b",", b"\t"), "-t", "x3"),
     "feather": (parquet(labels("no", "yes"), pa.feather.write_feather, c=WORDS[:N]),),
     "npy": (numpy(np.save, np.column_stack([A, B, INTS])), "-t", "-1"),
-    "npy single": (numpy(np.save, np.column_stack([A, B, INTS]).astype("f4")), "-t", "3"),
+    "npy single": (numpy(np.save, np.column_stack([A, B, INTS]).astype("f4")), "-t", "3", *TWO),
     "npz": (numpy(np.savez, X=np.column_stack([A, B]), y=labels("no", "yes")), "-t", "target"),
     "libsvm": (b"".join(b"%+d 1:%r 2:%r\n" % row for row in ROWS), "-t", "target"),
 }  # fmt: skip
@@ -118,7 +119,7 @@ def test_one_model(tmp_path, kind):
     found = []
     for place in ("--in-memory", "--out-of-core"):
         path = tmp_path / f"model{place}.json"
-        result = run("fit", tmp_path / "data", "-t", "y", *options, *QUICK, place, "-o", path)
+        result = run("fit", tmp_path / "data", "-t", "y", *QUICK, *options, place, "-o", path)
         assert result.exit_code == 0, result.output
         # Only the advice to cross-validate and the name of the model file may differ.
         said = result.output.replace(place, "").replace(" (--cv 10 tells that of new rows)", "")

@@ -38,12 +38,18 @@ pytestmark = [
 LOOPBACK = {"host": "127.0.0.1", "protocol": "tcp", "dashboard_address": "127.0.0.1:0"}
 BLOCK = 65_536
 QUICK = {"random_state": 0, "n_init": 1, "max_iter": 6}
+UNWATCHED = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "500ms",
+}
+"""A cluster that does not watch itself fifty times a second while it waits for the tests."""
 
 
 @pytest.fixture(scope="module")
 def two():
     """A client of two worker processes."""
     with (
+        dask.config.set(UNWATCHED),
         LocalCluster(n_workers=2, threads_per_worker=1, **LOOPBACK) as cluster,
         Client(cluster, set_as_default=False) as client,
     ):
@@ -54,6 +60,7 @@ def two():
 def one():
     """A client of one worker with two threads, in this process."""
     with (
+        dask.config.set(UNWATCHED),
         LocalCluster(n_workers=1, threads_per_worker=2, processes=False, **LOOPBACK) as cluster,
         Client(cluster, set_as_default=False) as client,
     ):

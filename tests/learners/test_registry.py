@@ -118,7 +118,7 @@ class TestALearnerOfOneFile:
 
 
 @pytest.mark.filterwarnings(f"ignore::{ConvergenceWarning.__module__}.ConvergenceWarning")
-@parametrize_with_checks([Toy(1, max_iter=50, n_init=1)])
+@parametrize_with_checks([Toy(2, max_iter=50, n_init=1)])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

@@ -25,10 +25,10 @@ LEARNERS = [
     BatchPolyceptron(n_init=1),
     OnlinePolyceptron(n_init=1),
     SPLA1(n_init=2),
-    SPLA2(3, n_init=1),
+    SPLA2(2, n_init=1),
     PCSLP(n_init=1),
     OC1(n_restarts=5),
-    Polyceptron(2, margin=20, penalty=None, n_init=2, max_iter=20),
+    Polyceptron(2, margin=20, penalty=None, n_init=1, max_iter=10),
 ]
 pytestmark = [
     pytest.mark.usefixtures("_array_api"),

@@ -113,7 +113,7 @@ class TestKernels:
     def test_climbing_never_falls(self, criterion, order):
         rng = np.random.default_rng(0)
         X, y = rng.normal(size=(80, 3)), rng.integers(0, 3, 80)
-        columns = np.vstack([X.T, np.ones(80)])
+        columns = np.ascontiguousarray(np.vstack([X.T, np.ones(80)]))  # as trees are grown from
         rows = oc1_kernels.NodeRows(columns, y, np.ones(80), np.bincount(y).astype(float))
         work = oc1_kernels.workspace(80, 3)
         how = oc1_kernels.Climb(CRITERIA[criterion], order, 3, 2)

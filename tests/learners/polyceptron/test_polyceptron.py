@@ -78,7 +78,7 @@ class TestSmallData:
         """
         exact = not standardize or kind is not np.asarray
         same = {"rtol": 0.0, "atol": 0.0} if exact else {"rtol": 1e-3, "atol": 1e-3}
-        X, y = square(200)
+        X, y = square(100)
         parameters = GIVEN | {"penalty": 1e-3, "sampled": True, "standardize": standardize}
         without = fast(**parameters).fit(kind(X), y)
         more, other = (np.insert(X, [0, 1, 2], one, axis=1) for one in (value, value + 7))
@@ -411,7 +411,7 @@ class TestEstimator:
         monkeypatch.setattr("polyceptron.data.blocks.ROWS_WORTH_THREADS", 50)
         X, y = three()
         y = np.minimum(y, n_classes - 1)
-        quick = {"n_init": 2, "max_iter": 10}
+        quick = {"n_init": 2, "max_iter": 10, "max_faces": 6}
         if n_classes == 3:
             quick |= {"n_hyperplanes": 2, "penalty": 1e-3}
         models = [fast(**quick, n_jobs=n).fit(X, y) for n in (1, 1, 2)]

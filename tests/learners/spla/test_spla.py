@@ -70,7 +70,7 @@ def test_statistics_add_up_in_block_order():
     planes = Planes.of(W, b)
     totals = []
     for n_threads in (1, 2):
-        data = ArrayBlocks(X, y, weight, 4, n_threads=n_threads, block_rows=37)
+        data = ArrayBlocks(kernel_rows(X), y, weight, 4, n_threads=n_threads, block_rows=37)
         found, sets = spla1.share_out(data, planes)
         here = data.reduce(partial(spla1.in_sets, planes, 4, sets))
         assigned = np.concatenate([sets.of(block) for block in data])
