@@ -76,7 +76,10 @@ class Case(NamedTuple):
         return kernels.to_panels(self.W, self.b)
 
     def rows(self, kind):
-        return kernel_rows(KINDS[kind](self.X))
+        rows = KINDS[kind](self.X)
+        if kind == "csr64":  # as rows of more than two billion values are
+            return frozen(rows.data), frozen(rows.indices), frozen(rows.indptr)
+        return kernel_rows(rows)
 
     def zeros(self):
         return np.zeros(self.W.shape), np.zeros(self.K)

@@ -218,7 +218,7 @@ class TestRefusals:
             (
                 "name,age,class\n" + "".join(f"n{i},{i},{i % 2}\n" for i in range(150)),
                 ["-t", "class"],
-                "too many categories: 'name' has 150 in 150 rows: leave such columns out (--drop)",
+                "line 2, column 'name': 'n0' is not a number: leave such columns out (--drop)",
             ),
             (
                 "age,class\n1,x\n2,y\nabc,x\n4,y\n",

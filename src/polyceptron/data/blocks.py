@@ -129,9 +129,16 @@ def canonical(X: Any) -> Any:
 
 
 def kernel_rows(X: Any) -> KernelRows:
-    """C-ordered dense rows, or those of a canonical CSR matrix, for the kernels: read-only."""
+    """C-ordered dense rows, or those of a canonical CSR matrix, for the kernels: read-only.
+
+    Indices are of 32 bits where these are enough, so that kernels compile for one kind.
+    """
     if sparse.issparse(X):
-        return frozen(X.data), frozen(X.indices), frozen(X.indptr)
+        small = max(X.nnz, *X.shape) < 2**31
+        indices, indptr = (
+            a.astype(np.int32, copy=False) if small else a for a in (X.indices, X.indptr)
+        )
+        return frozen(X.data), frozen(indices), frozen(indptr)
     return frozen(np.ascontiguousarray(X))
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyceptron import kernels
-from polyceptron.data.blocks import ArrayBlocks, Block, Blocks, KernelRows
+from polyceptron.data.blocks import ArrayBlocks, Block, Blocks, KernelRows, frozen
 from polyceptron.optim import lbfgs
 from polyceptron.utils.types import Floats
 
@@ -32,8 +32,11 @@ _NONE: Floats = np.empty(0)
 
 
 def whole_rows(data: ArrayBlocks) -> KernelRows:
-    """All rows in the layout that is read fastest again and again."""
-    rows: KernelRows = data.X if isinstance(data.X, tuple) else kernels.pack_rows(data.X)
+    """All rows in the layout that is read fastest again and again, in float64."""
+    if isinstance(data.X, tuple):
+        values, *places = data.X
+        return (frozen(values.astype(np.float64, copy=False)), *places)  # type: ignore[return-value]
+    rows: KernelRows = kernels.pack_rows(data.X)
     return rows
 
 
