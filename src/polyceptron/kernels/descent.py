@@ -8,7 +8,7 @@ the function calls it, compiled or not: ``begin``, then ``advance`` with value a
 
 import numpy as np
 
-from polyceptron.kernels.jit import compiled
+from polyceptron.kernels.jit import compiled, inlined
 from polyceptron.kernels.vector import fma
 
 HERE, SLOPE, DIRECTION, TRIAL, BEST, BEST_SLOPE, PAIRS = 0, 1, 2, 3, 4, 5, 6
@@ -40,13 +40,13 @@ def add_scaled(x, t, d, out):
         out[i] = fma(t, d[i], x[i])
 
 
-@compiled
+@inlined
 def _copy(a, out):
     for i in range(a.shape[0]):  # a slice takes longer to compile
         out[i] = a[i]
 
 
-@compiled
+@inlined
 def descent_direction(g, S, Y, curvature, scale, n, out):
     """-H g into ``out``, with H of the last steps S and changes Y of the slope, n in all so far.
 
@@ -111,7 +111,7 @@ def advance(points, state, value, slope, n_steps, ftol):
     return True
 
 
-@compiled
+@inlined
 def _searches(points, state, value, slope):
     """Whether another size of the step is tried, by halving and doubling.
 
@@ -134,7 +134,7 @@ def _searches(points, state, value, slope):
     return True
 
 
-@compiled
+@inlined
 def _accepts(points, state, ftol):
     """Go to the best trial point, if there is one; whether that gained enough to go on."""
     if state[_BEST_VALUE] == np.inf:

@@ -4,7 +4,7 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from polyceptron.kernels.jit import compiled
+from polyceptron.kernels.jit import compiled, inlined
 from polyceptron.kernels.scores import add_row, first_equal, plane, score_four, score_rows
 
 CHUNK = 64
@@ -162,6 +162,12 @@ def _score_ahead(X, rows, panel, bias, S, h):
 
 @compiled
 def online_pass(X, y, weight, order, panel, bias, K, step, bias_step, margin, U, u, seen):
+    """One pass of Algorithm 2; see `one_pass`."""
+    return one_pass(X, y, weight, order, panel, bias, K, step, bias_step, margin, U, u, seen)
+
+
+@inlined
+def one_pass(X, y, weight, order, panel, bias, K, step, bias_step, margin, U, u, seen):
     """One pass of Algorithm 2 over the rows in this order; panel and bias move in place.
 
     Some rows are scored ahead (dense: eight; sparse: two), and taken up to the first that
@@ -243,7 +249,7 @@ def online_passes(X, y, weight, panel, bias, K, margin, seed, n_passes, hopeless
             u[:] = 0.0
             seen = 0
         shuffle(order, (np.uint64(seed) << np.uint64(32)) + np.uint64(number))
-        _, updates = online_pass(X, y, weight, order, panel, bias, K, 1.0, 1.0, margin, U, u, seen)
+        _, updates = one_pass(X, y, weight, order, panel, bias, K, 1.0, 1.0, margin, U, u, seen)
         seen += n
         if updates == 0:
             return seen, number + 1, True

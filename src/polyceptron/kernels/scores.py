@@ -22,10 +22,14 @@ from polyceptron.kernels.vector import LANES, dense_tile, sparse_tile
 from polyceptron.utils.types import Floats
 
 
-def to_panels(W: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """Arrange (K, d) hyperplanes and their biases as panels of four; a copy."""
+def to_panels(W: Floats, b: Floats, is_wide: bool = False) -> tuple[Floats, Floats]:
+    """Arrange (K, d) hyperplanes and their biases as panels of four; a copy.
+
+    One hyperplane has no lanes beside it unless it is to be ``is_wide``, where kernels are not
+    worth compiling for one.
+    """
     K, d = W.shape
-    if K == 1:
+    if K == 1 and not is_wide:
         return np.array(W, order="C"), np.array(b)
     n_panels = -(-K // LANES)
     padded = np.zeros((n_panels * LANES, d))
@@ -38,7 +42,7 @@ def to_panels(W: Floats, b: Floats) -> tuple[Floats, Floats]:
 
 def from_panels(panel: Floats, bias: Floats, K: int) -> tuple[Floats, Floats]:
     """Undo :func:`to_panels`; a copy."""
-    if K == 1:
+    if panel.ndim == 2:
         return panel.copy(), bias.copy()
     W = panel.transpose(0, 2, 1).reshape(-1, panel.shape[1])[:K]
     return np.array(W, order="C"), bias[:K].copy()

@@ -14,7 +14,7 @@ from numba import types
 from numba.extending import overload
 
 from polyceptron.kernels.descent import HERE, TRIAL, add_scaled, advance, begin, dot
-from polyceptron.kernels.jit import compiled
+from polyceptron.kernels.jit import compiled, inlined
 from polyceptron.kernels.vector import fma, multiply_tile, power_of_two
 
 LEAST_NOISE = 1e-4
@@ -170,7 +170,7 @@ def _multiply_add(A, B, n, m, C):
             multiply_tile(A, k, B, (m - 1 - (m - 1) % 8,), C, n)
 
 
-@compiled
+@inlined
 def _take(theta, slope, used, width, w, s):
     """Weights and slopes of the columns that are used, with those of the bias behind them."""
     d = theta.shape[1] - 1
@@ -180,7 +180,7 @@ def _take(theta, slope, used, width, w, s):
         s[k, width] = slope[k, d]
 
 
-@compiled
+@inlined
 def _put_back(s, used, width, slope):
     d = slope.shape[1] - 1
     for k in range(slope.shape[0]):
@@ -213,7 +213,7 @@ def exp_minus(score, limit):
     return fma(p, r, 1.0) * power_of_two(k)
 
 
-@compiled
+@inlined
 def _score_limit(ends):
     """So large that no product of a piece overflows."""
     widest = np.int64(ends[0])
@@ -222,7 +222,7 @@ def _score_limit(ends):
     return min(40.0, 690.0 / widest - 0.7)  # a face adds up to log 2
 
 
-@compiled
+@inlined
 def _join_face(E, limit, D):
     """Take a face into account: D = prod (1 + e) - 1 of its piece; scores become e / (1 + e)."""
     for i in range(_ROWS):
@@ -231,7 +231,7 @@ def _join_face(E, limit, D):
         E[i] = e / (1.0 + e)
 
 
-@compiled
+@inlined
 def _join_pieces(E, ends, limit, D, odds, outside):
     """From scores to e / (1 + e), the odds 1 / D of each piece, and what is outside of all."""
     outside[:] = 1.0
@@ -246,7 +246,7 @@ def _join_pieces(E, ends, limit, D, odds, outside):
         first = ends[m]
 
 
-@compiled
+@inlined
 def _judge(y, weight, noise, outside, p, c, t):
     """Likelihoods p of the labels, and what slopes in scores and in the noise have in common."""
     share = 1.0 - 2.0 * noise
@@ -259,7 +259,7 @@ def _judge(y, weight, noise, outside, p, c, t):
     c[y.shape[0] :] = 0.0
 
 
-@compiled
+@inlined
 def _log_likelihood(p, weight):
     """The sum of logarithms of likelihoods, of which none is below the noise."""
     n, total = p.shape[0], 0.0
@@ -273,7 +273,7 @@ def _log_likelihood(p, weight):
     return np.log(joint)  # one for all
 
 
-@compiled
+@inlined
 def _to_slopes(E, ends, c, odds):
     first = 0
     for m in range(ends.shape[0]):
@@ -283,7 +283,7 @@ def _to_slopes(E, ends, c, odds):
         first = ends[m]
 
 
-@compiled
+@inlined
 def _judge_hard(E, ends, target, weight):
     """The log-likelihood of max_m min_k E[k] for shares inside; scores become slopes."""
     total = 0.0
@@ -313,7 +313,7 @@ def noise_of(logit):
     return LEAST_NOISE + (0.5 - LEAST_NOISE) * _logistic(logit)
 
 
-@compiled
+@inlined
 def _logistic(x):
     small = np.exp(-abs(x))
     return (1.0 if x > 0 else small) / (1.0 + small)
@@ -407,7 +407,7 @@ def removal_costs(X, y, weight, theta, ends):
     return costs
 
 
-@compiled
+@inlined
 def _to_exponentials(E, ends, limit, D):
     first = 0
     for m in range(ends.shape[0]):
@@ -419,7 +419,7 @@ def _to_exponentials(E, ends, limit, D):
         first = ends[m]
 
 
-@compiled
+@inlined
 def _outside_of_others(D, but, out):
     out[:] = 1.0
     for m in range(D.shape[0]):

@@ -15,7 +15,6 @@ from polyceptron import kernels, scoring
 from polyceptron.data.blocks import ArrayBlocks, map_in_order
 from polyceptron.data.scaling import column_range
 from polyceptron.learners.polyceptron import mixture
-from polyceptron.optim.planes import Planes
 from polyceptron.utils.types import Floats
 
 _LP_TOLERANCE = 1e-7
@@ -137,7 +136,7 @@ def online_run(
     """
     d = data.n_features
     start = np.random.default_rng(seed).standard_normal((K, d)) if K > 1 else np.zeros((1, d))
-    panel, bias, _ = Planes.of(start, np.zeros(K)).copy()
+    panel, bias = kernels.to_panels(start, np.zeros(K), is_wide=True)
     U, u = np.zeros((K, d)), np.zeros(K)
     seen, n_made, converged = kernels.online_passes(
         data.X, data.y, data.weight, panel, bias, K, margin, seed, n_passes, hopeless, U, u
