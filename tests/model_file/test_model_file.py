@@ -450,6 +450,7 @@ WRONG = [  # learner, place, value, and the error: where it is, what it says
     ("batch", "rule/classes/labels", ["a", "b", "c"], "labels must be two for BatchP.*; got 3"),
     ("spla1", "rule/classes/labels", ["b", "a"], r"labels\[1\] must be greater than"),
     ("spla1", "rule/classes/labels", ["a", "a\0"], r"labels\[1\] must be of type str"),
+    ("spla1", "rule/classes", {"type": "object", "labels": [False, ""]}, "must be of type object"),
     ("online", F + "stream", None, "fitted.stream must be object; got null"),
     ("online", F + "stream/scale/0", 0, r"stream\.scale\[0\] must be float > 0"),
     ("online", F + "stream/bias_unit", 3, r"stream\.bias_unit must be a power of two"),

@@ -201,7 +201,12 @@ def _read_labels(document: LabelsDocument) -> NDArray[Any]:
 
 
 def _is_of_type(label: Any, name: str) -> bool:
-    """Whether numpy's type holds the label as it is: text that ends in a zero loses that."""
+    """Whether numpy's type holds the label as it is: text that ends in a zero loses that.
+
+    Objects are text, as they are when they are written.
+    """
+    if name == "object":
+        return isinstance(label, str)
     try:
         with np.errstate(over="ignore", under="ignore"):
             held = np.array([label], dtype=name).tolist()[0]
