@@ -166,7 +166,8 @@ def with_missing_faces(
     while True:
         W, b = union.theta[:, :-1].copy(), union.theta[:, -1].copy()
         found = scores(data.matrix, W, b)
-        h, rejecting = found.min(axis=1), np.unique(found.argmin(axis=1)[found.min(axis=1) < 0])
+        h = found.min(axis=1)
+        rejecting = np.unique(found.argmin(axis=1)[h < 0])
         wrong = np.flatnonzero((h >= 0) & ~is_inside)
         if not len(wrong) or not 0 < len(rejecting) < most:
             return union
