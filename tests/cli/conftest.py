@@ -8,7 +8,7 @@ import pytest
 
 from cli_files import QUICK, done, people, text_of
 from polyceptron import Polyhedron
-from polyceptron.model_file import read_model
+from polyceptron.model_file import read_rule
 from polyceptron.rule import Rule
 
 
@@ -51,8 +51,8 @@ def union(monkeypatch):
     young, little = Polyhedron(W[0], [-18, 30]), Polyhedron(W[1], [-1, 5])
 
     def read(path):
-        found = read_model(path)
-        found.estimator.rule_ = Rule.inside(["sick", "well"], 1, young, little)
-        return found
+        found = read_rule(path)
+        rule = Rule.inside(["sick", "well"], 1, young, little)
+        return found._replace(rule=rule.renamed(found.rule.feature_names))
 
-    monkeypatch.setattr("polyceptron.model_file.read_model", read)
+    monkeypatch.setattr("polyceptron.model_file.read_rule", read)

@@ -44,6 +44,7 @@ from polyceptron.model_file import (
     _json,
     load_model,
     read_model,
+    read_rule,
     save_model,
     schema,
 )
@@ -580,9 +581,49 @@ class TestWhatIsRefused:
         def full(*_):
             raise MemoryError
 
-        monkeypatch.setattr(model_file.documents, "read_rule", full)
+        monkeypatch.setattr(model_file.documents, "rule_of", full)
         with pytest.raises(ModelFileError, match="needs more memory"):
             decode(documents["spla1"])
+
+
+class TestReadRule:
+    def test_it_is_what_the_estimator_answers_by(self, documents, tmp_path):
+        for name, document in documents.items():
+            (tmp_path / name).write_text(json.dumps(document))
+            whole, saved = read_model(tmp_path / name), read_rule(tmp_path / name)
+            assert saved.rule == whole.estimator.rule_
+            assert saved[1:3] == whole[1:]
+            assert saved.learner == name_of_learner(type(whole.estimator))
+
+    def test_a_learner_that_is_not_installed(self, documents, tmp_path):
+        document = copy.deepcopy(documents["spla1"])
+        document["learner"] = {"name": "theirs", "more": [1, 2]}
+        (tmp_path / "m").write_text(json.dumps(document))
+        assert read_rule(tmp_path / "m").learner == "theirs"
+        with pytest.raises(ModelFileError, match="import or install what registers it"):
+            read_model(tmp_path / "m")
+
+    def test_what_decides_is_checked(self, documents, tmp_path):
+        for field, value in (("rule", {}), ("encoding", []), ("features", ["a", "a"]), ("x", 1)):
+            document = documents["spla1"] | {field: value}
+            (tmp_path / "m").write_text(json.dumps(document))
+            with pytest.raises(ModelFileError, match=field) as error:
+                read_rule(tmp_path / "m")
+            assert error.value.file == str(tmp_path / "m")
+
+    def test_it_imports_no_learner(self, documents, tmp_path):
+        (tmp_path / "m").write_text(json.dumps(documents["oc1"]))
+        (tmp_path / "rows.csv").write_text("age,bmi\n1,2\n")
+        code = (
+            "import sys; from polyceptron.cli import main\n"
+            "sys.argv[1:] = ['predict', 'm', 'rows.csv']\n"
+            "try: main()\n"
+            "except SystemExit: print({'sklearn', 'pandas', 'scipy.stats'} & set(sys.modules))"
+        )
+        run = subprocess.run(
+            [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+        )
+        assert run.stdout.splitlines()[-1] == "set()"
 
 
 class TestSchema:

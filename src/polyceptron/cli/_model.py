@@ -19,24 +19,22 @@ from polyceptron.cli._terminal import note, shown
 if TYPE_CHECKING:
     from polyceptron.data.encoding import Encoding
     from polyceptron.data.tables import Batch, Table
-    from polyceptron.rule import Rule
 
 
 class Loaded:
     """A model from a file."""
 
     def __init__(self, path: str) -> None:
-        from polyceptron.model_file import read_model
+        from polyceptron.model_file import read_rule
 
         if path == "-":
             raise click.UsageError("MODEL must be a file; only DATA can be standard input.")
         self.path = path
         self._unseen: Counter[str] = Counter()
         self._counting = Lock()
-        self.estimator, self.encoding, self.summary = read_model(Path(path))
-        names = getattr(self.estimator, "feature_names_in_", None)
+        self.rule, self.encoding, self.summary, self.learner = read_rule(Path(path))
+        names = self.rule.feature_names
         self.names: list[str] | None = None if names is None else list(names)
-        self.rule: Rule = self.estimator.rule_.renamed(self.names)
 
     @property
     def target(self) -> str | None:

@@ -14,6 +14,7 @@ from polyceptron.cli._model import Loaded
 from polyceptron.cli._options import header_option, model_argument, out_option
 from polyceptron.cli._out import check_free
 from polyceptron.cli._terminal import Waiting, note, percent, section, shown, table
+from polyceptron.learners.registry import title_of_learner
 from polyceptron.utils.lazy import need
 
 _ENDS = (".png", ".svg", ".pdf", ".html")
@@ -27,7 +28,7 @@ def show(model: str) -> None:
     """Show what a model file holds: the classes, the inequalities, how it was learned."""
     loaded = Loaded(model)
     summary = loaded.summary
-    click.echo(f"Learner: {type(loaded.estimator).__name__}")
+    click.echo(f"Learner: {title_of_learner(loaded.learner)}")
     click.echo(f"Classes: {', '.join(map(shown, loaded.rule.labels))}")
     if loaded.target is not None:
         click.echo(f"Target: {shown(loaded.target)}")

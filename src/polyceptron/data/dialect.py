@@ -26,7 +26,7 @@ MISSING = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "NAN", "null", "NULL", "#N
 
 HEAD, MOST_HEAD = 1 << 18, 1 << 24
 """How far to look ahead for what a file is, and how long a header may be."""
-BLOCK, MOST = 1 << 20, 1 << 25
+BLOCK, MOST = 1 << 22, 1 << 25
 """Bytes that are parsed at once; a record of more than the second is a quote never closed."""
 
 _COMMON, _RARE = ",\t;|", ": "

@@ -92,6 +92,12 @@ def find_learner(name: str) -> Any:
     return _registered[name]
 
 
+def title_of_learner(name: str) -> str:
+    """Return what a class of this name is called, without importing it; else the name itself."""
+    known = str(BUILT_IN.get(name) or getattr(_entry_points().get(name), "value", ""))
+    return _registered[name].__name__ if name in _registered else known.partition(":")[2] or name
+
+
 def name_of_learner(learner: type) -> str | None:
     """Return the name of a class, or None if it is no learner that is known."""
     for name, known in _registered.items():

@@ -9,6 +9,8 @@ from __future__ import annotations
 import sys
 import warnings
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,6 +24,7 @@ from polyceptron.learners.documents import ModelFileError
 from polyceptron.model_file import _json, documents
 from polyceptron.model_file._json import MAX_BYTES
 from polyceptron.model_file.documents import FORMAT, VERSION
+from polyceptron.rule import Rule
 from polyceptron.utils.atomic import write_bytes
 
 __all__ = [
@@ -30,18 +33,19 @@ __all__ = [
     "VERSION",
     "Model",
     "ModelFileError",
+    "SavedRule",
     "decode",
     "encode",
     "load_model",
     "read_model",
+    "read_rule",
     "save_model",
     "schema",
 ]
 
 
 _VERSIONED = msgspec.defstruct("Versioned", [("version", int)])
-_NAMED = msgspec.defstruct("Named", [("name", str)])
-_LEARNED = msgspec.defstruct("Learned", [("learner", _NAMED)])
+_LEARNED = msgspec.defstruct("Learned", [("learner", documents.NamedDocument)])
 
 
 class Model(NamedTuple):
@@ -64,6 +68,15 @@ class Model(NamedTuple):
         with warnings.catch_warnings():  # names have been matched
             warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
             return self.estimator.predict(X)
+
+
+class SavedRule(NamedTuple):
+    """The part of a model file that answers rows, and the name of what learned it."""
+
+    rule: Rule
+    encoding: Encoding | None
+    summary: dict[str, Any]
+    learner: str
 
 
 def save_model(
@@ -164,9 +177,38 @@ def read_model(path: str | PathLike[str]) -> Model:
     >>> loaded.predict({"weight": [5, 35], "coat": ["short", "short"]})
     array(['cat', 'dog'], dtype='<U3')
     """
+    return decode(_content(path), str(path))
+
+
+def read_rule(path: str | PathLike[str]) -> SavedRule:
+    """Return the rule of a model file, which answers as its estimator does; nothing in it is run.
+
+    All that decides is checked as by `read_model`. What is the learner's own (its parameters, its
+    history) is not looked at: so this imports no learner, nor scikit-learn, and takes a rule of a
+    learner that is not installed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from polyceptron import SPLA1, save_model
+    >>> from polyceptron.model_file import read_rule
+    >>> model = SPLA1(1, random_state=0).fit([[0.0], [1.0], [2.0], [3.0]], list("aabb"))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(model, f"{folder}/model.json")
+    ...     saved = read_rule(f"{folder}/model.json")
+    >>> saved.rule == model.rule_, saved.learner
+    (True, 'spla1')
+    """
+    with _naming(str(path)):
+        raw = _json.parse_json(_content(path))
+        _check_version(raw)
+        document = _json.convert(raw, documents.document_type())
+        return SavedRule(*_read_parts(document), document.summary, document.learner.name)
+
+
+def _content(path: str | PathLike[str]) -> bytes:
     with Path(path).open("rb") as file:
-        data = file.read(_json.MAX_BYTES + 1)
-    return decode(data, str(path))
+        return file.read(_json.MAX_BYTES + 1)
 
 
 def schema() -> dict[str, Any]:
@@ -213,25 +255,38 @@ def encode(
 
 def decode(data: bytes, file: str = "") -> Model:
     """Return what the content of a model file stands for; errors name the file."""
-    try:
+    with _naming(file):
         return _read(_json.parse_json(data))
+
+
+@contextmanager
+def _naming(file: str) -> Iterator[None]:
+    """Make errors name the file."""
+    try:
+        yield
     except ModelFileError as error:
         raise ModelFileError(error.problem, error.field, file) from None
     except MemoryError:
         raise ModelFileError("needs more memory than there is", file=file) from None
 
 
-def _read(raw: Any) -> Model:
-    _check_version(raw)
-    name, learner = _find_learner(raw)
-    document = _json.convert(raw, documents.document_type((name, learner)))
+def _read_parts(document: Any) -> tuple[Rule, Encoding | None]:
+    """What answers rows, checked as a whole."""
     _json.plain(document.summary, "summary")
     names = document.features
     (twice, n), *_ = Counter(names or [""]).most_common(1)
     if n > 1:
         raise ModelFileError(f"must differ; {_json.brief(twice)} is there twice", "features")
-    rule = documents.read_rule(document.rule, names)
-    encoding = _read_encoding(document.encoding, names, rule.n_features)
+    rule = documents.rule_of(document.rule, names)
+    return rule, _read_encoding(document.encoding, names, rule.n_features)
+
+
+def _read(raw: Any) -> Model:
+    _check_version(raw)
+    name, learner = _find_learner(raw)
+    document = _json.convert(raw, documents.document_type((name, learner)))
+    rule, encoding = _read_parts(document)
+    names = document.features
     estimator = documents.read_parameters(document.learner.parameters, learner)
     estimator.n_features_in_ = rule.n_features
     if names is not None:

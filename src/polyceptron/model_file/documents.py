@@ -106,7 +106,7 @@ def write_rule(rule: Rule) -> Any:
     return plain(document, "rule")
 
 
-def read_rule(document: RuleDocument, names: list[str] | None) -> Rule:
+def rule_of(document: RuleDocument, names: list[str] | None) -> Rule:
     """The rule, with these names of its columns."""
     n_classes, d = len(document.classes.labels), len(document.W[0])
     W = array(document.W, (len(document.W), max(d, 1)), "rule.W")
@@ -290,9 +290,18 @@ class ModelDocument(Document):
     rule: RuleDocument
 
 
+class NamedDocument(msgspec.Struct):
+    """The learner's own part, of which only the name is looked at."""
+
+    name: str
+
+
 @lru_cache
 def document_type(*learners: tuple[str, Any]) -> Any:
-    """The struct of a model file of one of these learners: pairs of a name and a class."""
+    """The struct of a model file of one of these learners: pairs of a name and a class.
+
+    Given none, that of any learner, whose own part is not looked at.
+    """
     options: dict[str, Any] = {"bases": (Document,), "module": __name__}
     kinds = []
     for name, learner in learners:
@@ -304,5 +313,5 @@ def document_type(*learners: tuple[str, Any]) -> Any:
         parameters = msgspec.defstruct(f"{title}Parameters", types, **options)
         fields = [("parameters", parameters), ("fitted", learner._Fitted)]
         kinds.append(msgspec.defstruct(title, fields, tag_field="name", tag=name, **options))
-    whole = [("learner", reduce(or_, kinds))]
+    whole = [("learner", reduce(or_, kinds) if kinds else NamedDocument)]
     return msgspec.defstruct("Model", whole, bases=(ModelDocument,), module=__name__)
