@@ -30,7 +30,7 @@ from polyceptron import Polyceptron
 from polyceptron.learners.polyceptron import automatic, selection, union_trials
 from polyceptron.utils.atomic import write_text
 
-SPLITS = {"development": 1, "noise": 4}
+SPLITS = {"development": 3, "noise": 4}
 Without = Callable[[], AbstractContextManager[None]]
 
 

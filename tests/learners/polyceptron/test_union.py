@@ -92,6 +92,20 @@ class TestFit:
         assert first.sizes == (2, 2)
         np.testing.assert_allclose(first.theta, 20 * two_fields().theta, atol=0.6)
 
+    def test_a_needed_face_does_not_go_along_with_an_idle_one(self):
+        X, y = chessboard(1500)
+        fields = two_fields()
+        idle = np.vstack([fields.theta, [[0, 0, 30], [0, 0, 31]]])
+        union = Union(20 * idle[[0, 1, 4, 2, 3, 5]], (3, 3))
+        # Two are over, so more than one may go at a time: the two that do nothing.
+        found = next(thinned(blocks(X, y), union, 0.01, 4, 0))
+        np.testing.assert_array_equal(found.theta, 20 * fields.theta)
+
+        # There is room for two, but any second one is needed.
+        theta, sizes = np.vstack([fields.theta, [[0, 0, 30]] * 6]), (2, 8)
+        found = list(thinned(blocks(X, y), Union(20 * theta, sizes), 0.01, 4, 0))[0]
+        np.testing.assert_array_equal(found.theta, 20 * fields.theta)
+
     def test_hardened_and_settled(self):
         X, y = chessboard(600)
         data = blocks(X, y)
@@ -160,6 +174,22 @@ class TestLearner:
         assert [n for n, yes in zip(table["n_polyhedra"], table["chosen"], strict=True) if yes] == [
             2
         ]
+
+    @pytest.mark.parametrize("seed", [0, 7])
+    def test_an_l_of_two_pieces(self, seed):
+        """Both fits once lost a face on the way from 36 to 4, and 4% of the rows."""
+        random = np.random.default_rng(0)
+        X = np.column_stack([random.uniform(-2, 10, 1000), random.uniform(-2, 6, 1000)])
+        y = ((X[:, 0] < 2) & (X[:, 1] < 5)) | ((X[:, 1] < 0) & (X[:, 0] < 8))
+        assert Polyceptron(random_state=seed).fit(X, y).score(X, y) > 0.985
+
+    def test_five_pieces(self):
+        X = np.random.default_rng(0).uniform((-2, -2), (10, 6), (6000, 2))
+        centres = ((0, 0), (4, 4), (8, 0), (0, 4), (8, 4))
+        y = np.any([np.abs(X - one).max(axis=1) <= 1 for one in centres], axis=0)
+        model = Polyceptron(random_state=0).fit(X[:2000], y[:2000])
+        assert model.score(X[2000:], y[2000:]) > 0.96
+        assert model.n_hyperplanes_ <= 16
 
     def test_one_where_one_is_enough(self):
         X, _ = chessboard(600)

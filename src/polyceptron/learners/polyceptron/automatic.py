@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from polyceptron.data.blocks import ArrayBlocks
 from polyceptron.learners.polyceptron.hyperplanes import Setting
 from polyceptron.learners.polyceptron.selection import (
     CLEARLY,
@@ -14,6 +15,7 @@ from polyceptron.learners.polyceptron.selection import (
     first_proven,
     with_samples,
 )
+from polyceptron.learners.polyceptron.union import ROWS_A_NUMBER
 from polyceptron.learners.polyceptron.union_trials import (
     FIRST_FACES,
     FIRST_PIECES,
@@ -51,7 +53,7 @@ def choose_automatically(
         return proven, None
     best, best_choice = one.setting, one
     if several:
-        shape = Shape(FIRST_PIECES, FIRST_FACES, most)
+        shape = Shape(_first_pieces(trials.data), FIRST_FACES, most)
         union = choose_union(trials, insides, shape, seed, rival=one)
         if union is not None and union.setting != one.setting:  # it may have come to the same
             selection.add(union.setting, union.outcome)
@@ -62,6 +64,12 @@ def choose_automatically(
         best = _or_noisy(selection, best, one.setting.inside, numbers)
     best = better_clean(selection, best, clean)
     return best, best_choice if best == best_choice.setting else None
+
+
+def _first_pieces(data: ArrayBlocks) -> int:
+    """Pieces to begin with: more where few columns leave many rows for each number learned."""
+    n = data.n_samples // (ROWS_A_NUMBER * FIRST_FACES * (data.n_features + 1))
+    return min(max(FIRST_PIECES, n), 2 * FIRST_PIECES)
 
 
 def _or_noisy(selection: Selection, best: Setting, inside: int, numbers: list[int]) -> Setting:

@@ -26,7 +26,10 @@ from polyceptron.utils.types import Floats
 _SMALL = 0.3
 """Size of the random faces to start from."""
 _MOST_ODDS = 1e150
-_ROWS_A_NUMBER = 10
+ROWS_A_NUMBER = 10
+"""Rows for each number learned that let likelihoods tell more pieces from fewer."""
+_FREE = 1.0
+"""What a face may cost of the likelihood of all rows to go along with a cheaper one."""
 _PAYS = 0.5
 """What a face more has to gain of the penalised likelihood of all rows."""
 _LIMIT = 40.0
@@ -201,8 +204,11 @@ def thinned(
         if union.n_faces == 1:
             return
         over = union.n_faces - most
-        room, gone = 1 + (over // 4 if over > 0 else (union.n_faces > 9)), set[int]()
-        for _, faces in _cheapest(data, rows, union, penalty):
+        room = 1 + (over // 4 if over > 0 else (union.n_faces > 9))
+        gone: set[int] = set()
+        for cost, faces in _cheapest(data, rows, union, penalty):
+            if gone and cost > _FREE:  # only what costs nothing goes along with the cheapest
+                break
             if room > 0 and len(gone) + len(faces) < union.n_faces:
                 gone.update(faces)
                 room -= len(faces)
@@ -216,7 +222,7 @@ def without_spare_pieces(data: ArrayBlocks, union: Union, penalty: float, n_step
     for each number learned, likelihoods say nothing of that.
     """
     loss = penalised_loss(data, penalty, union)
-    while len(union.sizes) > 1 and data.n_samples >= _ROWS_A_NUMBER * union.theta.size:
+    while len(union.sizes) > 1 and data.n_samples >= ROWS_A_NUMBER * union.theta.size:
         ends = np.cumsum(union.sizes)
         costs = kernels.removal_costs(whole_rows(data), data.y, data.weight, union.theta, ends)
         gone = union.places()[int(costs[union.n_faces :].argmin())]

@@ -22,6 +22,7 @@ from polyceptron.learners.polyceptron.hyperplanes import (
 )
 from polyceptron.learners.polyceptron.sample import Sample
 from polyceptron.learners.polyceptron.selection import (
+    CLEARLY,
     MANY_ROWS,
     ROWS_TO_SELECT,
     FoldTrials,
@@ -101,7 +102,7 @@ def choose_union(
     weight = trials.weight[search.rows(paths[insides[0]])]
     nearest = {inside: _least(losses[inside], weight) for inside in insides}
     best = {inside: losses[inside][nearest[inside]] for inside in insides}
-    fair = [one for one, loss in best.items() if _is_near(loss, best.values(), weight)]
+    fair = [one for one, loss in best.items() if _is_near(loss, best.values(), weight, CLEARLY)]
     if len(fair) > 1:  # as likely one way as the other: the one in fewer pieces
         fair.sort(key=lambda one: search.n_pieces(one, paths[one][0], nearest[one]))
     inside = fair[0]
@@ -324,10 +325,10 @@ def _least(losses: dict[int, Floats], weight: Floats, is_near: bool = False) -> 
     return min(losses, key=lambda key: float(weight @ losses[key]))
 
 
-def _is_near(loss: Floats, losses: Iterable[Floats], weight: Floats) -> bool:
-    """Whether it is within a standard error of the least of some."""
+def _is_near(loss: Floats, losses: Iterable[Floats], weight: Floats, n_errors: float = 1.0) -> bool:
+    """Whether it is within a standard error, or some, of the least of some."""
     more, error = mean_and_error(loss - min(losses, key=lambda one: float(weight @ one)), weight)
-    return more <= error
+    return more <= n_errors * error
 
 
 def tempered(h: Floats, is_inside: NDArray[np.bool_], weight: Floats) -> Floats:
