@@ -103,7 +103,7 @@ class TestFit:
 
         # There is room for two, but any second one is needed.
         theta, sizes = np.vstack([fields.theta, [[0, 0, 30]] * 6]), (2, 8)
-        found = list(thinned(blocks(X, y), Union(20 * theta, sizes), 0.01, 4, 0))[0]
+        found = next(thinned(blocks(X, y), Union(20 * theta, sizes), 0.01, 4, 0))
         np.testing.assert_array_equal(found.theta, 20 * fields.theta)
 
     def test_hardened_and_settled(self):
