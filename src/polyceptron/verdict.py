@@ -29,7 +29,7 @@ _FEWEST = 15
 """Rows below which any column of whole numbers may be of different ones."""
 _REPEATS = 7
 """Of so many repeats that chance would give, none is left with a chance of 1 in 1,000."""
-_NAMED = re.compile(r"(^|[^a-z])(id|index|key|nr|no|number|row|uuid)$|[a-z](Id|ID)$", re.IGNORECASE)
+_NAMED = re.compile(r"(?i:(^|[^a-z])(id|uuid|index|key|row|nr|no|number)$)|[a-z](Id|ID)$")
 _MOST_LISTED = 3
 _WEAK = 2 / 3
 """A class is weak of which a smaller share is found."""
@@ -271,9 +271,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     def _on_pieces(self) -> Iterator[str]:
         n, learned = len(self.n_faces), " learned from" if self.what != "rows" else ""
         if self.unclaimed is not None and self.contested is not None:
-            none, several = (
-                _share(n, self.counted) or 0.0 for n in (self.unclaimed, self.contested)
-            )
+            claims = self.unclaimed, self.contested
+            none, several = (_share(rows, self.counted) or 0.0 for rows in claims)
             yield (
                 f"{none:.2%} of the rows{learned} satisfy the rule of no class and "
                 f"{several:.2%} those of several: there the most probable class is answered."
@@ -365,21 +364,20 @@ def _clause(names: list[str], verb: str, kind: str) -> str:
     return f"{listed[0].upper()}{listed[1:]} {verb}"
 
 
-def _others_and_own(counts: NDArray[Any], places: NDArray[Any]) -> tuple[list[Any], list[Any]]:
+def _others_and_own(counts: NDArray[Any], places: NDArray[Any]) -> Any:
     """Of each column what is not in the line at its place, and what is."""
-    own = counts[places, np.arange(len(places))]
-    return (counts.sum(axis=0) - own).tolist(), own.tolist()
+    is_own = np.arange(len(counts))[:, None] == places
+    return tuple(np.where(part, counts, 0).sum(axis=0).tolist() for part in (~is_own, is_own))
 
 
 def judge(rule: Rule, source: Source, n_jobs: int | None = 1, what: str = "rows") -> Verdict:
     """The verdict on a rule by the rows of a source, in one pass over its blocks."""
-    places = np.searchsorted(rule.classes, source.classes)
-    known = rule.classes[np.minimum(places, len(rule.classes) - 1)] == source.classes
-    if not np.all(known):
-        label = source.classes[~known].tolist()[0]
-        raise ValueError(
-            f"y has the label {label!r}, which is not among the classes {rule.labels!r}"
-        )
+    known = {label: place for place, label in enumerate(rule.labels)}
+    for label in source.classes.tolist():
+        if label not in known:
+            unknown = f"{label!r}, which is not among the classes {rule.labels!r}"
+            raise ValueError(f"y has the label {unknown}")
+    places = np.array([known[label] for label in source.classes.tolist()])
     threads = count_threads(n_jobs, source.n_samples)
     data = source.blocks(View(identity(source.n_features), None), threads)
     tally = data.reduce(partial(_tally_block, rule, places))
@@ -387,35 +385,33 @@ def judge(rule: Rule, source: Source, n_jobs: int | None = 1, what: str = "rows"
 
 
 def find_identifiers(source: Source) -> list[str]:
-    """Columns that look as if they told rows apart: whole numbers, or text, all different.
+    """Columns that look as if they told rows apart: whole numbers, all different, in a sample.
 
-    Whole numbers are looked at on a sample of the rows. They are no identifier if chance might have
-    made them different, unless they rise from row to row or the name of the column says so.
+    They are no identifier if chance might have made them different, unless they rise from row to
+    row, or the name of the column says so. Text that is all different is refused when it is read.
     """
     d, n = source.n_features, source.n_samples
     size = min(n, _SAMPLE_ROWS, _SAMPLE_VALUES // d)
     if size < _FEWEST or source.is_sparse:
         return []
-    columns = source.encoding.columns if source.encoding is not None else ()
-    found = [one.name for one in columns if len(one.categories) == n]
     X: Any = source.take(np.arange(size, dtype=np.int64) * n // size).X
     names = source.feature_names or [f"x{j}" for j in range(d)]
     # Most columns are told from few rows.
-    for j in np.flatnonzero(_all_different(X[:1000])).tolist():
-        if _all_different(X[:, [j]])[0] and _is_no_chance(X[:, j], names[j]):
-            found += [names[j]]
-    return found
+    whole = np.flatnonzero(_all_different(X[:1000]))
+    whole = whole[_all_different(X[:, whole])]
+    return [names[j] for j in whole.tolist() if _is_no_chance(X[:, j], names[j])]
 
 
 def _all_different(X: NDArray[Any]) -> NDArray[np.bool_]:
     """Which columns are whole numbers, no two of them the same."""
     whole = np.isfinite(X[0]) & (np.floor(X) == X).all(axis=0)
     different = np.zeros(X.shape[1], bool)
-    different[whole] = (np.diff(np.sort(X[:, whole], axis=0), axis=0) > 0).all(axis=0)
+    values = np.sort(X[:, whole], axis=0)
+    different[whole] = (values[1:] > values[:-1]).all(axis=0)
     return different
 
 
 def _is_no_chance(values: NDArray[Any], name: str) -> bool:
     rises = bool((values[1:] > values[:-1]).all())
-    expected_repeats = len(values) ** 2 / 2 / float(values.max() - values.min())
-    return rises or expected_repeats > _REPEATS or _NAMED.search(name) is not None
+    repeats = len(values) ** 2 / 2 / (float(values.max()) - float(values.min()))
+    return rises or repeats > _REPEATS or _NAMED.search(name) is not None
