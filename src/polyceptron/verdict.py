@@ -147,7 +147,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     what: str = "rows"
     labels: list[bool | int | float | str]
     answers: list[list[Amount]]
-    n_faces: list[int]
+    n_faces: list[Annotated[int, Meta(ge=1)]]
     counted: Amount
     contains: tuple[list[Amount], list[Amount]]
     rejects: tuple[list[Amount], list[Amount]]
