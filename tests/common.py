@@ -69,6 +69,7 @@ def assert_equal_models(one, other):
     np.testing.assert_array_equal(one.intercept_, other.intercept_)
     np.testing.assert_array_equal(one.classes_, other.classes_)
     assert one.n_iter_ == other.n_iter_
+    assert getattr(one, "verdict_", None) == getattr(other, "verdict_", None)
     if isinstance(one, Polyceptron):  # a table of what was tried in the place of a history
         assert one.selection_ == other.selection_
         assert one.rule_ == other.rule_

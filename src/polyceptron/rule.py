@@ -194,23 +194,31 @@ class Rule:
 
     def decide(self, X: Any, *, faces: bool = False, n_jobs: int | None = 1) -> Decision:
         """The answer to every row, and what it rests on; its face of least margin if asked for."""
-        rows, places = self._rows(X), np.array([one.place for one in self.pieces], np.intp)
+        rows = self._rows(X)
         if self.is_most_probable:
-            h = self.scores(rows, n_jobs)
-            odds = self._log_odds(h)
-            place = odds.argmax(axis=1)
-            piece = np.where(places == place[:, None], h, -np.inf).argmax(axis=1)
-            score = odds.max(axis=1)
+            decision = self.decide_by(self.scores(rows, n_jobs))
         else:
-            piece, score = self._deciding(rows, n_jobs)
-            place = places[piece]
-            if self.otherwise is not None:
-                place = np.where(score >= 0, place, self.otherwise)
-                score = self._signed(score)
-            elif self.pieces[0].shares:
-                score = np.array([one.shares[one.place] for one in self.pieces])[piece]
-        decision = Decision(place, piece, score)
+            decision = self._decided(*self._deciding(rows, n_jobs))
         return self._with_faces(rows, decision) if faces else decision
+
+    def decide_by(self, h: Floats) -> Decision:
+        """The answers to rows of which the `scores` are known."""
+        if not self.is_most_probable:
+            return self._decided(*self._best(h))
+        odds, places = self._log_odds(h), np.array([one.place for one in self.pieces], np.intp)
+        place = odds.argmax(axis=1)
+        piece = np.where(places == place[:, None], h, -np.inf).argmax(axis=1)
+        return Decision(place, piece, odds.max(axis=1))
+
+    def _decided(self, piece: Indices, score: Floats) -> Decision:
+        """The answers of the pieces that they rest on."""
+        place = np.array([one.place for one in self.pieces], np.intp)[piece]
+        if self.otherwise is not None:
+            place = np.where(score >= 0, place, self.otherwise)
+            score = self._signed(score)
+        elif self.pieces[0].shares:
+            score = np.array([one.shares[one.place] for one in self.pieces])[piece]
+        return Decision(place, piece, score)
 
     def decision_function(self, X: Any, n_jobs: int | None = 1) -> Floats:
         """Signed scores as scikit-learn has them.
@@ -265,13 +273,15 @@ class Rule:
 
     def _deciding(self, rows: Any, n_jobs: int | None) -> tuple[Indices, Floats]:
         """The piece that the answer rests on, and its score; without scores in a tree."""
-        if len(self.pieces) == 1:
-            h = _least(rows, self.pieces[0].polyhedron, n_jobs)
-            return np.zeros(len(h), np.intp), h
         if self.splits and self.pieces[0].shares:
             piece = self._routed(rows)
             return piece, np.zeros(len(piece))
-        h = self.scores(rows, n_jobs)
+        return self._best(self.scores(rows, n_jobs))
+
+    def _best(self, h: Floats) -> tuple[Indices, Floats]:
+        """The piece that decides, by the scores of all, and its own."""
+        if len(self.pieces) == 1:
+            return np.zeros(len(h), np.intp), h[:, 0]
         first = h if self.inside_place is not None else np.where(h >= 0, np.inf, h)
         piece = first.argmax(axis=1)
         return piece, h[np.arange(len(h)), piece]

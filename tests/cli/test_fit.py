@@ -172,6 +172,50 @@ class TestFit:
         assert "Warning: two lines\n" in result.stderr
 
 
+class TestVerdict:
+    @pytest.fixture
+    def rare(self, tmp_path):
+        """One row in 111 is of a class that nothing tells."""
+        rng = np.random.default_rng(0)
+        labels = np.repeat(["yes", "no"], [10, 1100])
+        rows = zip(range(1110), *rng.normal(size=(2, 1110)).round(3), labels, strict=True)
+        (tmp_path / "rare.csv").write_text(text_of(rows, ("customer", "u", "v", "buys")))
+        return tmp_path / "rare.csv"
+
+    def test_says_what_is_never_answered(self, tmp_path, rare):
+        ask = ("fit", rare, "-t", "buys", "--drop", "customer", *QUICK, "-o")
+        result = run(*ask, tmp_path / "a.json")
+        assert "Always answering no: 99.10%\nBalanced accuracy: 50.00%\n" in result.stdout
+        lines = [line.split() for line in result.stdout.splitlines()]
+        assert ["no", "1100", "99.10%", "100.00%"] in lines
+        assert ["yes", "10", "-", "0.00%"] in lines
+        assert "Class yes is never answered, though it is 0.90% of the rows" in result.stdout
+        assert "--balanced" in result.stdout
+        assert result.stderr == ""  # it is said once
+        told = read_model(tmp_path / "a.json").estimator.verdict_
+        assert told.never_answered == ["yes"]
+        text = done(*ask, tmp_path / "b.json", "--balanced")
+        assert "never answered" not in text
+
+    def test_names_what_looks_like_an_identifier(self, tmp_path, rare):
+        for options in (["--in-memory"], ["--out-of-core"], ["--test-size", 0.3]):
+            ask = ("fit", rare, "-t", "buys", *QUICK, *options, "-o", tmp_path / "m.json")
+            assert "The column customer looks like an identifier" in done(*ask, "--force")
+            told = read_model(tmp_path / "m.json").estimator.verdict_
+            assert told.identifiers == ["customer"]
+
+    def test_is_that_of_rows_held_out(self, tmp_path, rare):
+        ask = ("fit", rare, "-t", "buys", "--drop", "customer", *QUICK, "-o", tmp_path / "m.json")
+        crossed = done(*ask, "--cv", 5)
+        assert "Answers (5-fold cross-validation)" in crossed
+        assert ["no", "1100"] in [line.split()[:2] for line in crossed.splitlines()]
+        held = done(*ask, "--test-size", 0.1, "--force")
+        assert "Answers (111 rows held out)" in held
+        assert ["no", "110"] in [line.split()[:2] for line in held.splitlines()]
+        told = read_model(tmp_path / "m.json").estimator.verdict_
+        assert (told.rows, told.what) == (999, "rows learned from")
+
+
 class TestMissing:
     @pytest.fixture
     def gaps(self, tmp_path):

@@ -3,7 +3,8 @@
 import numpy as np
 
 from polyceptron import Polyhedron
-from polyceptron.cli._learning import held_out, show_faces, tally
+from polyceptron.cli._learning import held_out, show_faces
+from polyceptron.explain import verdict
 from polyceptron.rule import Piece, Rule
 
 
@@ -11,11 +12,9 @@ def test_every_piece_of_a_union_is_shown_with_what_its_faces_reject(capsys):
     low = Polyhedron([[-1.0]], [1.0], ["dose"])
     high = Polyhedron([[1.0], [-1.0]], [-5.0, 9.0], ["dose"])
     rule = Rule(["fine", "harm"], [Piece(low, 1), Piece(high, 1)], otherwise=0)
-    X, places = np.array([[0.0], [3.0], [7.0], [10.0]]), np.array([1, 0, 1, 0])
-    counts = tally(rule, X, places)
-    assert counts[:, :2].tolist() == [[2, 0], [0, 2]]
-    assert np.array_equal(counts, tally(rule, X[:1], places[:1]) + tally(rule, X[1:], places[1:]))
-    show_faces(rule, counts)
+    found = verdict(rule, [[0.0], [3.0], [7.0], [10.0]], ["harm", "fine", "harm", "fine"])
+    assert found.answers == [[2, 0], [0, 2]]
+    show_faces(rule, found)
     assert (
         capsys.readouterr().out
         == """
@@ -38,3 +37,13 @@ def test_answers_on_rows_held_out():
     score = held_out(rule, np.array([[-1.0], [-1.0], [1.0]]), np.array([0, 1, 1]))
     assert score.counts.tolist() == [[1, 0], [1, 1]]
     assert score.accuracy == 2 / 3
+
+
+def test_a_leaf_is_shown_with_what_it_contains(capsys):
+    face = Polyhedron([[1.0]], [-5.0], ["dose"])
+    other = Polyhedron(-face.W, -face.b, ["dose"])
+    rule = Rule(["fine", "harm"], [Piece(face, 1), Piece(other, 0)])
+    show_faces(rule, verdict(rule, [[0], [1], [6]], ["fine", "harm", "harm"]))
+    printed = capsys.readouterr().out
+    assert "harm if this holds: contains 1 of harm, 0 others\n  face  inequality\n" in printed
+    assert "fine if this holds: contains 1 of fine, 1 others\n" in printed

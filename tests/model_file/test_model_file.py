@@ -413,6 +413,10 @@ WRONG = [  # learner, place, value, and the error: where it is, what it says
     ("spla1", "encoding/1/name", "age", "encoding is wrong: .*'age' is there twice"),
     ("spla1", "encoding", {}, "encoding must be array or null; got an object"),
     ("spla1", "encoding/0/name", "dose", "encoding must give the features"),
+    ("spla1", "verdict/answers", [[1]], "verdict.answers must be as many rows and columns"),
+    ("spla1", "verdict/answers/0/1", -1, r"verdict\.answers\[0\]\[1\] must be .*; got -1"),
+    ("spla1", "verdict/n_faces/0", 9, "verdict.rejects must be a number for each face"),
+    ("spla1", "verdict/labels", DELETE, "verdict.labels is missing"),
     ("spla1", "learner", DELETE, "learner is missing"),
     ("spla1", "learner", [], "learner must be object; got an array of 0"),
     ("spla1", "learner/name", "os.system", "learner.name must be one of polyceptron, .*os.system"),
@@ -520,6 +524,12 @@ class TestWhatIsRefused:
         assert error.value.file == "model.json"
         assert error.value.field in str(error.value)
         assert str(pickle.loads(pickle.dumps(error.value))) == str(error.value)
+
+    @pytest.mark.parametrize("value", [None, DELETE])
+    def test_a_file_may_have_no_verdict(self, documents, value):
+        loaded = decode(changed(documents["spla1"], "verdict", value)).estimator
+        assert not hasattr(loaded, "verdict_")
+        assert json.loads(model_file.encode(loaded))["verdict"] is None
 
     @pytest.mark.parametrize(("old", "new", "message"), REPLACED)
     def test_text_that_is_not_json(self, documents, old, new, message):

@@ -55,6 +55,7 @@ def fit(
     learner: str,
     k: int | None,
     inside: str | None,
+    balanced: bool,
     test_size: float | None,
     cv: int | None,
     seed: int,
@@ -85,13 +86,13 @@ def fit(
     if on_disk:
         _refuse_options(learner, test_size, cv)
     rows: Any = open_rows(**what, cache_dir=cache_dir) if on_disk else read_rows(**what)
-    estimator = _learning.make(learner, rows.classes, k=k, inside=inside, seed=seed)
+    options: dict[str, Any] = {"k": k, "inside": inside, "balanced": balanced, "seed": seed}
+    estimator = _learning.make(learner, rows.classes, **options)
     score = None
     with _model_path(output, checkpoint) as path:
         if on_disk:
             with Waiting("Learning"):
                 with_checkpoint(estimator, checkpoint).fit_blocks(rows)
-            counts = _tally_on_disk(estimator.rule_, rows)
             X = rows.take(_some(rows.n_samples)).X
         else:
             X, train = rows.X, slice(None)
@@ -104,12 +105,11 @@ def fit(
                 with_checkpoint(estimator, checkpoint).fit(X, rows.y[train])
             if test_size is not None:
                 score = _learning.held_out(estimator.rule_, rows.X[test], rows.codes[test])
-            counts = _learning.tally(estimator.rule_, X, rows.codes[train])
-            X = X[_some(X.shape[0])]
-        _save(path, estimator, rows, counts, X, score)
+            _name_identifiers(estimator, rows)
+        _save(path, estimator, rows, X, score)
         if checkpoint is not None:
             checkpoint.unlink(missing_ok=True)
-        _say(estimator.rule_, rows, counts, score, on_disk)
+        _say(estimator, rows, score, on_disk)
 
 
 @contextmanager
@@ -178,32 +178,30 @@ def _some(n_rows: int) -> Any:
     return np.arange(n) * n_rows // n
 
 
-def _tally_on_disk(rule: polyceptron.Rule, source: Any) -> Any:
-    """The tally of all rows."""
-    from polyceptron.data.blocks import count_threads
-    from polyceptron.data.scaling import identity
-    from polyceptron.data.source import View
+def _name_identifiers(estimator: Any, rows: Any) -> None:
+    """Put names into the verdict, from all rows: the learner had an array, and some of them."""
+    from msgspec.structs import replace
 
-    data = source.blocks(
-        View(identity(source.n_features), None), count_threads(None, source.n_samples)
-    )
-    return data.reduce(lambda block: _learning.tally(rule, block.X, block.y))
+    from polyceptron.verdict import find_identifiers
+
+    estimator.verdict_ = replace(estimator.verdict_, identifiers=find_identifiers(rows))
 
 
-def _save(path: Path, estimator: Any, rows: Any, counts: Any, X: Any, score: Any) -> None:
+def _save(path: Path, estimator: Any, rows: Any, X: Any, score: Any) -> None:
     """Write the model, and what is known of the rows that it learned from, of which X has many."""
     from polyceptron.data.encoding import Column, Encoding
 
-    answers, labels = _learning.answers_in(counts), map(str, estimator.rule_.labels)
-    accuracy = {"training": _learning.share_right(answers)}
+    verdict = estimator.verdict_
+    accuracy = {"training": verdict.accuracy}
     summary: dict[str, Any] = {
         "target": rows.target,
-        "rows": int(answers.sum()),
-        "classes": dict(zip(labels, answers.sum(axis=1).tolist(), strict=True)),
+        "rows": verdict.rows,
+        "classes": {str(one.label): one.rows for one in verdict.classes},
         "accuracy": accuracy | ({} if score is None else {score.what: score.accuracy}),
     }
     # Too wide, it is too much to say, for explanations, what is usual in each column.
     if isinstance(X, np.ndarray) and X.shape[1] <= _MOST_COLUMNS:
+        X = X[_some(len(X))]
         with np.errstate(over="ignore", invalid="ignore"):
             medians, spreads = np.median(X, axis=0), X.std(axis=0)
         if np.isfinite(medians).all() and np.isfinite(spreads).all():
@@ -216,22 +214,26 @@ def _save(path: Path, estimator: Any, rows: Any, counts: Any, X: Any, score: Any
     polyceptron.save_model(estimator, path, encoding=encoding, summary=summary)
 
 
-def _say(rule: polyceptron.Rule, rows: Any, counts: Any, score: Any, on_disk: bool) -> None:
-    """Print what there was to learn from, how the model answers it, and the rule."""
-    answers = _learning.answers_in(counts)
-    n, training = answers.sum(), percent(_learning.share_right(answers))
-    of_class = answers.sum(axis=1) if on_disk else np.bincount(rows.codes)  # also rows held out
+def _say(estimator: Any, rows: Any, score: Any, on_disk: bool) -> None:
+    """Print what there was to learn from, how well the model answers it, and the rule."""
+    from msgspec.structs import replace
+
+    verdict = learned = estimator.verdict_
+    n, training = learned.rows, percent(learned.accuracy)
+    # Also rows held out.
+    of_class = [one.rows for one in learned.classes] if on_disk else np.bincount(rows.codes)
     pairs = zip(map(shown, rows.classes.tolist()), of_class, strict=True)
     listed = ", ".join(f"{label} {count}" for label, count in pairs)
     features = f"{rows.n_features} feature{'s' if rows.n_features > 1 else ''}"
     click.echo(f"Rows: {rows.n_samples} ({listed}), {features}")
+    what = "rows learned from"
     if score is None:
         advice = "" if on_disk else " (--cv 10 tells that of new rows)"
         click.echo(f"Accuracy: {training} of the {n} rows learned from{advice}")
-        _learning.show_counts("Answers (rows learned from)", answers, rule.classes)
     else:
-        spread = "" if score.spread is None else f" ± {100 * score.spread:.2f}"
-        new = f"{percent(score.accuracy)}{spread} ({score.what})"
+        what, spread = score.what, "" if score.spread is None else f" ± {100 * score.spread:.2f}"
+        new = f"{percent(score.accuracy)}{spread} ({what})"
         click.echo(f"Accuracy: {new}, {training} ({n} rows learned from)")
-        _learning.show_counts(f"Answers ({score.what})", score.counts, rule.classes)
-    _learning.show_faces(rule.renamed(rows.feature_names), counts)
+        verdict = replace(learned, what="rows held out", answers=score.counts.tolist())
+    _learning.show_verdict(verdict, what)
+    _learning.show_faces(estimator.rule_.renamed(rows.feature_names), learned)

@@ -19,7 +19,6 @@ class LazyModule:
 
 columns = LazyModule("polyceptron.data.columns")
 encoding = LazyModule("polyceptron.data.encoding")
-metrics = LazyModule("sklearn.metrics")
 model_selection = LazyModule("sklearn.model_selection")
 np = LazyModule("numpy")
 rich_progress = LazyModule("rich.progress")

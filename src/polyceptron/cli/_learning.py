@@ -7,15 +7,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 import polyceptron
-from polyceptron.cli._lazy import metrics, model_selection, np
-from polyceptron.cli._terminal import Waiting, section, shown, table
+from polyceptron.cli._lazy import model_selection, np
+from polyceptron.cli._terminal import Waiting, percent, section, shown, table
 from polyceptron.learners import registry
 
 if TYPE_CHECKING:
     from polyceptron.data.source import ArraySource
+    from polyceptron.verdict import Verdict
 
 
-def make(name: str, classes: Any, *, k: int | None, inside: str | None, seed: int) -> Any:
+def make(
+    name: str, classes: Any, *, k: int | None, inside: str | None, balanced: bool, seed: int
+) -> Any:
     """Return a learner that is ready to fit; k None is its own choice, inside is text."""
     learner = registry.find_learner(name)
     if len(classes) > 2 and not registry.learns_many_classes(learner):
@@ -27,6 +30,8 @@ def make(name: str, classes: Any, *, k: int | None, inside: str | None, seed: in
         )
     known = registry.parameters_of(learner)
     parameters: dict[str, Any] = {"random_state": seed} if "random_state" in known else {}
+    if balanced:
+        parameters["class_weight"] = "balanced"
     if k is not None:
         number = registry.number_parameter(learner)
         if number is None:
@@ -74,8 +79,8 @@ def split(y: Any, share: float, seed: int) -> Any:
 
 def held_out(rule: polyceptron.Rule, X: Any, places: Any) -> Score:
     """Return the score of a rule on rows that were held out."""
-    counts = confusion(rule, X, places)
-    return Score(f"{len(places)} rows held out", share_right(counts), None, counts)
+    counts = confusion(rule.decide(X).place, places, len(rule.classes))
+    return Score(f"{len(places)} rows held out", _share_right(counts), None, counts)
 
 
 def cross_validated(estimator: Any, rows: ArraySource, n: int, seed: int, title: str = "") -> Score:
@@ -91,59 +96,65 @@ def cross_validated(estimator: Any, rows: ArraySource, n: int, seed: int, title:
     with Waiting("Cross-validating") as waiting:
         for i, (train, test) in enumerate(folds.split(places, places), 1):
             waiting.say(f"{title}{': ' if title else ''}fold {i} of {n}", i - 1, n)
-            rule = clone(estimator).fit(X[train], y[train]).rule_
-            counts.append(confusion(rule, X[test], places[test]))
-    shares = list(map(share_right, counts))
+            answers = clone(estimator).fit(X[train], y[train]).predict(X[test])
+            found = np.searchsorted(rows.classes, answers)
+            counts.append(confusion(found, places[test], len(rows.classes)))
+    shares = list(map(_share_right, counts))
     accuracy, spread = float(np.mean(shares)), float(np.std(shares))
     return Score(f"{n}-fold cross-validation", accuracy, spread, sum(counts))
 
 
-def confusion(rule: polyceptron.Rule, X: Any, places: Any) -> Any:
-    """Count rows by their class, a line each, and by their answer."""
-    labels = range(len(rule.classes))
-    return metrics.confusion_matrix(places, rule.decide(X).place, labels=labels)
+def confusion(answers: Any, places: Any, n_classes: int) -> Any:
+    """Count rows by their class, a line each, and by their answer; both are places of classes."""
+    cells = np.bincount(n_classes * places + answers, minlength=n_classes**2)
+    return cells.reshape(n_classes, n_classes)
 
 
-def share_right(counts: Any) -> float:
-    """Return the accuracy that a confusion matrix shows."""
+def _share_right(counts: Any) -> float:
+    """The accuracy that a confusion matrix shows."""
     return float(counts.trace() / counts.sum())
 
 
-def answers_in(counts: Any) -> Any:
-    """Return the confusion matrix in a tally."""
-    return counts[:, : len(counts)]
+def show_verdict(verdict: Verdict, what: str = "") -> None:
+    """Print how well each class is answered, what is remarkable, and what to try.
 
-
-def tally(rule: polyceptron.Rule, X: Any, places: Any) -> Any:
-    """Count, in a line for each class, its rows by their answer, and those that each face rejects.
-
-    The tallies of parts of the rows add up to that of all.
+    The confusion matrix has a row for each class, and a column for each answer.
     """
-    rejected = np.hstack([piece.polyhedron.margins(X) < 0 for piece in rule.pieces])
-    by_class = [rejected[places == place].sum(axis=0) for place in range(len(rule.classes))]
-    return np.hstack([confusion(rule, X, places), by_class])
-
-
-def show_counts(title: str, counts: Any, classes: Any) -> None:
-    """Print a confusion matrix: a row for each class, a column for each answer."""
-    labels = list(map(shown, classes.tolist()))
-    rows = [[label, *row] for label, row in zip(labels, counts, strict=True)]
+    label, share = verdict.majority
+    click.echo(f"Always answering {shown(label)}: {percent(share)}")
+    click.echo(f"Balanced accuracy: {percent(verdict.balanced_accuracy)}")
+    labels = list(map(shown, verdict.labels))
+    rows = [[label, *row] for label, row in zip(labels, verdict.answers, strict=True)]
+    title = f"Answers ({what})" if what else "Answers"
     section(title, table(["class \\ answer", *labels], rows))
+    cells = [[shown(one.label), one.rows, *map(_part, one[2:])] for one in verdict.classes]
+    section("Classes", table(["class", "rows", "precision", "recall"], cells))
+    if verdict.remarks:
+        section("Remarks", "\n".join(verdict.remarks))
 
 
-def show_faces(rule: polyceptron.Rule, counts: Any = None) -> None:
-    """Print the inequalities of every polyhedron; with a tally, how many rows each rejects."""
-    start, labels = len(rule.classes), list(map(shown, rule.labels))
+def _part(share: float | None) -> str:
+    return "-" if share is None else percent(share)
+
+
+def show_faces(rule: polyceptron.Rule, verdict: Verdict | None = None) -> None:
+    """Print the inequalities of every polyhedron; with a verdict, how many rows each rejects.
+
+    Of a leaf, which rows it contains: what it rejects others take.
+    """
+    start, labels = 0, list(map(shown, rule.labels))
     headings, besides = rule.in_words(labels)
-    for heading, (polyhedron, place, _) in zip(headings, rule.pieces, strict=True):
-        n = polyhedron.n_faces
-        columns, heads = [range(n)], ["face"]
-        if counts is not None:
-            rejected = counts[:, start : start + n]
-            columns += [rejected.sum(axis=0) - rejected[place], rejected[place]]
-            heads += ["rejects others", f"rejects {labels[place]}"]
+    for p, (heading, piece) in enumerate(zip(headings, rule.pieces, strict=True)):
+        polyhedron, name, n = piece.polyhedron, labels[piece.place], piece.polyhedron.n_faces
+        columns: list[Any] = [range(n)]
+        heads, title = ["face"], heading
+        if verdict is not None and verdict.rejects[0]:
+            columns += [rejected[start : start + n] for rejected in verdict.rejects]
+            heads += ["rejects others", f"rejects {name}"]
+        elif verdict is not None:
+            others, own = (contained[p] for contained in verdict.contains)
+            title = f"{heading}: contains {own} of {name}, {others} others"
         rows = zip(*columns, polyhedron.to_text().splitlines(), strict=True)
-        body = table([*heads, "inequality"], rows, "<>><" if counts is not None else "<<")
-        section(heading, body)
+        section(title, table([*heads, "inequality"], rows, "<>><" if columns[1:] else "<<"))
         start += n
     click.echo(f"\n{besides}")

@@ -110,6 +110,7 @@ learning_options = all_of(
         help="How many inequalities; by default the learner's choice.",
     ),
     click.option("--inside", metavar="LABEL", help="The class to describe."),
+    click.option("--balanced", is_flag=True, help="Weigh rows so that every class counts as much."),
 )
 seed_option = click.option(
     "--seed", type=click.IntRange(0, 2**31 - 1), default=0, show_default=True

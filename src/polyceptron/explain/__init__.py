@@ -25,13 +25,18 @@ from polyceptron.explain._rules import (
     rules,
     rules_table,
 )
+from polyceptron.explain._verdict import verdict
+from polyceptron.verdict import ClassScore, Verdict, VerdictWarning
 
 __all__ = [
+    "ClassScore",
     "Contributions",
     "Counterfactual",
     "ExplainError",
     "Face",
     "Membership",
+    "Verdict",
+    "VerdictWarning",
     "as_row",
     "contributions",
     "counterfactual",
@@ -40,4 +45,5 @@ __all__ = [
     "robustness",
     "rules",
     "rules_table",
+    "verdict",
 ]

@@ -28,6 +28,7 @@ from polyceptron.polyhedron import Polyhedron
 from polyceptron.rule import Rule
 from polyceptron.utils.checks import refuse_text
 from polyceptron.utils.types import Floats
+from polyceptron.verdict import Verdict, VerdictWarning, judge
 
 _CHANGE_NOTHING = {"checkpoint", "n_jobs", "prune", "verbose"}
 """Parameters that change no result."""
@@ -46,6 +47,7 @@ class RuleClassifier(Documented, ClassifierMixin, BaseEstimator):
     n_jobs: int | None = 1
 
     rule_: Rule
+    verdict_: Verdict
     _rows_are: ClassVar[dict[str, Any]] = {
         "accept_sparse": "csr",
         "dtype": [np.float64, np.float32],
@@ -66,9 +68,17 @@ class RuleClassifier(Documented, ClassifierMixin, BaseEstimator):
         """
         self._check_parameters()
         with self._all_or_nothing(), self._source(X, y, sample_weight) as source:
-            for reason in self._learn(source):
-                warnings.warn(reason, ConvergenceWarning, stacklevel=2)
+            for reason, kind in self._learn_and_judge(source):
+                warnings.warn(reason, kind, stacklevel=2)
         return self
+
+    def _learn_and_judge(self, source: Source) -> Iterator[tuple[str, type[Warning]]]:
+        """Learn, see how well the rows are answered, and yield what the caller is warned of."""
+        for reason in self._learn(source):
+            yield reason, ConvergenceWarning
+        self.verdict_ = judge(self.rule_, source, self.n_jobs, "rows learned from")
+        if self.verdict_.warning is not None:
+            yield self.verdict_.warning, VerdictWarning
 
     @abstractmethod
     def _check_parameters(self) -> None:
@@ -323,8 +333,8 @@ class FitsBlocks(PolyhedralClassifier):
                 f"got {type(source).__name__}"
             )
         with self._all_or_nothing():
-            for reason in self._learn(source):
-                warnings.warn(reason, ConvergenceWarning, stacklevel=2)
+            for reason, kind in self._learn_and_judge(source):
+                warnings.warn(reason, kind, stacklevel=2)
         return self
 
 

@@ -56,6 +56,8 @@ _DOCS = {
             Iterations of the run that was kept.
         converged_ : bool
             Whether that run ended by its stopping rule, not by `max_iter`.
+        verdict_ : Verdict
+            How well the rows learned from are answered; see `polyceptron.explain.verdict`.
         n_features_in_, feature_names_in_ : int, ndarray of shape (n_features_in_,)""",
 }
 

@@ -201,6 +201,7 @@ class OnlinePolyceptron(IteratedClassifier, FitsBlocks):
                 self._state = self._with_new_mean(self._state)
             self._state, measures = self._pass(training.data, self._state, shuffle=False)
             self._publish(training, self._state.answer)
+            self.__dict__.pop("verdict_", None)  # that of other hyperplanes
             self.n_iter_ += 1
             self.converged_ = measures["updates"] == 0
             self.history_ = {name: np.array([value]) for name, value in measures.items()}

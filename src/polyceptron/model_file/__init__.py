@@ -248,6 +248,7 @@ def encode(
         "features": _json.plain(names, "feature_names_in_"),
         "encoding": encoding and msgspec.to_builtins(encoding.columns, enc_hook=np.generic.item),
         "rule": documents.write_rule(estimator.rule_),
+        "verdict": msgspec.to_builtins(getattr(estimator, "verdict_", None)),
         "learner": {"name": name, "parameters": parameters, "fitted": fitted},
     }
     return _json.layout(document).encode("ascii") + b"\n"
@@ -293,6 +294,8 @@ def _read(raw: Any) -> Model:
         estimator.feature_names_in_ = np.array(names, dtype=object)
     estimator.classes_ = np.array(rule.classes)
     estimator._restore(rule, document.learner.fitted)
+    if document.verdict is not None:
+        estimator.verdict_ = document.verdict
     return Model(estimator, encoding, document.summary)
 
 

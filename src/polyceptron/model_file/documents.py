@@ -23,6 +23,7 @@ from polyceptron.model_file._json import brief, plain
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.rule import Piece, Rule
 from polyceptron.utils.checks import as_floats
+from polyceptron.verdict import Verdict
 
 FORMAT = "polyceptron model"
 VERSION = 2
@@ -288,6 +289,7 @@ class ModelDocument(Document):
     features: Annotated[list[str], Meta(min_length=1)] | None
     encoding: Annotated[list[Column], Meta(min_length=1)] | None
     rule: RuleDocument
+    verdict: Verdict | None = None
 
 
 class NamedDocument(msgspec.Struct):
@@ -314,4 +316,5 @@ def document_type(*learners: tuple[str, Any]) -> Any:
         fields = [("parameters", parameters), ("fitted", learner._Fitted)]
         kinds.append(msgspec.defstruct(title, fields, tag_field="name", tag=name, **options))
     whole = [("learner", reduce(or_, kinds) if kinds else NamedDocument)]
-    return msgspec.defstruct("Model", whole, bases=(ModelDocument,), module=__name__)
+    bases = (ModelDocument,)
+    return msgspec.defstruct("Model", whole, bases=bases, module=__name__, kw_only=True)

@@ -86,6 +86,8 @@ class OC1(ProbabilisticClassifier):
     n_hyperplanes_, n_leaves_, depth_ : int
         Inner nodes, leaves, and the most tests on the way to a leaf.
     classes_ : ndarray of shape (n_classes,)
+    verdict_ : Verdict
+        How well the rows learned from are answered; see `polyceptron.explain.verdict`.
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features_in_,)
 
     Notes
