@@ -34,7 +34,7 @@ class Decision(NamedTuple):
     ``place`` is that of the class among the classes of the rule. ``piece`` decides: it is the best
     one where none contains the row, or where all are of one class. ``score`` is that of
     `Rule.decision_function`, of several columns that of the answer; in a leaf, its share. ``face``
-    is that of least margin, and ``slack`` that in the units of its inequality in words, if they were
+    is that of least margin, and ``slack`` how much that is in the numbers of its text, if they were
     asked for.
     """
 

@@ -1,9 +1,9 @@
 """Constraints for solvers, as objects and as a file: x must stay in one of the polyhedra.
 
-Inequalities have the numbers of their text. One whose greatest coefficient is not between 1/1024 and
-1024 (a million if numbers were rounded) is multiplied by a power of two that brings it between 1
-and 2. The set stays the same, and solvers, which drop coefficients
-below some 1e-9, keep those of columns in large units.
+Inequalities have the numbers of their text. One whose greatest coefficient is not between 1/1024
+and 1024 (a million if numbers were rounded) is multiplied by a power of two that brings it between
+1 and 2. The set stays the same, and solvers, which drop coefficients below some 1e-9, keep those of
+columns in large units.
 
 Of several polyhedra, a binary variable each says whether x is in it. Within bounds of the features
 an inequality falls short of zero by M at most: ``w . x + b + M (1 - z) >= 0`` asks nothing where

@@ -80,7 +80,7 @@ class CalibrationDocument(Document, tag_field="kind", tag="calibration"):
 class RuleDocument(Document, omit_defaults=True):
     """What predicts, whatever the learner; see `polyceptron.rule.Rule`.
 
-    Faces are 2**exponents times W and b, which have the numbers of the text; 1 where none are given.
+    Faces are 2**exponents times W and b, which have the numbers of the text; without them 1 times.
     """
 
     classes: LabelsDocument

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from polyceptron.utils.types import Floats
 
+_FAR = 300
 _SOME = 32
 """Coefficients of a face that tell how many digits it has."""
 MOST_SHORT = 12
@@ -110,12 +111,16 @@ def printed_face(w: Floats, b: float) -> tuple[Floats, float, int]:
     some = used[:_SOME]
     if _length(some, top)[0] > MOST_SHORT * len(some):
         return w, float(b), 0  # no power of two makes them short
-    offers = (0, *range(top, top - 7, -1)) if len(used) > 1 else (top,)
-    e = min(offers, key=lambda e: _length(some, e))
-    with np.errstate(over="ignore", under="ignore"):
-        shown, offset = np.ldexp(w, -e), float(np.ldexp(b, -e))
-        same = np.array_equal(np.ldexp(shown, e), w) and float(np.ldexp(offset, e)) == b
-    return (shown, offset, e) if same else (w, float(b), 0)
+    is_one = len(used) == 1 and abs(mantissas[0]) == 0.5  # `age >= 47`, not `2*age >= 94`
+    e = min((top,) if is_one else (0, *range(top, top - 7, -1)), key=lambda e: _length(some, e))
+    sizes = np.abs([*used.tolist(), b])
+    if (
+        e == 0
+        or abs(e) > _FAR
+        or not ((sizes < 2.0**_FAR) & (sizes > 2.0**-_FAR) | (sizes == 0)).all()
+    ):
+        return w, float(b), 0  # at the ends of the range of numbers, even powers of two round
+    return np.ldexp(w, -e), math.ldexp(b, -e), e
 
 
 def _length(coefficients: Floats, e: int) -> tuple[int, int]:

@@ -29,12 +29,14 @@ _MOST_ROWS = 50_000
 _MISTAKES = 0.001
 """That rounding may add, as a share of the weight of rows."""
 _CHANGED = 0.01
-"""Answers that rounding may change, right or wrong: mistakes that cancel out may do so by chance."""
+"""Answers that rounding may change, right or wrong: that mistakes cancel out may be chance."""
 _REACH = 0.05
 """How far an offset may move, in standard deviations of the scores."""
 _NEGLIGIBLE = 0.5
 """A term may go if it weighs less than so many units of the last digit of the greatest one."""
 _MOST_DIGITS, _SCALES, _STEPS = 8, 48, 6
+_USUAL = 1e100
+"""Faces with numbers beyond this, or its inverse, are left as they are."""
 _NEAR = 50
 """Rows that tell where a face is, at least."""
 
@@ -69,6 +71,9 @@ def round_faces(
     )
     spread, logs = 1 / standardized_array(X, rows.weights).scale, 0.0
     for k in range(len(b)):
+        sizes = np.abs([*W[k], *(W[k] * spread), b[k]])
+        if not (sizes[sizes > 0] > 1 / _USUAL).all() or not (sizes < _USUAL).all():
+            continue
         face = _Rounding(X, W[k], float(b[k]), spread, answers, k).best(most)
         if face is not None:
             logs += math.log(_size(W[k], spread) / _size(face.w, spread))
@@ -116,8 +121,8 @@ class _Answers:
     def without(self, k: int) -> tuple[Flags, Flags]:
         """Where the other faces of the piece of face k hold, and where another piece does."""
         own = self.owner == self.owner[k]
-        others = own & (np.arange(len(own)) != k)
-        return self.holds[:, others].all(axis=1), self._any(set(self.owner[~own].tolist()))
+        others: Flags = self.holds[:, own & (np.arange(len(own)) != k)]
+        return np.asarray(others.all(axis=1)), self._any(set(self.owner[~own].tolist()))
 
     def cost(self, inside: Flags, k: int) -> float:
         """What these answers lose: 1 is as much as the faces up to k may in all."""
