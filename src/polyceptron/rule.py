@@ -16,6 +16,9 @@ from polyceptron.scoring import as_rows, is_kernel_ready, least_margins, scores
 from polyceptron.utils.text import printed_faces, quoted
 from polyceptron.utils.types import Floats, Indices
 
+_LEAST_DIGITS = 3
+"""Of a text that is not all of a rule: with fewer it says too little of rows that are not known."""
+
 
 class Piece(NamedTuple):
     """A polyhedron, and the place of its class among the classes of the rule.
@@ -411,23 +414,25 @@ class Rule:
     def digits_for(self, X: Any) -> int | None:
         """The fewest digits with which the text of the rule answers these rows as the rule does.
 
-        None where there are none, or where the text is short with all of them.
+        At least three. None where no number is enough, or where the text is short with all digits.
 
         Examples
         --------
         >>> from polyceptron import Polyhedron, Rule
         >>> rule = Rule.inside(["no", "yes"], 1, Polyhedron([[2 / 3]], [-100]))
-        >>> rule.digits_for([[149], [151]]), rule.digits_for([[149.9], [150.1]])
-        (2, 3)
+        >>> rule.digits_for([[149], [151]]), rule.digits_for([[149.99], [150.01]])
+        (3, 4)
         """
         rows = self._rows(X)
         if all(piece.polyhedron.is_short for piece in self.pieces):
             return None
-        answers = self.decide(rows).place
-        for digits in range(1, 17):
-            if np.array_equal(self.rounded(digits).decide(rows).place, answers):
-                return digits
-        return None
+        enough = (n for n in range(_LEAST_DIGITS, 17) if self.agreement(rows, n) == rows.shape[0])
+        return next(enough, None)
+
+    def agreement(self, X: Any, digits: int | None = None) -> int:
+        """How many of these rows are answered alike by the rule and by its text."""
+        told = self if digits is None else self.rounded(digits)
+        return int((told.decide(X).place == self.decide(X).place).sum())
 
     def __str__(self) -> str:
         return self.to_text()

@@ -43,6 +43,7 @@ _TYPICAL_ROWS = 100_000
     metavar="N",
     help="Cross-validate in N folds; the model learns from all rows.",
 )
+@_options.digits_option
 @_options.seed_option
 @_options.place_options
 @click.option(
@@ -57,6 +58,7 @@ def fit(
     inside: str | None,
     test_size: float | None,
     cv: int | None,
+    digits: int | str | None,
     seed: int,
     out_of_core: bool | None,
     memory_limit: int | None,
@@ -85,7 +87,7 @@ def fit(
     if on_disk:
         _refuse_options(learner, test_size, cv)
     rows: Any = open_rows(**what, cache_dir=cache_dir) if on_disk else read_rows(**what)
-    estimator = _learning.make(learner, rows.classes, k=k, inside=inside, seed=seed)
+    estimator = _learning.make(learner, rows.classes, k=k, inside=inside, seed=seed, digits=digits)
     score = None
     with _model_path(output, checkpoint) as path:
         if on_disk:
@@ -106,10 +108,13 @@ def fit(
                 score = _learning.held_out(estimator.rule_, rows.X[test], rows.codes[test])
             counts = _learning.tally(estimator.rule_, X, rows.codes[train])
             X = X[_some(X.shape[0])]
-        _save(path, estimator, rows, counts, X, score)
+        shown_digits = estimator.rule_.digits_for(X)
+        _save(path, estimator, rows, counts, X, score, shown_digits)
         if checkpoint is not None:
             checkpoint.unlink(missing_ok=True)
-        _say(estimator.rule_, rows, counts, score, on_disk)
+        _say(estimator.rule_, rows, counts, score, on_disk, shown_digits)
+        same = estimator.rule_.agreement(X, shown_digits)
+        click.echo(f"This text agrees with the model on {same} of {X.shape[0]} rows learned from.")
 
 
 @contextmanager
@@ -190,7 +195,9 @@ def _tally_on_disk(rule: polyceptron.Rule, source: Any) -> Any:
     return data.reduce(lambda block: _learning.tally(rule, block.X, block.y))
 
 
-def _save(path: Path, estimator: Any, rows: Any, counts: Any, X: Any, score: Any) -> None:
+def _save(
+    path: Path, estimator: Any, rows: Any, counts: Any, X: Any, score: Any, digits: int | None
+) -> None:
     """Write the model, and what is known of the rows that it learned from, of which X has many."""
     from polyceptron.data.encoding import Column, Encoding
 
@@ -202,6 +209,8 @@ def _save(path: Path, estimator: Any, rows: Any, counts: Any, X: Any, score: Any
         "classes": dict(zip(labels, answers.sum(axis=1).tolist(), strict=True)),
         "accuracy": accuracy | ({} if score is None else {score.what: score.accuracy}),
     }
+    if digits is not None:  # with which the text answers as the rule does
+        summary["digits"] = digits
     # Too wide, it is too much to say, for explanations, what is usual in each column.
     if isinstance(X, np.ndarray) and X.shape[1] <= _MOST_COLUMNS:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -216,7 +225,9 @@ def _save(path: Path, estimator: Any, rows: Any, counts: Any, X: Any, score: Any
     polyceptron.save_model(estimator, path, encoding=encoding, summary=summary)
 
 
-def _say(rule: polyceptron.Rule, rows: Any, counts: Any, score: Any, on_disk: bool) -> None:
+def _say(
+    rule: polyceptron.Rule, rows: Any, counts: Any, score: Any, on_disk: bool, digits: int | None
+) -> None:
     """Print what there was to learn from, how the model answers it, and the rule."""
     answers = _learning.answers_in(counts)
     n, training = answers.sum(), percent(_learning.share_right(answers))
@@ -234,4 +245,4 @@ def _say(rule: polyceptron.Rule, rows: Any, counts: Any, score: Any, on_disk: bo
         new = f"{percent(score.accuracy)}{spread} ({score.what})"
         click.echo(f"Accuracy: {new}, {training} ({n} rows learned from)")
         _learning.show_counts(f"Answers ({score.what})", score.counts, rule.classes)
-    _learning.show_faces(rule.renamed(rows.feature_names), counts)
+    _learning.show_faces(rule.renamed(rows.feature_names), counts, digits)

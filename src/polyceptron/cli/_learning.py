@@ -15,7 +15,15 @@ if TYPE_CHECKING:
     from polyceptron.data.source import ArraySource
 
 
-def make(name: str, classes: Any, *, k: int | None, inside: str | None, seed: int) -> Any:
+def make(
+    name: str,
+    classes: Any,
+    *,
+    k: int | None,
+    inside: str | None,
+    seed: int,
+    digits: int | str | None = "auto",
+) -> Any:
     """Return a learner that is ready to fit; k None is its own choice, inside is text."""
     learner = registry.find_learner(name)
     if len(classes) > 2 and not registry.learns_many_classes(learner):
@@ -38,6 +46,10 @@ def make(name: str, classes: Any, *, k: int | None, inside: str | None, seed: in
         if "inside" not in known:
             raise click.UsageError(f"--learner {name} has no class inside; leave out --inside")
         parameters["inside"] = _label(inside, classes.tolist())
+    if digits != "auto":
+        if "digits" not in known:
+            raise click.UsageError(f"--learner {name} does not round; leave out --digits")
+        parameters["digits"] = digits
     return learner(**parameters)
 
 
@@ -131,8 +143,11 @@ def show_counts(title: str, counts: Any, classes: Any) -> None:
     section(title, table(["class \\ answer", *labels], rows))
 
 
-def show_faces(rule: polyceptron.Rule, counts: Any = None) -> None:
-    """Print the inequalities of every polyhedron; with a tally, how many rows each rejects."""
+def show_faces(rule: polyceptron.Rule, counts: Any = None, digits: int | None = None) -> None:
+    """Print the inequalities of every polyhedron; with a tally, how many rows each rejects.
+
+    Their numbers are those that decide, or have so many digits.
+    """
     start, labels = len(rule.classes), list(map(shown, rule.labels))
     headings, besides = rule.in_words(labels)
     for heading, (polyhedron, place, _) in zip(headings, rule.pieces, strict=True):
@@ -142,7 +157,7 @@ def show_faces(rule: polyceptron.Rule, counts: Any = None) -> None:
             rejected = counts[:, start : start + n]
             columns += [rejected.sum(axis=0) - rejected[place], rejected[place]]
             heads += ["rejects others", f"rejects {labels[place]}"]
-        rows = zip(*columns, polyhedron.to_text().splitlines(), strict=True)
+        rows = zip(*columns, polyhedron.to_text(digits).splitlines(), strict=True)
         body = table([*heads, "inequality"], rows, "<>><" if counts is not None else "<<")
         section(heading, body)
         start += n
