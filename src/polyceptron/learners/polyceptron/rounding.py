@@ -26,8 +26,8 @@ from polyceptron.utils.types import Floats, Indices
 
 _MOST_ROWS = 50_000
 """That tell what rounding costs."""
-_MISTAKES = 0.001
-"""That rounding may add, as a share of the weight of rows."""
+_MISTAKES, _MORE = 0.001, 0.05
+"""That rounding may add, as a share of the weight of rows and of the mistakes there are."""
 _CHANGED = 0.01
 """Answers that rounding may change, right or wrong: that mistakes cancel out may be chance."""
 _REACH = 0.05
@@ -69,7 +69,9 @@ def round_faces(
     answers = _Answers(
         scores(X, W, b) >= 0, np.searchsorted(ends, np.arange(len(b)), "right"), rows
     )
-    spread, logs = 1 / standardized_array(X, rows.weights).scale, 0.0
+    # Of few bits: sums over dense and over sparse rows differ in the last.
+    mantissas, exponents = np.frexp(1 / standardized_array(X, rows.weights).scale)
+    spread, logs = np.ldexp(mantissas.astype(np.float32).astype(float), exponents), 0.0
     for k in range(len(b)):
         sizes = np.abs([*W[k], *(W[k] * spread), b[k]])
         if not (sizes[sizes > 0] > 1 / _USUAL).all() or not (sizes < _USUAL).all():
@@ -83,7 +85,7 @@ def round_faces(
 
 
 def _without_mirrored(X: Any, W: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """Faces without the first of two columns of which one is 1 where the other is 0."""
+    """Faces without the first of two dense columns of which one is 1 where the other is 0."""
     last: dict[bytes, int] = {}
     is_dense = isinstance(X, np.ndarray)
     for j in np.flatnonzero(((X == 0) | (X == 1)).all(axis=0)).tolist() if is_dense else ():
@@ -126,10 +128,10 @@ class _Answers:
 
     def cost(self, inside: Flags, k: int) -> float:
         """What these answers lose: 1 is as much as the faces up to k may in all."""
-        allowed = float(self.weight.sum()) * (k + 1) / len(self.owner)
-        wrong = self._weight(inside != self.is_inside) - self.wrong
-        changed = self._weight(inside != self.first)
-        return max(wrong / (_MISTAKES * allowed), changed / (_CHANGED * allowed))
+        share, total = (k + 1) / len(self.owner), float(self.weight.sum())
+        more = self._weight(inside != self.is_inside) - self.wrong
+        allowed = share * max(min(_MISTAKES * total, _MORE * self.wrong), 1e-9 * total)
+        return max(more / allowed, self._weight(inside != self.first) / (_CHANGED * share * total))
 
 
 class _ShortFace(NamedTuple):
