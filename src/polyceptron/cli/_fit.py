@@ -80,9 +80,7 @@ def fit(
     if test_size is not None and cv is not None:
         raise click.UsageError("--test-size and --cv exclude each other.")
     check_free(output, force, what["data"])
-    if resume and "checkpoint" not in registry.parameters_of(registry.find_learner(learner)):
-        raise click.UsageError(f"--learner {learner} writes no checkpoint; leave out --resume.")
-    checkpoint = _checkpoint(output, resume, force)
+    checkpoint = _checkpoint(learner, output, resume, force)
     on_disk = is_out_of_core(what["data"], out_of_core, memory_limit)
     if on_disk:
         _refuse_options(learner, test_size, cv)
@@ -108,13 +106,11 @@ def fit(
                 score = _learning.held_out(estimator.rule_, rows.X[test], rows.codes[test])
             counts = _learning.tally(estimator.rule_, X, rows.codes[train])
             X = X[_some(X.shape[0])]
-        shown_digits = estimator.rule_.digits_for(X)
-        _save(path, estimator, rows, counts, X, score, shown_digits)
+        summary = _save(path, estimator, rows, counts, X, score)
         if checkpoint is not None:
             checkpoint.unlink(missing_ok=True)
-        _say(estimator.rule_, rows, counts, score, on_disk, shown_digits)
-        same = estimator.rule_.agreement(X, shown_digits)
-        click.echo(f"This text agrees with the model on {same} of {X.shape[0]} rows learned from.")
+        _say(estimator.rule_, rows, counts, score, on_disk)
+        _say_rule(estimator.rule_.renamed(rows.feature_names), counts, X, summary.get("digits"))
 
 
 @contextmanager
@@ -136,8 +132,10 @@ def _model_path(output: str, checkpoint: Path | None) -> Iterator[Path]:
     click.echo(f"\nModel: {output}")
 
 
-def _checkpoint(output: str, resume: bool, force: bool) -> Path | None:
+def _checkpoint(learner: str, output: str, resume: bool, force: bool) -> Path | None:
     """The file to go on from, and to write to."""
+    if resume and "checkpoint" not in registry.parameters_of(registry.find_learner(learner)):
+        raise click.UsageError(f"--learner {learner} writes no checkpoint; leave out --resume.")
     if output == "-":
         if resume:
             raise click.UsageError("--resume needs a model file: its checkpoint is beside it.")
@@ -195,9 +193,7 @@ def _tally_on_disk(rule: polyceptron.Rule, source: Any) -> Any:
     return data.reduce(lambda block: _learning.tally(rule, block.X, block.y))
 
 
-def _save(
-    path: Path, estimator: Any, rows: Any, counts: Any, X: Any, score: Any, digits: int | None
-) -> None:
+def _save(path: Path, estimator: Any, rows: Any, counts: Any, X: Any, score: Any) -> dict[str, Any]:
     """Write the model, and what is known of the rows that it learned from, of which X has many."""
     from polyceptron.data.encoding import Column, Encoding
 
@@ -209,6 +205,7 @@ def _save(
         "classes": dict(zip(labels, answers.sum(axis=1).tolist(), strict=True)),
         "accuracy": accuracy | ({} if score is None else {score.what: score.accuracy}),
     }
+    digits = estimator.rule_.digits_for(X)
     if digits is not None:  # with which the text answers as the rule does
         summary["digits"] = digits
     # Too wide, it is too much to say, for explanations, what is usual in each column.
@@ -223,12 +220,18 @@ def _save(
         estimator.feature_names_in_ = np.array(names, dtype=object)
         encoding = encoding or Encoding([Column(name, "number") for name in names])
     polyceptron.save_model(estimator, path, encoding=encoding, summary=summary)
+    return summary
 
 
-def _say(
-    rule: polyceptron.Rule, rows: Any, counts: Any, score: Any, on_disk: bool, digits: int | None
-) -> None:
-    """Print what there was to learn from, how the model answers it, and the rule."""
+def _say_rule(rule: polyceptron.Rule, counts: Any, X: Any, digits: int | None) -> None:
+    """Print the rule, and how many rows its text answers as it does."""
+    _learning.show_faces(rule, counts, digits)
+    same = rule.agreement(X, digits)
+    click.echo(f"This text agrees with the model on {same} of {X.shape[0]} rows learned from.")
+
+
+def _say(rule: polyceptron.Rule, rows: Any, counts: Any, score: Any, on_disk: bool) -> None:
+    """Print what there was to learn from, and how the model answers it."""
     answers = _learning.answers_in(counts)
     n, training = answers.sum(), percent(_learning.share_right(answers))
     of_class = answers.sum(axis=1) if on_disk else np.bincount(rows.codes)  # also rows held out
@@ -245,4 +248,3 @@ def _say(
         new = f"{percent(score.accuracy)}{spread} ({score.what})"
         click.echo(f"Accuracy: {new}, {training} ({n} rows learned from)")
         _learning.show_counts(f"Answers ({score.what})", score.counts, rule.classes)
-    _learning.show_faces(rule.renamed(rows.feature_names), counts, digits)
