@@ -315,12 +315,14 @@ def document_type(*learners: tuple[str, Any]) -> Any:
 
     Given none, that of any learner, whose own part is not looked at.
     """
-    options: dict[str, Any] = {"bases": (Document,), "module": __name__}
+    options: dict[str, Any] = {"bases": (Document,), "module": __name__, "kw_only": True}
     kinds = []
     for name, learner in learners:
         title = learner.__name__
-        types = [
+        later = getattr(learner, "_parameters_since", {})
+        types: list[Any] = [
             (one, Seed | None if one == "random_state" else Parameter)
+            + ((later[one],) if one in later else ())
             for one in _kept_parameters(learner)
         ]
         parameters = msgspec.defstruct(f"{title}Parameters", types, **options)

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import msgspec
 import numpy as np
@@ -470,6 +470,7 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
     # --- model files ------------------------------------------------------------------
 
     _Fitted = PolyceptronFitted
+    _parameters_since: ClassVar[dict[str, Any]] = {"digits": None}
 
     def _fitted(self) -> dict[str, Any]:
         each = getattr(self, "estimators_", None)
