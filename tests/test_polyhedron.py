@@ -349,7 +349,7 @@ class TestText:
 
     def test_zeros_ones_and_signs(self):
         p = Polyhedron([[-1, 0, 1, -0.0, -2], [0, 0, 0, 0.5, 0]], [0.0, 1e-7])
-        assert str(p) == "2*x4 + x0 - x2 <= 0\nx3 >= -2e-07"
+        assert str(p) == "2*x4 + x0 - x2 <= 0\nx3 >= -2e-7"
         assert str(Polyhedron([[1]], [-0.0])) == "x0 >= 0"
         p = Polyhedron([[0.9999, -1.0001]], [0])
         assert p.to_text(3) == "x0 - x1 >= 0"

@@ -144,12 +144,13 @@ def short_number(value: float) -> str:
     Examples
     --------
     >>> [short_number(value) for value in (5000.0, 0.1, 4e9, 1.25e-7, 123456789.5)]
-    ['5000', '0.1', '4e+09', '1.25e-07', '123456789.5']
+    ['5000', '0.1', '4e+9', '1.25e-7', '123456789.5']
     """
     n = max(count_digits(value), 1)
-    plain = f"{Decimal(repr(float(value))):f}"
+    exact = Decimal(repr(float(value)))
+    plain = f"{exact:f}"
     plain = plain.rstrip("0").rstrip(".") if "." in plain else plain
-    return plain if len(plain) <= max(7, n + 3) else f"{value:.{n - 1}e}"
+    return plain if len(plain) <= max(7, n + 3) else f"{exact:.{n - 1}e}"
 
 
 def count_digits(value: float) -> int:
