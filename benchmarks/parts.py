@@ -6,7 +6,8 @@ The learner as it is, and without one part at a time, all else the same:
 - hardening: the faces of the soft model are the rule;
 - log-loss: accuracy on rows held out decides between one and several, and among strengths;
 - sampling: no mean of likely hyperplanes;
-- union: one polyhedron only.
+- union: one polyhedron only;
+- rounding: the faces as they were learned, with all digits.
 
 Rows are those of `benchmarks.accuracy`: real sets that choices were made on ("development"), and
 Datasets 1 and 2 with 10% of the labels flipped ("noise").
@@ -62,6 +63,11 @@ PARTS: dict[str, Without] = {
         (automatic, "with_samples", lambda selection, best, *rest: best)  # noqa: ARG005
     ),
     "without union": _replaced,
+    "without rounding": _replaced,
+}
+GIVEN: dict[str, dict[str, Any]] = {
+    "without union": {"n_polyhedra": 1},
+    "without rounding": {"digits": None},
 }
 
 
@@ -69,7 +75,7 @@ def measure(splits: dict[str, int]) -> dict[str, dict[str, float]]:
     """Accuracies in percent, by part left out and by group: means over sets and splits."""
     found: dict[str, dict[str, float]] = {}
     for part, without in PARTS.items():
-        given = {"n_polyhedra": 1} if part == "without union" else {}
+        given = GIVEN.get(part, {})
         for group, n_splits in splits.items():
             names = [name for name in datasets_of(group) if not name.endswith("20%")]
             with without():

@@ -138,6 +138,7 @@ BAD_OF_ONE = {
         "prune_share": [-0.1, 1, 1.5, np.nan, "tenth", None, True],
     },
     Polyceptron: {
+        "digits": [0, 1.5, "many", True],
         "n_hyperplanes": ["auot"],
         "margin": [np.nan, "auot", None, True],
         "penalty": [-1, np.nan, np.inf, "auot", True],

@@ -72,6 +72,11 @@ def test_finds_what_was_planted():
     np.testing.assert_allclose(found.probability(grid), PLANTED.probability(grid), atol=0.02)
 
 
+def test_a_link_of_stretched_scores():
+    link, h = Calibration(Side(2.0, 0.1), Side(0.5, 0.2)), np.linspace(-3, 3, 20)
+    np.testing.assert_allclose(link.stretched(1.25).probability(h / 1.25), link.probability(h))
+
+
 @pytest.mark.parametrize("empty", ["outside", "inside"])
 def test_an_empty_side_has_something_cautious_to_say(empty):
     h = np.linspace(0.1, 3, 50) * (1 if empty == "outside" else -1)

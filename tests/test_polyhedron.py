@@ -1,9 +1,7 @@
 """Polyhedron: a value that checks what it is given and answers the same however it is asked."""
 
-import ast
 import copy
 import pickle
-import re
 from dataclasses import FrozenInstanceError
 
 import numpy as np
@@ -16,6 +14,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from polyceptron import Polyhedron
+from polyceptron.utils.text import printed_faces
+from printed_rules import read_polyhedron
 
 SQUARE = Polyhedron([[1, 0], [0, 1], [-1, 0], [0, -1]], [0, 0, 1, 1], ["age", "bmi"])
 
@@ -343,19 +343,22 @@ class TestEquality:
 class TestText:
     def test_example(self):
         p = Polyhedron([[0.8300001, -1.2049]], [-12.4], ["age", "bmi"])
-        assert str(p) == "0.83*age - 1.2*bmi >= 12.4"
+        assert str(p) == "0.8300001*age - 1.2049*bmi >= 12.4"
         assert p.to_text(digits=5) == "0.83*age - 1.2049*bmi >= 12.4"
+        assert p.to_text(digits=2) == "0.83*age - 1.2*bmi >= 12"
 
     def test_zeros_ones_and_signs(self):
         p = Polyhedron([[-1, 0, 1, -0.0, -2], [0, 0, 0, 0.5, 0]], [0.0, 1e-7])
-        assert str(p) == "-x0 + x2 - 2*x4 >= 0\n0.5*x3 >= -1e-07"
+        assert str(p) == "2*x4 + x0 - x2 <= 0\nx3 >= -2e-7"
         assert str(Polyhedron([[1]], [-0.0])) == "x0 >= 0"
-        assert str(Polyhedron([[0.9999, -1.0001]], [0])) == "x0 - x1 >= 0"
+        p = Polyhedron([[0.9999, -1.0001]], [0])
+        assert p.to_text(3) == "x0 - x1 >= 0"
+        assert str(p) == "0.9999*x0 - 1.0001*x1 >= 0"
 
     def test_repr_is_short(self):
         assert repr(SQUARE) == "Polyhedron(n_faces=4, n_features=2)"
 
-    @pytest.mark.parametrize("digits", [0, -1, 2.5, True, "3", None])
+    @pytest.mark.parametrize("digits", [0, -1, 2.5, True, "3"])
     def test_bad_digits(self, digits):
         with pytest.raises(ValueError, match="digits must be a whole number of at least 1"):
             SQUARE.to_text(digits=digits)
@@ -378,7 +381,7 @@ class TestText:
         ],
     )
     def test_odd_names(self, name, printed):
-        assert str(Polyhedron([[2]], [0], [name])) == f"2*{printed} >= 0"
+        assert str(Polyhedron([[3]], [0], [name])) == f"3*{printed} >= 0"
 
     @settings(max_examples=25)
     @given(polyhedra(), st.data())
@@ -386,29 +389,8 @@ class TestText:
         d = polyhedron.n_features
         names = data.draw(st.lists(st.text(), min_size=d, max_size=d, unique=True))
         named = Polyhedron(polyhedron.W, polyhedron.b, names)
-        lines = named.to_text(digits=17).splitlines()
-        assert len(lines) == polyhedron.n_faces
-        faces = [read_back(line, names) for line in lines]
-        assert Polyhedron([w for w, _ in faces], [b for _, b in faces], names) == named
-
-
-TERM = re.compile(
-    r"""(?P<sign>^-?|\ [-+]\ )
-        (?:(?P<size>[0-9][^*"\ ]*)\*)?
-        (?P<name>"(?:[^"\\]|\\.)*"|[^\s"*]+)""",
-    re.VERBOSE,
-)
-
-
-def read_back(line: str, names: list[str]) -> tuple[list[float], float]:
-    """Parse one printed inequality; a name is quoted or has no space in it."""
-    w, at = [0.0] * len(names), 0
-    while not line.startswith(" >= ", at):
-        found = TERM.match(line, at)
-        assert found, line[at:]
-        name = found["name"]
-        name = ast.literal_eval(name) if name.startswith('"') else name
-        size = float(found["size"] or 1)
-        w[names.index(name)] = -size if "-" in found["sign"] else size
-        at = found.end()
-    return w, -float(line[at + 4 :])
+        assert read_polyhedron(str(named), names) == named.printed
+        _, _, exponents = printed_faces(named.W, named.b)
+        assert (np.ldexp(named.printed.W, exponents[:, None]) == named.W).all()
+        assert (np.ldexp(named.printed.b, exponents) == named.b).all()
+        assert read_polyhedron(named.to_text(3), names).equals(named.rounded(3))

@@ -66,6 +66,13 @@ class Calibration(NamedTuple):
         size = np.abs(h)
         return np.where(h >= 0, self.inside.right(size), 1.0 - self.outside.right(size))
 
+    def stretched(self, factor: float) -> Calibration:
+        """The same of scores that were multiplied by this factor before."""
+        outside, inside = (
+            Side(min(max(side.slope * factor, 1e-9), 1e9), side.lapse) for side in self[:2]
+        )
+        return self._replace(outside=outside, inside=inside)
+
     def both(self, h: Floats) -> tuple[Floats, Floats]:
         inside = self.probability(h)
         return 1.0 - inside, inside

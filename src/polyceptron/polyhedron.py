@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from polyceptron.scoring import as_rows, scores
 from polyceptron.utils.checks import as_columns, as_count, as_floats, as_names, check_faces
-from polyceptron.utils.text import inequality
+from polyceptron.utils.text import MOST_SHORT, count_digits, inequality, printed_faces
 from polyceptron.utils.types import Floats
 
 
@@ -41,7 +41,7 @@ class Polyhedron:
     >>> print(triangle)
     age >= 0
     dose >= 0
-    -age - 2*dose >= -4
+    2*dose + age <= 4
     >>> rows = [[1, 1], [3, 1], [4, 0]]
     >>> triangle.contains(rows)
     array([ True, False,  True])
@@ -191,22 +191,55 @@ class Polyhedron:
         pairs = np.asarray(_close(ours[:, None, :], theirs[None, :, :], rtol, atol).all(axis=2))
         return bool(pairs[linear_sum_assignment(pairs, maximize=True)].all())
 
-    def to_text(self, digits: int = 3) -> str:
-        """Return the inequalities, one a line, rounded to `digits` significant digits.
+    def to_text(self, digits: int | None = None) -> str:
+        """Return the inequalities, one a line, as `contains` knows them.
 
         Columns without names are x0, x1, ...; a name that is not one plain word is quoted.
 
+        Parameters
+        ----------
+        digits : int, optional
+            Round numbers to so many significant digits: short, but not what decides. By default
+            they are read back to the last bit, each face but for a power of two.
+
         Examples
         --------
-        >>> p = Polyhedron([[0.8341, -1.2049], [0, 1]], [-12.41, 0], ["age", "body mass"])
-        >>> print(p.to_text())
-        0.834*age - 1.2*"body mass" >= 12.4
-        "body mass" >= 0
+        >>> p = Polyhedron([[0.8341, -1.2049], [0, -2]], [-12.41, 94], ["age", "body mass"])
+        >>> print(p)
+        0.8341*age - 1.2049*"body mass" >= 12.41
+        "body mass" <= 47
+        >>> print(p.to_text(2))
+        0.83*age - 1.2*"body mass" >= 12
+        "body mass" <= 47
         """
-        digits = as_count(digits, "digits")
+        digits = None if digits is None else as_count(digits, "digits")
         names = self.feature_names or tuple(f"x{j}" for j in range(self.n_features))
         return "\n".join(
             inequality(w, float(b), names, digits) for w, b in zip(self.W, self.b, strict=True)
+        )
+
+    def rounded(self, digits: int) -> "Polyhedron":
+        """Return the polyhedron that ``to_text(digits)`` says."""
+        W, b, exponents = printed_faces(self.W, self.b)
+        faces = np.column_stack([W, b])
+        read = [float(f"{value:.{digits}g}") for value in faces.ravel().tolist()]
+        largest = np.finfo(float).max
+        shown = np.clip(read, -largest, largest).reshape(faces.shape)
+        shown = np.ldexp(shown, exponents[:, None])
+        return Polyhedron(shown[:, :-1], shown[:, -1], self.feature_names)
+
+    @property
+    def printed(self) -> "Polyhedron":
+        """The same set with the numbers of its text: each face without a power of two."""
+        W, b, _ = printed_faces(self.W, self.b)
+        return Polyhedron(W, b, self.feature_names)
+
+    @property
+    def is_short(self) -> bool:
+        """Whether the numbers of the text were rounded: those of most learners have 17 digits."""
+        W, b, _ = printed_faces(self.W, self.b)
+        return all(
+            count_digits(value) <= MOST_SHORT for value in [*W[W != 0].tolist(), *b.tolist()]
         )
 
     def __str__(self) -> str:

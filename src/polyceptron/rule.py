@@ -13,8 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 from polyceptron.calibration import Link
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.scoring import as_rows, is_kernel_ready, least_margins, scores
-from polyceptron.utils.text import quoted
+from polyceptron.utils.text import printed_faces, quoted
 from polyceptron.utils.types import Floats, Indices
+
+_LEAST_DIGITS = 3
+"""Of a text that is not all of a rule: with fewer it says too little of rows that are not known."""
 
 
 class Piece(NamedTuple):
@@ -34,7 +37,8 @@ class Decision(NamedTuple):
     ``place`` is that of the class among the classes of the rule. ``piece`` decides: it is the best
     one where none contains the row, or where all are of one class. ``score`` is that of
     `Rule.decision_function`, of several columns that of the answer; in a leaf, its share. ``face``
-    is that of least margin, and ``slack`` its margin, if they were asked for.
+    is that of least margin, and ``slack`` how much that is in the numbers of its text, if they were
+    asked for.
     """
 
     place: Indices
@@ -76,7 +80,7 @@ class Rule:
     >>> rule = Rule.inside(["fine", "harm"], 1, low, high)
     >>> print(rule)
     harm if this holds (piece 1 of 2):
-      face 0: -dose >= -1
+      face 0: dose <= 1
     harm if this holds (piece 2 of 2):
       face 0: dose >= 5
     Otherwise fine.
@@ -377,7 +381,9 @@ class Rule:
             here = np.flatnonzero(decision.piece == number)
             part = self.pieces[number].polyhedron
             margins = scores(rows[here], part.W, part.b)
-            face[here], slack[here] = margins.argmin(axis=1), margins.min(axis=1)
+            face[here] = margins.argmin(axis=1)
+            exponents = printed_faces(part.W, part.b)[2]
+            slack[here] = np.ldexp(margins.min(axis=1), -exponents[face[here]])
         return decision._replace(face=face, slack=slack)
 
     def which(self, piece: int) -> str:
@@ -401,14 +407,42 @@ class Rule:
             return headings, most
         return headings, "One of them holds for every row: they are the leaves of a tree."
 
-    def to_text(self, digits: int = 3) -> str:
-        """The rule in words, numbers to `digits` significant digits."""
+    def to_text(self, digits: int | None = None) -> str:
+        """The rule in words; numbers as for `Polyhedron.to_text`."""
         headings, besides = self.in_words()
         lines = []
         for heading, piece in zip(headings, self.pieces, strict=True):
             faces = piece.polyhedron.to_text(digits).splitlines()
             lines += [f"{heading}:", *(f"  face {k}: {face}" for k, face in enumerate(faces))]
         return "\n".join([*lines, besides])
+
+    def rounded(self, digits: int) -> Rule:
+        """The rule that ``to_text(digits)`` says."""
+        pieces = (one._replace(polyhedron=one[0].rounded(digits)) for one in self.pieces)
+        return replace(self, pieces=tuple(pieces))
+
+    def digits_for(self, X: Any) -> int | None:
+        """The fewest digits with which the text of the rule answers these rows as the rule does.
+
+        At least three. None where no number is enough, or where the text is short with all digits.
+
+        Examples
+        --------
+        >>> from polyceptron import Polyhedron, Rule
+        >>> rule = Rule.inside(["no", "yes"], 1, Polyhedron([[2 / 3]], [-100]))
+        >>> rule.digits_for([[149], [151]]), rule.digits_for([[149.99], [150.01]])
+        (3, 4)
+        """
+        rows = self._rows(X)
+        if all(piece.polyhedron.is_short for piece in self.pieces):
+            return None
+        enough = (n for n in range(_LEAST_DIGITS, 17) if self.agreement(rows, n) == rows.shape[0])
+        return next(enough, None)
+
+    def agreement(self, X: Any, digits: int | None = None) -> int:
+        """How many of these rows are answered alike by the rule and by its text."""
+        told = self if digits is None else self.rounded(digits)
+        return int((told.decide(X).place == self.decide(X).place).sum())
 
     def __str__(self) -> str:
         return self.to_text()

@@ -35,7 +35,7 @@ class TestExport:
 
     def test_options(self, folder):
         ask = ("export", folder / "m.json", "--to")
-        assert "\\geq" in done(*ask, "latex", "--option", "digits=2")
+        assert "\\leq" in done(*ask, "latex", "--option", "digits=2")
         assert "has no option 'dialect'" in failed(*ask, "c", "--dialect", "sqlite", code=2)
         assert "dialect must be" in failed(*ask, "sql", "--dialect", "nope", code=2)
         assert "digits must be" in failed(*ask, "latex", "--option", "digits=abc", code=2)

@@ -41,6 +41,26 @@ class TestFit:
             "fit", data, "-t", "class", *both, "-o", tmp_path / "c", code=2
         )
 
+    def test_digits(self, tmp_path, data):
+        ask = ["fit", data, "-t", "class", "--force", "-o", tmp_path / "m.json"]
+        small = ["--drop", "colour", "-k", 2]
+        text = done(*ask, *small, "--digits", 1)
+        rule = read_model(tmp_path / "m.json").estimator.rule_
+        for line in str(rule.pieces[0].polyhedron).splitlines():
+            assert line in text
+        assert "This text agrees with the model on 200 of 200 rows learned from." in text
+        assert "digits" not in read_model(tmp_path / "m.json").summary
+        text = done(*ask, *small, "--digits", "none")
+        read = read_model(tmp_path / "m.json")
+        assert read.estimator.digits is None
+        assert "agrees with the model on 200 of 200 rows" in text
+        shown = read.estimator.rule_.pieces[0].polyhedron.to_text(read.summary["digits"])
+        for line in shown.splitlines():
+            assert line in text
+            assert line in done("show", tmp_path / "m.json")
+        assert "auto, none or a number" in failed(*ask, "--digits", "few", code=2)
+        assert "does not round" in failed(*ask, "-l", "oc1", "--digits", 2, code=2)
+
     def test_inside(self, tmp_path, data):
         text = done("fit", data, "-t", "class", *QUICK, "--inside", "sick", "-o", tmp_path / "m")
         assert "sick if this holds" in text

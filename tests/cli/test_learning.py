@@ -20,12 +20,12 @@ def test_every_piece_of_a_union_is_shown_with_what_its_faces_reject(capsys):
         == """
 harm if this holds (piece 1 of 2)
   face  rejects others  rejects harm  inequality
-  0                  2             1  -dose >= -1
+  0                  2             1  dose <= 1
 
 harm if all 2 hold (piece 2 of 2)
   face  rejects others  rejects harm  inequality
   0                  1             1  dose >= 5
-  1                  1             0  -dose >= -9
+  1                  1             0  dose <= 9
 
 Otherwise fine.
 """

@@ -30,6 +30,42 @@ def run(folder, *command):
     return done.stdout
 
 
+def rounded_faces():
+    """Short numbers times powers of two, and rows on and around the faces."""
+    W, b = np.array([[5000.0, 1.0], [3.0, -2.0], [-1.0, 0.0]]), np.array([-1440.5, 7.0, 0.25])
+    exponents = np.array([-9, 3, -4])
+    P = Polyhedron(np.ldexp(W, exponents[:, None]), np.ldexp(b, exponents), ["age", "dose"])
+    X = np.random.default_rng(0).integers(-3000, 3000, (300, 2)) / [4096.0, 4.0]
+    X[0] = 0.25, 190.5  # on two faces
+    return P, X
+
+
+def test_python_has_the_printed_numbers():
+    P, X = rounded_faces()
+    source = to_python(P)
+    assert "(5000.0, 1.0)," in source
+    assert "5000*age + dose >= 1440.5" in source
+    module = loaded(source)
+    assert [module["decision"](x) for x in X.tolist()] == P.decision(X).tolist()
+    assert [module["predict"](x) == "1" for x in X.tolist()] == P.contains(X).tolist()
+
+
+@needs_compiler
+def test_c_has_the_printed_numbers(tmp_path):
+    P, X = rounded_faces()
+    source = to_c(P)
+    assert "{5000.0, 1.0}," in source
+    assert Compiled(tmp_path, source)("decision", X) == P.decision(X).tolist()
+
+
+@needs_node
+def test_javascript_has_the_printed_numbers(tmp_path):
+    P, X = rounded_faces()
+    source = to_javascript(P, inside=1, outside=0)
+    assert "[5000.0, 1.0]," in source
+    assert run_node(tmp_path, source, X.tolist()) == P.contains(X).astype(int).tolist()
+
+
 # --- C ----------------------------------------------------------------------------------
 
 
@@ -159,7 +195,8 @@ def test_python_with_extreme_numbers(data):
     W = data.draw(st.lists(vectors.filter(any), min_size=1, max_size=3))
     P = Polyhedron(W, data.draw(st.lists(floats, min_size=len(W), max_size=len(W))))
     module = loaded(to_python(P))
-    assert [[v.hex() for v in w] for w in module["W"]] == [[v.hex() for v in w] for w in W]
+    exponents = np.array(module["EXPONENTS"])[:, None]
+    assert np.ldexp(np.array(module["W"]), exponents).tobytes() == np.array(W).tobytes()
     X = data.draw(st.lists(vectors, min_size=1, max_size=5))
     assert [module["predict"](x) == "1" for x in X] == P.contains(X).tolist()
 

@@ -118,7 +118,7 @@ def body(latex):
 
 def check_harmless(line):
     """Every backslash begins a known command, and what is left has no special character."""
-    bare = COMMAND.sub("", line.replace(" &\\geq ", " ")).replace("{}", "")
+    bare = COMMAND.sub("", re.sub(r" &\\[gl]eq ", " ", line)).replace("{}", "")
     assert "\\" not in bare
     depth = 0
     for character in bare:
@@ -138,9 +138,9 @@ def unescaped(text):
 
 @pytest.mark.parametrize("name", HOSTILE + UNWRITABLE)
 def test_latex_with_hostile_names(name):
-    (line,) = body(to_latex(Polyhedron([[2.5]], [-1.0], [name])))
+    (line,) = body(to_latex(Polyhedron([[2.1]], [-1.0], [name])))
     check_harmless(line)
-    text = re.fullmatch(r"  2\.5\\,\\text\{(.*)\} &\\geq 1", line)[1]
+    text = re.fullmatch(r"  2\.1\\,\\text\{(.*)\} &\\geq 1", line)[1]
     shown = "".join(
         c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in name
     )
@@ -149,13 +149,13 @@ def test_latex_with_hostile_names(name):
 
 @given(st.text(st.characters(), max_size=30))
 def test_latex_takes_any_text(name):
-    (line,) = body(to_latex(Polyhedron([[2.5]], [-1.0], [name])))
+    (line,) = body(to_latex(Polyhedron([[2.1]], [-1.0], [name])))
     check_harmless(line)
 
 
 def numbers(line, names):
     """W and b of a line, as a reader of the formula has them."""
-    left, right = line.strip().removesuffix(r" \\").split(r" &\geq ")
+    left, way, right = re.split(r" &\\([gl])eq ", line.strip().removesuffix(r" \\"))
     value = r"([\d.]+)?(?: \\times 10\^\{(-?\d+)\})?"
     w = np.zeros(len(names))
     for sign, size, exponent, name in re.findall(
@@ -165,7 +165,8 @@ def numbers(line, names):
         w[names.index(name)] = -number if "-" in sign else number
     size, exponent = re.fullmatch(rf"{value}", right.removeprefix("-")).groups()
     b = -float(f"{size}e{exponent or 0}")
-    return w, -b if right.startswith("-") else b
+    b = -b if right.startswith("-") else b
+    return (w, b) if way == "g" else (-w, -b)
 
 
 def test_latex_can_be_read_back():
@@ -173,7 +174,7 @@ def test_latex_can_be_read_back():
     X = rows()
     read = [numbers(line, list(P.feature_names)) for line in body(to_latex(P, digits=None))]
     back = Polyhedron([w for w, _ in read], [b for _, b in read], P.feature_names)
-    assert back == P
+    assert back == P.printed
     np.testing.assert_array_equal(back.contains(X), P.contains(X))
 
 
@@ -182,7 +183,7 @@ def test_latex_of_extreme_numbers_can_be_read_back():
         names = [f"n{j}" for j in range(bare.n_features)]
         P = Polyhedron(bare.W, bare.b, names)
         read = [numbers(line, names) for line in body(to_latex(P, digits=None))]
-        assert Polyhedron([w for w, _ in read], [b for _, b in read], names) == P
+        assert Polyhedron([w for w, _ in read], [b for _, b in read], names) == P.printed
 
 
 def test_latex_is_drawn_by_matplotlib():

@@ -232,6 +232,46 @@ class TestRoundTrip:
         assert len(json.loads((tmp_path / "model.json").read_bytes())["rule"]["W"]) == 498
 
 
+class TestPrintedNumbers:
+    def rounded(self):
+        X, y = load_iris(return_X_y=True)
+        return quick(Polyceptron).fit(X, y), X
+
+    def test_faces_are_short_numbers_times_powers_of_two(self):
+        model, X = self.rounded()
+        document = json.loads(model_file.encode(model))
+        exponents = document["rule"]["exponents"]
+        assert any(exponents)
+        assert all(float(number).is_integer() for w in document["rule"]["W"] for number in w)
+        back = decode(document).estimator
+        assert back.rule_ == model.rule_
+        np.testing.assert_array_equal(back.predict_proba(X), model.predict_proba(X))
+
+    def test_older_files_have_neither_exponents_nor_digits(self):
+        model, _ = self.rounded()
+        document = json.loads(model_file.encode(model.set_params(digits=None)))
+        factors = np.ldexp(1.0, document["rule"].pop("exponents"))
+        for name in ("W", "b"):
+            values = np.array(document["rule"][name])
+            document["rule"][name] = (values.T * factors).T.tolist()
+        del document["learner"]["parameters"]["digits"]
+        back = decode(document).estimator
+        assert back.digits is None
+        assert back.rule_ == model.rule_
+
+    @pytest.mark.parametrize(
+        ("exponents", "message"),
+        [([1], "must be an array of"), ([5000] * 9, "must leave rule.W and rule.b finite")],
+    )
+    def test_exponents_that_are_wrong(self, exponents, message):
+        model, _ = self.rounded()
+        document = json.loads(model_file.encode(model))
+        n = len(document["rule"]["b"])
+        document["rule"]["exponents"] = exponents[:n] if len(exponents) > n else exponents
+        with pytest.raises(ModelFileError, match=rf"rule\.exponents {message}"):
+            decode(document)
+
+
 class TestAsAnEstimator:
     @pytest.mark.parametrize("learner", [BatchPolyceptron, OnlinePolyceptron, SPLA1, PCSLP])
     def test_a_warm_start_goes_on_as_it_would_have(self, learner, tmp_path):

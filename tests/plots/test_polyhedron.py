@@ -155,7 +155,7 @@ def test_one_column_is_a_line():
     np.testing.assert_array_equal(display.points_["in"].get_offsets()[:, 0], X[y == "in", 0])
     heights = {k: points.get_offsets()[:, 1] for k, points in display.points_.items()}
     assert heights["in"].max() < heights["out"].min()
-    assert display.text_[0] == "2*age ≥ -2"
+    assert display.text_[0] == "age ≥ -1"
 
 
 # --- several polyhedra ---------------------------------------------------------------------------
@@ -222,7 +222,7 @@ def test_every_piece_of_a_union_has_its_outline_and_numbers(union):
     for patch in display.regions_["yes"]:
         assert union.predict([corners_of(patch).mean(axis=0)]) == ["yes"]
     assert list(display.numbers_) == ["1.0", "1.1", "1.2", "1.3", "2.0", "2.1", "2.2", "3.0", "3.1"]
-    assert display.text_["2.2"] == "-age - dose ≥ -4"
+    assert display.text_["2.2"] == "age + dose ≤ 4"
     assert len(display.mistakes_.get_offsets()) == 3
     assert texts(display)[:2] == ["3 regions of yes", "elsewhere no"]
     with pytest.raises(ValueError, match="regions='faces' needs a single polyhedron"):

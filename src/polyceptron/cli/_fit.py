@@ -43,6 +43,7 @@ _TYPICAL_ROWS = 100_000
     metavar="N",
     help="Cross-validate in N folds; the model learns from all rows.",
 )
+@_options.digits_option
 @_options.seed_option
 @_options.place_options
 @click.option(
@@ -58,6 +59,7 @@ def fit(
     balanced: bool,
     test_size: float | None,
     cv: int | None,
+    digits: int | str | None,
     seed: int,
     out_of_core: bool | None,
     memory_limit: int | None,
@@ -79,15 +81,13 @@ def fit(
     if test_size is not None and cv is not None:
         raise click.UsageError("--test-size and --cv exclude each other.")
     check_free(output, force, what["data"])
-    if resume and "checkpoint" not in registry.parameters_of(registry.find_learner(learner)):
-        raise click.UsageError(f"--learner {learner} writes no checkpoint; leave out --resume.")
-    checkpoint = _checkpoint(output, resume, force)
+    checkpoint = _checkpoint(learner, output, resume, force)
     on_disk = is_out_of_core(what["data"], out_of_core, memory_limit)
     if on_disk:
         _refuse_options(learner, test_size, cv)
     rows: Any = open_rows(**what, cache_dir=cache_dir) if on_disk else read_rows(**what)
-    options: dict[str, Any] = {"k": k, "inside": inside, "balanced": balanced, "seed": seed}
-    estimator = _learning.make(learner, rows.classes, **options)
+    options: dict[str, Any] = {"k": k, "inside": inside, "balanced": balanced, "digits": digits}
+    estimator = _learning.make(learner, rows.classes, seed=seed, **options)
     score = None
     with _model_path(output, checkpoint) as path:
         if on_disk:
@@ -106,10 +106,12 @@ def fit(
             if test_size is not None:
                 score = _learning.held_out(estimator.rule_, rows.X[test], rows.codes[test])
             _name_identifiers(estimator, rows)
-        _save(path, estimator, rows, X, score)
+            X = X[_some(X.shape[0])]
+        summary = _save(path, estimator, rows, X, score)
         if checkpoint is not None:
             checkpoint.unlink(missing_ok=True)
         _say(estimator, rows, score, on_disk)
+        _say_rule(estimator, rows, X, summary.get("digits"))
 
 
 @contextmanager
@@ -131,8 +133,10 @@ def _model_path(output: str, checkpoint: Path | None) -> Iterator[Path]:
     click.echo(f"\nModel: {output}")
 
 
-def _checkpoint(output: str, resume: bool, force: bool) -> Path | None:
+def _checkpoint(learner: str, output: str, resume: bool, force: bool) -> Path | None:
     """The file to go on from, and to write to."""
+    if resume and "checkpoint" not in registry.parameters_of(registry.find_learner(learner)):
+        raise click.UsageError(f"--learner {learner} writes no checkpoint; leave out --resume.")
     if output == "-":
         if resume:
             raise click.UsageError("--resume needs a model file: its checkpoint is beside it.")
@@ -187,7 +191,7 @@ def _name_identifiers(estimator: Any, rows: Any) -> None:
     estimator.verdict_ = replace(estimator.verdict_, identifiers=find_identifiers(rows))
 
 
-def _save(path: Path, estimator: Any, rows: Any, X: Any, score: Any) -> None:
+def _save(path: Path, estimator: Any, rows: Any, X: Any, score: Any) -> dict[str, Any]:
     """Write the model, and what is known of the rows that it learned from, of which X has many."""
     from polyceptron.data.encoding import Column, Encoding
 
@@ -199,9 +203,11 @@ def _save(path: Path, estimator: Any, rows: Any, X: Any, score: Any) -> None:
         "classes": {str(one.label): one.rows for one in verdict.classes},
         "accuracy": accuracy | ({} if score is None else {score.what: score.accuracy}),
     }
+    digits = estimator.rule_.digits_for(X)
+    if digits is not None:  # with which the text answers as the rule does
+        summary["digits"] = digits
     # Too wide, it is too much to say, for explanations, what is usual in each column.
     if isinstance(X, np.ndarray) and X.shape[1] <= _MOST_COLUMNS:
-        X = X[_some(len(X))]
         with np.errstate(over="ignore", invalid="ignore"):
             medians, spreads = np.median(X, axis=0), X.std(axis=0)
         if np.isfinite(medians).all() and np.isfinite(spreads).all():
@@ -212,10 +218,19 @@ def _save(path: Path, estimator: Any, rows: Any, X: Any, score: Any) -> None:
         estimator.feature_names_in_ = np.array(names, dtype=object)
         encoding = encoding or Encoding([Column(name, "number") for name in names])
     polyceptron.save_model(estimator, path, encoding=encoding, summary=summary)
+    return summary
+
+
+def _say_rule(estimator: Any, rows: Any, X: Any, digits: int | None) -> None:
+    """Print the rule, and how many rows its text answers as it does."""
+    rule = estimator.rule_.renamed(rows.feature_names)
+    _learning.show_faces(rule, estimator.verdict_, digits)
+    same = rule.agreement(X, digits)
+    click.echo(f"This text agrees with the model on {same} of {X.shape[0]} rows learned from.")
 
 
 def _say(estimator: Any, rows: Any, score: Any, on_disk: bool) -> None:
-    """Print what there was to learn from, how well the model answers it, and the rule."""
+    """Print what there was to learn from, and how well the model answers it."""
     from msgspec.structs import replace
 
     verdict = learned = estimator.verdict_
@@ -236,4 +251,3 @@ def _say(estimator: Any, rows: Any, score: Any, on_disk: bool) -> None:
         click.echo(f"Accuracy: {new}, {training} ({n} rows learned from)")
         verdict = replace(learned, what="rows held out", answers=score.counts.tolist())
     _learning.show_verdict(verdict, what)
-    _learning.show_faces(estimator.rule_.renamed(rows.feature_names), learned)

@@ -17,7 +17,14 @@ if TYPE_CHECKING:
 
 
 def make(
-    name: str, classes: Any, *, k: int | None, inside: str | None, balanced: bool, seed: int
+    name: str,
+    classes: Any,
+    *,
+    k: int | None,
+    inside: str | None,
+    balanced: bool,
+    seed: int,
+    digits: int | str | None = "auto",
 ) -> Any:
     """Return a learner that is ready to fit; k None is its own choice, inside is text."""
     learner = registry.find_learner(name)
@@ -43,6 +50,10 @@ def make(
         if "inside" not in known:
             raise click.UsageError(f"--learner {name} has no class inside; leave out --inside")
         parameters["inside"] = _label(inside, classes.tolist())
+    if digits != "auto":
+        if "digits" not in known:
+            raise click.UsageError(f"--learner {name} does not round; leave out --digits")
+        parameters["digits"] = digits
     return learner(**parameters)
 
 
@@ -137,10 +148,13 @@ def _part(share: float | None) -> str:
     return "-" if share is None else percent(share)
 
 
-def show_faces(rule: polyceptron.Rule, verdict: Verdict | None = None) -> None:
+def show_faces(
+    rule: polyceptron.Rule, verdict: Verdict | None = None, digits: int | None = None
+) -> None:
     """Print the inequalities of every polyhedron; with a verdict, how many rows each rejects.
 
-    Of a leaf, which rows it contains: what it rejects others take.
+    Of a leaf, which rows it contains: what it rejects others take. Numbers are those that decide,
+    or have so many digits.
     """
     start, labels = 0, list(map(shown, rule.labels))
     headings, besides = rule.in_words(labels)
@@ -154,7 +168,7 @@ def show_faces(rule: polyceptron.Rule, verdict: Verdict | None = None) -> None:
         elif verdict is not None:
             others, own = (contained[p] for contained in verdict.contains)
             title = f"{heading}: contains {own} of {name}, {others} others"
-        rows = zip(*columns, polyhedron.to_text().splitlines(), strict=True)
+        rows = zip(*columns, polyhedron.to_text(digits).splitlines(), strict=True)
         section(title, table([*heads, "inequality"], rows, "<>><" if columns[1:] else "<<"))
         start += n
     click.echo(f"\n{besides}")

@@ -112,6 +112,26 @@ learning_options = all_of(
     click.option("--inside", metavar="LABEL", help="The class to describe."),
     click.option("--balanced", is_flag=True, help="Weigh rows so that every class counts as much."),
 )
+
+
+def as_digits(digits: str) -> int | str | None:
+    """The value of --digits."""
+    if digits in ("auto", "none"):
+        return None if digits == "none" else digits
+    if not re.fullmatch("[1-9]|1[0-7]", digits):
+        raise click.BadParameter(f"{digits!r} is not auto, none or a number from 1 to 17.")
+    return int(digits)
+
+
+digits_option = click.option(
+    "--digits",
+    type=as_digits,
+    default="auto",
+    show_default=True,
+    metavar="N",
+    help="Significant digits of coefficients, at most; auto takes the fewest that cost nothing, "
+    "none leaves them as they were learned.",
+)
 seed_option = click.option(
     "--seed", type=click.IntRange(0, 2**31 - 1), default=0, show_default=True
 )

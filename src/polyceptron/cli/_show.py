@@ -38,7 +38,8 @@ def show(model: str) -> None:
     for name, share in shares.items() if isinstance(shares, dict) else ():
         if isinstance(share, float):
             click.echo(f"Accuracy, {shown(name)}: {percent(share)}")
-    show_faces(loaded.rule)
+    digits = summary.get("digits")
+    show_faces(loaded.rule, digits=digits if digits in range(1, 18) else None)
     columns = loaded.encoding.columns if loaded.encoding is not None else ()
     if any(column.kind == "category" or column.fill is not None for column in columns):
         rows = [

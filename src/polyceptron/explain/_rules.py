@@ -20,19 +20,19 @@ from polyceptron.geometry.projection import length
 from polyceptron.polyhedron import Polyhedron, scaled_faces
 from polyceptron.rule import Rule, as_rule
 from polyceptron.utils.checks import as_count
-from polyceptron.utils.text import inequality
+from polyceptron.utils.text import inequality, printed_face
 from polyceptron.utils.types import Floats
 
 
-def rules(model: Any, digits: int = 3) -> str:
+def rules(model: Any, digits: int | None = None) -> str:
     """Return what a model answers by, in words.
 
     Parameters
     ----------
     model : fitted learner, Rule or Polyhedron
         A tree gives its leaves, a model of more than two classes the polyhedra of each class.
-    digits : int
-        Significant digits of the numbers.
+    digits : int, optional
+        Significant digits of the numbers; by default they are those that decide.
 
     Examples
     --------
@@ -40,20 +40,20 @@ def rules(model: Any, digits: int = 3) -> str:
     >>> print(explain.rules(Polyhedron([[1, 0], [-1, -2]], [0, 4], ["age", "dose"])))
     inside if all 2 hold:
       face 0: age >= 0
-      face 1: -age - 2*dose >= -4
+      face 1: 2*dose + age <= 4
     Otherwise outside.
     """
     return as_rule(model, error=ExplainError).to_text(digits)
 
 
-def rules_table(model: Any, digits: int = 3) -> dict[str, list[Any]]:
+def rules_table(model: Any, digits: int | None = None) -> dict[str, list[Any]]:
     """Return the rules as columns, one row a face: ``pandas.DataFrame(rules_table(model))``.
 
     Parameters
     ----------
     model : fitted learner, Rule or Polyhedron
-    digits : int
-        Significant digits of the inequalities in words; the numbers are whole.
+    digits : int, optional
+        Significant digits of the inequalities in words; by default all, as of the numbers.
 
     Returns
     -------
@@ -67,19 +67,23 @@ def rules_table(model: Any, digits: int = 3) -> dict[str, list[Any]]:
     >>> from polyceptron import Polyhedron, explain
     >>> table = explain.rules_table(Polyhedron([[1, 0], [-1, -2]], [0, 4], ["age", "dose"]))
     >>> table["inequality"], table["w[dose]"], table["b"]
-    (['age >= 0', '-age - 2*dose >= -4'], [0.0, -2.0], [0.0, 4.0])
+    (['age >= 0', '2*dose + age <= 4'], [0.0, -2.0], [0.0, 4.0])
     """
-    digits, rule = as_count(digits, "digits"), as_rule(model, error=ExplainError)
+    rule, digits = as_rule(model, error=ExplainError), _as_digits(digits)
     columns = ["label", "part", "face", "inequality", "b", *(f"w[{name}]" for name in rule.names)]
     faces = [
         [label, part, k, inequality(w, b, rule.names, digits), b, *w.tolist()]
         for label, union in rule.polyhedra.items()
         for part, p in enumerate(union)
-        for k, (w, b) in enumerate(zip(p.W, p.b.tolist(), strict=True))
+        for k, (w, b, _) in enumerate(map(printed_face, p.W, p.b.tolist()))
     ]
     return {
         name: list(values) for name, values in zip(columns, zip(*faces, strict=True), strict=True)
     }
+
+
+def _as_digits(digits: int | None) -> int | None:
+    return None if digits is None else as_count(digits, "digits")
 
 
 class Face(NamedTuple):
@@ -96,7 +100,7 @@ class Face(NamedTuple):
     """Whether the row is on the outer side, where the slack is below zero."""
 
 
-def rejected_by(model: Any, x: Any, digits: int = 3) -> list[Face]:
+def rejected_by(model: Any, x: Any, digits: int | None = None) -> list[Face]:
     """Return what every face says about a row; those with ``rejects`` keep it outside.
 
     ``pandas.DataFrame(rejected_by(model, x))`` is a table.
@@ -108,8 +112,8 @@ def rejected_by(model: Any, x: Any, digits: int = 3) -> list[Face]:
         of which the most probable is the answer.
     x : array-like, mapping, Series or one-row frame
         One row; by name where it has the names of the features, else by place.
-    digits : int
-        Significant digits of the inequalities in words.
+    digits : int, optional
+        Significant digits of the inequalities in words; by default they are those that decide.
 
     Examples
     --------
@@ -118,11 +122,11 @@ def rejected_by(model: Any, x: Any, digits: int = 3) -> list[Face]:
     >>> for face in explain.rejected_by(P, {"age": 1, "dose": 3}):
     ...     print(face)
     Face(face=0, inequality='age >= 0', slack=1.0, distance=1.0, rejects=False)
-    Face(face=1, inequality='-3*age - 4*dose >= -5', slack=-10.0, distance=-2.0, rejects=True)
+    Face(face=1, inequality='4*dose + 3*age <= 5', slack=-10.0, distance=-2.0, rejects=True)
     """
     rule, x = asked(model, x)
     row = x[None, :]
-    P = rule.pieces[_piece(rule, row)].polyhedron
+    P, digits = rule.pieces[_piece(rule, row)].polyhedron.printed, _as_digits(digits)
     return [
         Face(k, inequality(P.W[k], float(P.b[k]), rule.names, digits), slack, far, slack < 0)
         for k, (slack, far) in enumerate(
@@ -194,7 +198,7 @@ class Contributions(NamedTuple):
 
     face: int
     slack: float
-    """``w . x + b`` of the row at this face."""
+    """``w . x + b`` of the row at this face, in the units of its inequality in words."""
     base: float
     """The slack of the reference, from which the contributions start."""
     values: dict[str, float]
@@ -238,6 +242,7 @@ def contributions(
     k: Any = P.active_face(row[None, :])[0] if face is None else face
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 0 <= k < P.n_faces:
         raise ValueError(f"face must be a whole number from 0 to {P.n_faces - 1}; got {face!r}")
+    P = P.printed  # with the numbers that people see
     w, slack = P.W[k], float(P.margins(row[None, :])[0, k])
     if reference is None:
         start, base = _foot(w, float(P.b[k])), 0.0

@@ -8,11 +8,12 @@ from importlib import import_module
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from polyceptron.data.encoding import Column, Encoding
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.rule import Rule, as_rule
-from polyceptron.utils.text import inequality
+from polyceptron.utils.text import inequality, printed_faces
 from polyceptron.utils.types import Floats
 
 PlainLabel: TypeAlias = bool | int | float | str
@@ -32,10 +33,11 @@ class Labelled(NamedTuple):
     rule: Rule
     labels: tuple[PlainLabel, ...]
 
-    def faces(self) -> tuple[Floats, Floats]:
-        """W and b of all pieces, one after the other."""
+    def faces(self) -> tuple[Floats, Floats, NDArray[np.intp]]:
+        """W and b of all pieces, one after the other, as they are printed; and their exponents."""
         parts = [piece.polyhedron for piece in self.rule.pieces]
-        return np.vstack([part.W for part in parts]), np.concatenate([part.b for part in parts])
+        W, b = np.vstack([part.W for part in parts]), np.concatenate([part.b for part in parts])
+        return printed_faces(W, b)
 
     def pieces(self) -> list[list[int]]:
         """Of each piece the place of its label, its first face and the one after its last."""
@@ -49,11 +51,11 @@ class Labelled(NamedTuple):
         """Say what made a file, and what is answered where, to be read in a comment."""
         rule = self.rule
         headings, besides = rule.in_words([safe(str(label)) for label in self.labels])
-        lines = [made_by(), "What it answers, here to three digits:"]
+        lines = [made_by(), "What it answers:"]
         for heading, piece in zip(headings, rule.pieces, strict=True):
             lines.append(f"  {heading}:")
             for w, b in zip(piece.polyhedron.W, piece.polyhedron.b.tolist(), strict=True):
-                face = inequality(w, b, rule.names, 3, lambda name: safe(name, 40))
+                face = inequality(w, b, rule.names, None, lambda name: safe(name, 40))
                 # A dot at the end: a backslash there would join the next line in C.
                 face = face if len(face) <= 400 else face[:400].rstrip("\\") + " ..."
                 lines.append(f"    {face}")

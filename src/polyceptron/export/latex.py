@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 from polyceptron.export._shared import ExportError, ExportOptionError, made_by
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.rule import Rule, as_rule
 from polyceptron.utils.checks import as_count
-from polyceptron.utils.text import printable, two_sides
+from polyceptron.utils.text import printable, two_sides, writer
 
 # Ligatures and shorthands are broken up as well: names come out as they are.
 _SPECIALS = {sign: f"\\{sign}" for sign in "{}#$%&_"}
@@ -19,9 +18,10 @@ _SPECIALS |= {
     sign: f"\\text{command}{{}}"
     for sign, command in zip("\\^~<>|\"`'", _COMMANDS.split(), strict=True)
 }
+_SIGNS = {">=": "\\geq", "<=": "\\leq"}
 
 
-def to_latex(polyhedron: Any, *, digits: int | None = 3, environment: str = "align*") -> str:
+def to_latex(polyhedron: Any, *, digits: int | None = None, environment: str = "align*") -> str:
     r"""Return the inequalities for a document that uses the package amsmath.
 
     Parameters
@@ -30,7 +30,7 @@ def to_latex(polyhedron: Any, *, digits: int | None = 3, environment: str = "ali
         Several polyhedra of one class are joined by "or"; where several classes have polyhedra,
         each has its label.
     digits : int or None
-        Significant digits; None writes every number so that it can be read back exactly.
+        Significant digits; None writes the numbers that decide, which are read back exactly.
     environment : {"align*", "aligned"}
         ``align*`` stands for itself, ``aligned`` inside a formula.
 
@@ -44,10 +44,10 @@ def to_latex(polyhedron: Any, *, digits: int | None = 3, environment: str = "ali
     Examples
     --------
     >>> from polyceptron import Polyhedron
-    >>> print(to_latex(Polyhedron([[0.5, -1e-7]], [2], ["age", "x_1"])))  # doctest: +ELLIPSIS
+    >>> print(to_latex(Polyhedron([[0.5, -1e-7]], [-2], ["age", "x_1"])))  # doctest: +ELLIPSIS
     % Made by polyceptron ...
     \begin{align*}
-      0.5\,\text{age} - 1 \times 10^{-7}\,\text{x\_1} &\geq -2
+      0.5\,\text{age} - 1 \times 10^{-7}\,\text{x\_1} &\geq 2
     \end{align*}
     """
     rule = as_rule(polyhedron, "polyhedron", ExportError)
@@ -79,11 +79,12 @@ def _rows(polyhedron: Polyhedron, rule: Rule, digits: int | None) -> str:
     names = [f"\\text{{{_escaped(name)}}}" for name in rule.names]
     if rule.feature_names is None:
         names = [f"x_{{{j}}}" for j in range(rule.n_features)]
+    write = writer(digits)
     lines = (
-        two_sides(w, b, names, partial(_number, digits=digits), "\\,")
+        two_sides(w, b, names, lambda value: _number(write(value)), "\\,")
         for w, b in zip(polyhedron.W, polyhedron.b.tolist(), strict=True)
     )
-    return " \\\\\n".join(f"  {left} &\\geq {right}" for left, right in lines)
+    return " \\\\\n".join(f"  {left} &{_SIGNS[sign]} {right}" for left, sign, right in lines)
 
 
 def _escaped(text: str) -> str:
@@ -91,7 +92,6 @@ def _escaped(text: str) -> str:
     return "".join(_SPECIALS.get(sign, sign) for sign in printable(text))
 
 
-def _number(value: Any, digits: int | None) -> str:
-    text = repr(value).removesuffix(".0") if digits is None else f"{value:.{digits}g}"
+def _number(text: str) -> str:
     mantissa, _, exponent = text.partition("e")
     return mantissa if not exponent else f"{mantissa} \\times 10^{{{int(exponent)}}}"

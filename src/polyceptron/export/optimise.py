@@ -1,8 +1,9 @@
 """Constraints for solvers, as objects and as a file: x must stay in one of the polyhedra.
 
-An inequality whose greatest coefficient is not between 1/1024 and 1024 is multiplied by a power of
-two that brings it between 1 and 2. The set stays the same, and solvers, which drop coefficients
-below some 1e-9, keep those of columns in large units.
+Inequalities have the numbers of their text. One whose greatest coefficient is not between 1/1024
+and 1024 (a million if numbers were rounded) is multiplied by a power of two that brings it between
+1 and 2. The set stays the same, and solvers, which drop coefficients below some 1e-9, keep those of
+columns in large units.
 
 Of several polyhedra, a binary variable each says whether x is in it. Within bounds of the features
 an inequality falls short of zero by M at most: ``w . x + b + M (1 - z) >= 0`` asks nothing where
@@ -21,8 +22,11 @@ from polyceptron.export._shared import ExportError, check_name, made_by, safe
 from polyceptron.rule import Rule, as_rule
 from polyceptron.utils.checks import as_bounds, as_columns, place_of
 from polyceptron.utils.lazy import need
+from polyceptron.utils.text import printed_faces
 from polyceptron.utils.types import Floats
 
+_GREATEST = 1e6
+"""Coefficients of inequalities with few digits, which are left as they are."""
 Bounds = Mapping[str, tuple[float | None, float | None]] | None
 """Limits of features by name; None is no limit."""
 
@@ -208,8 +212,9 @@ def _by_name(rule: Rule, variables: Any) -> list[Any]:
 
 
 def _scaled(W: Floats, b: Floats) -> tuple[Floats, Floats]:
+    W, b, shown = printed_faces(W, b)
     greatest = np.abs(W).max(axis=1)
-    usual = (greatest >= 1 / 1024) & (greatest <= 1024)
+    usual = (greatest >= 1 / 1024) & (greatest <= np.where(shown == 0, 1024, _GREATEST))
     exponents = np.where(usual, 1, np.frexp(greatest)[1])
     with np.errstate(over="ignore", under="ignore"):
         normals, offsets = np.ldexp(W, 1 - exponents[:, None]), np.ldexp(b, 1 - exponents)
@@ -261,7 +266,7 @@ def to_lp(
     >>> from polyceptron import Polyhedron
     >>> text = to_lp(Polyhedron([[-2]], [4], ["body mass"]), objective=[1], maximise=True)
     >>> " ".join(text.split())  # doctest: +ELLIPSIS
-    '... Subject To face0: - 2.0 x0_body_mass >= -4.0 Bounds x0_body_mass free End'
+    '... Subject To face0: - 1.0 x0_body_mass >= -2.0 Bounds x0_body_mass free End'
     """
     region = _region(polyhedron, bounds)
     names, variables = region.rule.names, lp_names(polyhedron)

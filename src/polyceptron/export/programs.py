@@ -18,6 +18,7 @@ from polyceptron.export._shared import (
     refuse_unwritable,
     safe,
 )
+from polyceptron.utils.text import MOST_SHORT, count_digits
 from polyceptron.utils.types import Floats
 
 _WORDS = (
@@ -60,7 +61,7 @@ def to_python(
     ('in', -2.0)
     """
     found = labelled(polyhedron, inside, outside, encoding)
-    W, b = found.faces()
+    W, b, exponents = found.faces()
     columns = [(c.name, c.categories or None, c.fill) for c, _ in columns_of(found.rule, encoding)]
     return filled(
         "model.py.txt",
@@ -71,6 +72,7 @@ def to_python(
         OTHERWISE=found.rule.otherwise,
         W=_lines((f"{tuple(w)}," for w in W.tolist()), "    "),
         B=tuple(b.tolist()),
+        EXPONENTS=tuple(exponents.tolist()),
     )
 
 
@@ -97,8 +99,8 @@ def to_c(
 
     Notes
     -----
-    ``NAME_decision`` is `Polyhedron.decision` to the last bit, of several the greatest: numbers are
-    written in base 16, and the operations are the same.
+    ``NAME_decision`` is `Polyhedron.decision` to the last bit, of several the greatest: numbers of
+    more than a few digits are written in base 16, and the operations are the same.
 
     Examples
     --------
@@ -107,12 +109,12 @@ def to_c(
     >>> print("\n".join(source.splitlines()[3:7]))
      *   x[0]: age
      *   x[1]: "\x2a/ dose"
-     * What it answers, here to three digits:
+     * What it answers:
      *   "1" if this holds:
     """
     found = labelled(polyhedron, inside, outside)
     rule, pieces = found.rule, found.pieces()
-    W, b = found.faces()
+    W, b, exponents = found.faces()
     made, *comment = found.comment()
     shown = [f'"{safe(str(label)).strip(chr(34))}"' for label in found.labels]
     labels = f"inside {shown[1]}, outside {shown[0]}"
@@ -125,6 +127,7 @@ def to_c(
         COMMENT=_lines([*comment, f"Labels: {labels}."], " * "),
         WEIGHTS=_lines((f"{{{_row(w)}}}," for w in W), "    "),
         OFFSETS=_row(b),
+        EXPONENTS=", ".join(map(str, exponents)),
         PLACES=", ".join(str(place) for place, _, _ in pieces),
         FIRSTS=", ".join(map(str, [0, *(end for _, _, end in pieces)])),
         PIECES=len(pieces),
@@ -138,7 +141,10 @@ def to_c(
 
 
 def _row(values: Floats) -> str:
-    return ", ".join(value.hex() for value in values.tolist())
+    return ", ".join(
+        repr(value) if count_digits(value) <= MOST_SHORT else value.hex()
+        for value in values.tolist()
+    )
 
 
 def _text(label: PlainLabel) -> str:
@@ -201,7 +207,7 @@ def to_javascript(
         {"name": c.name, "categories": c.categories or None, "fill": c.fill}
         for c, _ in columns_of(found.rule, encoding)
     ]
-    W, b = found.faces()
+    W, b, exponents = found.faces()
     functions = ("predict", "decision", "features")
     if module == "esm":
         ends = [f"export const {one} = {name}.{one};" for one in functions]
@@ -219,6 +225,7 @@ def to_javascript(
         OTHERWISE=_json(found.rule.otherwise),
         W=_lines((f"{_json(w)}," for w in W.tolist()), "  "),
         B=_json(b.tolist()),
+        EXPONENTS=_json(exponents.tolist()),
         EXPORTS="\n".join(ends),
     )
 

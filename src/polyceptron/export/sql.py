@@ -67,11 +67,11 @@ def to_sql(
     Examples
     --------
     >>> from polyceptron import Polyhedron
-    >>> print(to_sql(Polyhedron([[2.0]], [0.5], ['the "dose"s']), outside="it's out"))
+    >>> print(to_sql(Polyhedron([[1.0]], [0.5], ['the "dose"s']), outside="it's out"))
     SELECT
       "data".*,
       CASE WHEN "data"."the ""dose""s" BETWEEN -1e+308 AND 1e+308
-      THEN CASE WHEN 0.5e0 + 2.0e0 * "data"."the ""dose""s" >= 0
+      THEN CASE WHEN 0.5e0 + 1.0e0 * "data"."the ""dose""s" >= 0
       THEN '1' ELSE 'it''s out' END END AS "polyceptron"
     FROM "data"
     """
@@ -83,7 +83,7 @@ def to_sql(
     if kind == "where" and found.rule.inside_place is None:
         raise ExportOptionError("kind 'where' is for one class; 'case' has the labels of several")
     writer = _Writer(dialect, table)
-    W, _ = found.faces()
+    W, _, _ = found.faces()
     used = [pair for pair in columns_of(found.rule, encoding) if W[:, pair[1]].any()]
     writer.refuse_alike([column.name for column, _ in used])
     known = _joined([writer.known(column) for column, _ in used], "\n  AND ")
@@ -188,7 +188,8 @@ class _Writer:
         """Whether a row is in one of the polyhedra."""
         parts = []
         for one in polyhedra:
-            faces = zip(one.W, one.b.tolist(), strict=True)
+            shown = one.printed  # a power of two changes no sign
+            faces = zip(shown.W, shown.b.tolist(), strict=True)
             parts.append(_joined([self.face(w, b, used) for w, b in faces], "\n  AND "))
         several = _joined([f"({part})" for part in parts], "\n  OR ")
         return parts[0] if len(parts) == 1 else f"({several})"

@@ -76,6 +76,9 @@ class Documented:
     _apart: ClassVar[tuple[str, ...]] = ()
     """Those of them that are no fitted attribute: `_fitted` and `_restore` see to them."""
 
+    _parameters_since: ClassVar[dict[str, Any]] = {}
+    """Parameters that files of the same version may lack, and what these were learned with."""
+
     def _fitted(self) -> dict[str, Any]:
         """The values of ``_Fitted``: arrays may be arrays, and measurements not finite."""
         names = [name for name in self._Fitted.__struct_fields__ if name not in self._apart]

@@ -23,6 +23,7 @@ from polyceptron.model_file._json import brief, plain
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.rule import Piece, Rule
 from polyceptron.utils.checks import as_floats
+from polyceptron.utils.text import printed_faces
 from polyceptron.verdict import Verdict
 
 FORMAT = "polyceptron model"
@@ -77,8 +78,11 @@ class CalibrationDocument(Document, tag_field="kind", tag="calibration"):
     exponent: Exponent
 
 
-class RuleDocument(Document):
-    """What predicts, whatever the learner; see `polyceptron.rule.Rule`."""
+class RuleDocument(Document, omit_defaults=True):
+    """What predicts, whatever the learner; see `polyceptron.rule.Rule`.
+
+    Faces are 2**exponents times W and b, which have the numbers of the text; without them 1 times.
+    """
 
     classes: LabelsDocument
     W: Annotated[list[list[Finite]], Meta(min_length=1)]
@@ -86,6 +90,7 @@ class RuleDocument(Document):
     pieces: Annotated[list[PieceDocument], Meta(min_length=1, max_length=MAX_PIECES)]
     otherwise: Place | None
     links: list[LogisticDocument | CalibrationDocument | None]
+    exponents: list[Exponent] = msgspec.field(default_factory=list)
 
 
 def write_rule(rule: Rule) -> Any:
@@ -96,10 +101,12 @@ def write_rule(rule: Rule) -> Any:
         | ({"shares": piece.shares} if piece.shares else {})
         for piece, numbers in zip(rule.pieces, faces, strict=True)
     ]
+    W, b, exponents = printed_faces(distinct[:, :-1], distinct[:, -1])
     document = {
         "classes": _write_labels(rule.classes),
-        "W": distinct[:, :-1],
-        "b": distinct[:, -1],
+        "W": W,
+        "b": b,
+        **({"exponents": exponents} if exponents.any() else {}),
         "pieces": pieces,
         "otherwise": rule.otherwise,
         "links": [_write_link(link) for link in rule.links],
@@ -112,6 +119,12 @@ def rule_of(document: RuleDocument, names: list[str] | None) -> Rule:
     n_classes, d = len(document.classes.labels), len(document.W[0])
     W = array(document.W, (len(document.W), max(d, 1)), "rule.W")
     b = array(document.b, (len(W),), "rule.b")
+    if document.exponents:
+        factors = array(document.exponents, (len(W),), "rule.exponents").astype(int)
+        with np.errstate(over="ignore", under="ignore"):
+            W, b = np.ldexp(W, factors[:, None]), np.ldexp(b, factors)
+        if not (np.isfinite(W).all() and np.isfinite(b).all()):
+            raise ModelFileError("must leave rule.W and rule.b finite", "rule.exponents")
     if names is not None and len(names) != d:
         problem = f"must be an array of {d}, as rule.W[0] is; got {len(names)}"
         raise ModelFileError(problem, "features")
@@ -304,12 +317,14 @@ def document_type(*learners: tuple[str, Any]) -> Any:
 
     Given none, that of any learner, whose own part is not looked at.
     """
-    options: dict[str, Any] = {"bases": (Document,), "module": __name__}
+    options: dict[str, Any] = {"bases": (Document,), "module": __name__, "kw_only": True}
     kinds = []
     for name, learner in learners:
         title = learner.__name__
-        types = [
+        later = getattr(learner, "_parameters_since", {})
+        types: list[Any] = [
             (one, Seed | None if one == "random_state" else Parameter)
+            + ((later[one],) if one in later else ())
             for one in _kept_parameters(learner)
         ]
         parameters = msgspec.defstruct(f"{title}Parameters", types, **options)

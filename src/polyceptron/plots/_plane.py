@@ -22,6 +22,8 @@ Wanted: TypeAlias = "str | Sequence[int | str] | Plane | None"
 """A plane as the caller names it: "pca", "faces", two columns, itself, or None to choose."""
 
 _PARALLEL = 1e-12
+_MORE = 8
+"""Characters that the numbers that decide may take more than three digits of them."""
 # The window itself: u >= 0, v >= 0, u <= 1, v <= 1.
 _WINDOW = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 1.0], [0.0, -1.0, 1.0]])
 _CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
@@ -70,7 +72,9 @@ class Plane:
             w = polyhedron.W[k, shown]
             texts[k] = "holds everywhere here" if offset >= 0 else "holds nowhere here"
             if w.any():
-                texts[k] = inequality(w, offset, pair, 3).replace(">=", "≥")
+                exact, short = (inequality(w, offset, pair, digits) for digits in (None, 3))
+                text = exact if len(exact) <= len(short) + _MORE else short
+                texts[k] = text.replace(">=", "≥").replace("<=", "≤")
         return texts
 
 

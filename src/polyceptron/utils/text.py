@@ -1,8 +1,19 @@
 """Inequalities as text that is unambiguous, whatever the columns are called."""
 
+import math
 from collections.abc import Callable, Sequence
+from decimal import Decimal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from polyceptron.utils.types import Floats
+
+_FAR = 300
+_SOME = 32
+"""Coefficients of a face that tell how many digits it has."""
+MOST_SHORT = 12
+"""Digits of a number that was rounded, at most; others have 15 to 17."""
 
 
 def quoted(name: str) -> str:
@@ -31,23 +42,117 @@ def printable(text: str) -> str:
 
 
 def inequality(
-    w: Floats, b: float, names: Sequence[str], digits: int, quote: Callable[[str], str] = quoted
+    w: Floats,
+    b: float,
+    names: Sequence[str],
+    digits: int | None = None,
+    quote: Callable[[str], str] = quoted,
 ) -> str:
-    """Return ``w . x + b >= 0`` as ``0.83*age - 1.2*bmi >= 12.4``."""
-    left, right = two_sides(w, b, list(map(quote, names)), lambda value: f"{value:.{digits}g}")
-    return f"{left} >= {right}"
+    """Return ``w . x + b >= 0`` as ``0.83*age - 1.2*bmi >= 12.4``, or with <= and fewer minuses.
+
+    Numbers are those of `printed_face`, rounded to `digits` if these are given.
+
+    Examples
+    --------
+    >>> inequality(np.array([-0.75, -0.25, 0.0]), 1.5, ["age", "dose", "bmi"])
+    '3*age + dose <= 6'
+    >>> inequality(np.array([-1.0, 2000.0]), -1440.25, ["age", "dose"], 2)
+    '2000*dose - age >= 1400'
+    """
+    left, sign, right = two_sides(w, b, list(map(quote, names)), writer(digits))
+    return f"{left} {sign} {right}"
+
+
+def writer(digits: int | None) -> Callable[[float], str]:
+    """Return what writes numbers: with so many significant digits, or exactly."""
+    if digits is None:
+        return short_number
+    return lambda value: short_number(float(f"{value:.{digits}g}"))
 
 
 def two_sides(
     w: Floats, b: float, names: Sequence[str], written: Callable[[float], str], times: str = "*"
-) -> tuple[str, str]:
-    """Return what stands left and right of the sign in ``w . x >= -b``."""
+) -> tuple[str, str, str]:
+    """Return the left side, the sign and the right side of ``w . x >= -b`` as people write it.
+
+    Positive terms come first, the greatest numbers before others; <= where it has fewer minuses.
+    """
+    w, b, _ = printed_face(w, b)
+    used = np.flatnonzero(w).tolist()
+    n_minus = int((w < 0).sum())
+    flipped = 2 * n_minus > len(used) or (2 * n_minus == len(used) and b > 0)
+    values = (-w if flipped else w).tolist()
     left = ""
-    for coefficient, name in zip(w.tolist(), names, strict=True):
-        if coefficient != 0:
-            number = written(abs(coefficient))
-            left += " - " if coefficient < 0 else " + "
-            left += name if number == "1" else f"{number}{times}{name}"
+    for j in sorted(used, key=lambda j: (values[j] < 0, -abs(values[j]))):
+        number = written(abs(values[j]))
+        left += " - " if values[j] < 0 else " + "
+        left += names[j] if number == "1" else f"{number}{times}{names[j]}"
     left = f"-{left[3:]}" if left.startswith(" - ") else left.removeprefix(" + ")
     # Adding zero turns -0.0 into 0.0.
-    return left, written(-b + 0.0)
+    return left, "<=" if flipped else ">=", written((b if flipped else -b) + 0.0)
+
+
+def printed_face(w: Floats, b: float) -> tuple[Floats, float, int]:
+    """Return w and b as they are printed, and e: the face is 2**e times these, to the last bit.
+
+    Learned faces with few digits are such products. Others stay as they are, with e = 0.
+
+    Examples
+    --------
+    >>> printed_face(np.array([5000.0, 1.0]) / 1024, -1440.5 / 1024)
+    (array([5.e+03, 1.e+00]), -1440.5, -10)
+    """
+    used = w[w != 0]
+    mantissas, exponents = np.frexp(used)
+    whole = np.ldexp(np.abs(mantissas), 53).astype(np.int64)
+    last_bits = np.frexp((whole & -whole).astype(float))[1] - 1
+    # The greatest power of two of which all coefficients are multiples, and some below.
+    top = int((exponents - 53 + last_bits).min(initial=1023))
+    some = used[:_SOME]
+    if _length(some, top)[0] > MOST_SHORT * len(some):
+        return w, float(b), 0  # no power of two makes them short
+    is_one = len(used) == 1 and abs(mantissas[0]) == 0.5  # `age >= 47`, not `2*age >= 94`
+    e = min((top,) if is_one else (0, *range(top, top - 7, -1)), key=lambda e: _length(some, e))
+    sizes = np.abs([*used.tolist(), b])
+    if (
+        e == 0
+        or abs(e) > _FAR
+        or not ((sizes < 2.0**_FAR) & (sizes > 2.0**-_FAR) | (sizes == 0)).all()
+    ):
+        return w, float(b), 0  # at the ends of the range of numbers, even powers of two round
+    return np.ldexp(w, -e), math.ldexp(b, -e), e
+
+
+def _length(coefficients: Floats, e: int) -> tuple[int, int]:
+    """Digits and characters of coefficients without their factor 2**e."""
+    with np.errstate(over="ignore", under="ignore"):
+        shown = np.abs(np.ldexp(coefficients, -e)).tolist()
+    texts = (len(short_number(value)) for value in shown if math.isfinite(value))
+    return sum(map(count_digits, shown)), sum(texts)
+
+
+def printed_faces(W: Floats, b: Floats) -> tuple[Floats, Floats, NDArray[np.intp]]:
+    """Return `printed_face` of every face: W, b and the exponents."""
+    faces = [printed_face(w, offset) for w, offset in zip(W, b.tolist(), strict=True)]
+    shown, offsets, exponents = zip(*faces, strict=True)
+    return np.array(shown), np.array(offsets), np.array(exponents, dtype=np.intp)
+
+
+def short_number(value: float) -> str:
+    """Return the shortest text that is read back as this number.
+
+    Examples
+    --------
+    >>> [short_number(value) for value in (5000.0, 0.1, 4e9, 1.25e-7, 123456789.5)]
+    ['5000', '0.1', '4e+9', '1.25e-7', '123456789.5']
+    """
+    n = max(count_digits(value), 1)
+    exact = Decimal(repr(float(value)))
+    plain = f"{exact:f}"
+    plain = plain.rstrip("0").rstrip(".") if "." in plain else plain
+    return plain if len(plain) <= max(7, n + 3) else f"{exact:.{n - 1}e}"
+
+
+def count_digits(value: float) -> int:
+    """Return the significant digits of the shortest text that is read back as this number."""
+    return len(repr(value).partition("e")[0].replace(".", "").strip("-0"))

@@ -14,6 +14,8 @@ static const double @NAME@_w[@FACES@][@FEATURES@] = {
 @WEIGHTS@
 };
 static const double @NAME@_b[@FACES@] = {@OFFSETS@};
+/* Faces are compared by their margins times these powers of two. */
+static const int @NAME@_exponent[@FACES@] = {@EXPONENTS@};
 /* Of each piece its first face, and the place of its label. */
 static const int @NAME@_first[@PIECES@ + 1] = {@FIRSTS@};
 static const int @NAME@_place[@PIECES@] = {@PLACES@};
@@ -65,6 +67,7 @@ static double @NAME@_score(const double *x, int piece)
         if (!isfinite(total)) {
             total = @NAME@_at_scale(@NAME@_w[k], @NAME@_b[k], x);
         }
+        total = ldexp(total, @NAME@_exponent[k]);
         least = total < least ? total : least;
     }
     return least;

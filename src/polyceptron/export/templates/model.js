@@ -14,6 +14,8 @@ const W = [
 @W@
 ];
 const B = @B@;
+// Faces are compared by their margins times these powers of two.
+const EXPONENTS = @EXPONENTS@;
 
 function predict(row) {
   const all = scores(row);
@@ -31,7 +33,9 @@ function scores(row) {
   const x = features(row);
   return PIECES.map(function (piece) {
     let least = Infinity;
-    for (let k = piece[1]; k < piece[2]; k++) least = Math.min(least, margin(W[k], B[k], x));
+    for (let k = piece[1]; k < piece[2]; k++) {
+      least = Math.min(least, ldexp(margin(W[k], B[k], x), EXPONENTS[k]));
+    }
     return least;
   });
 }

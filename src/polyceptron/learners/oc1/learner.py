@@ -261,8 +261,8 @@ class OC1(ProbabilisticClassifier):
         place = place_of_label("label", label, self.classes_)
         return [piece.polyhedron for piece in self.rule_.pieces if piece.place == place]
 
-    def to_text(self, digits: int = 3) -> str:
-        """Return the tree as nested tests, rounded to `digits` significant digits.
+    def to_text(self, digits: int | None = None) -> str:
+        """Return the tree as nested tests; numbers as for `Polyhedron.to_text`.
 
         Leaves show their label, and how much of their training weight has it. Columns without
         names are x0, x1, ... Names and labels that are not one word are in quotes.
@@ -280,7 +280,7 @@ class OC1(ProbabilisticClassifier):
             low (2 of 2)
         """
         check_is_fitted(self)
-        digits = as_count(digits, "digits")
+        digits = None if digits is None else as_count(digits, "digits")
         tree, lines = self.tree_, []
         waiting: list[tuple[int, str]] = [(0, "")]
         while waiting:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import msgspec
 import numpy as np
@@ -44,6 +44,7 @@ from polyceptron.learners.polyceptron.hyperplanes import (
     learn_hyperplanes,
     needed,
 )
+from polyceptron.learners.polyceptron.rounding import round_faces, rows_to_round_by
 from polyceptron.learners.polyceptron.sample import Sample, refined_by_all
 from polyceptron.learners.polyceptron.selection import (
     LADDER,
@@ -172,6 +173,10 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         Print what is tried.
     checkpoint : path, Checkpoint or None, default=None
         A file that a fit which was killed goes on from: see `Checkpoint`.
+    digits : int, None or "auto", default="auto"
+        Significant digits of coefficients in the units of X. "auto" takes the fewest that cost
+        nothing on the training rows, a number at most so many, and offsets are found again after
+        that: what is printed is what predicts. None leaves the coefficients as they were learned.
 
     Attributes
     ----------
@@ -235,6 +240,7 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
     n_jobs: int | None = None
     verbose: int = 0
     checkpoint: Any = None
+    digits: int | str | None = "auto"
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -365,6 +371,11 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         # Calibrated are scores in the coordinates of learning, which leave its unit out.
         unit = math.frexp(training.coordinates.bias_unit)[1] - 1
         link = selection.outcomes[chosen].calibration._replace(exponent=self._exponent + 2 * unit)
+        if self.digits is not None:
+            most = None if self._is_auto("digits") else int(self.digits)
+            rows = rows_to_round_by(training, sample, chosen.inside)
+            pieces, factor = round_faces(pieces, rows, most)
+            link = link.stretched(factor)
         self._set_union(pieces, chosen.inside, link)
         self.margin_, self.penalty_, self.sampled_ = chosen.margin, chosen.penalty, chosen.sampled
         self.selection_ = selection.table(training.classes, chosen)
@@ -459,6 +470,7 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
     # --- model files ------------------------------------------------------------------
 
     _Fitted = PolyceptronFitted
+    _parameters_since: ClassVar[dict[str, Any]] = {"digits": None}
 
     def _fitted(self) -> dict[str, Any]:
         each = getattr(self, "estimators_", None)
@@ -544,6 +556,8 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         check_verbose(self.verbose)
         check_flag("standardize", self.standardize)
         as_checkpoint(self.checkpoint)
+        if self.digits is not None:
+            self._check_or_auto("digits", as_count, "None or 'auto'")
 
     def _check_or_auto(self, name: str, check: Any, words: str) -> None:
         if not self._is_auto(name):

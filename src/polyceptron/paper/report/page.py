@@ -136,8 +136,8 @@ def face_facts(learned: Learned, most: int = 12) -> dict[str, Any]:
     faces = [
         {
             "number": k,
-            # Where a line may break: before a sign or the ≥.
-            "terms": re.split(r" (?=[+-] |≥ )", text.replace(">=", "≥")),
+            # Where a line may break: before a sign.
+            "terms": re.split(r" (?=[+-] |[≥≤] )", text.replace(">=", "≥").replace("<=", "≤")),
             "rejected": int(outside[:, k].sum()),
             "alone": int(alone[:, k].sum()),
         }
