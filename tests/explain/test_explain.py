@@ -244,6 +244,16 @@ class TestUnions:
         assert contributions(rule, [1.75, 0.5]).slack == pytest.approx(-0.25)
         assert membership(P, INSIDE).label == "inside"
 
+    def test_the_piece_is_the_one_that_the_answer_rests_on(self):
+        near, steep = Polyhedron([[-10.0]], [10.0]), Polyhedron([[1.0]], [-5.0])
+        rule = Rule.inside(["no", "yes"], 1, near, steep)  # scores count in units of the faces
+        assert rule.decide([[2.0]]).piece.tolist() == [1]
+        assert membership(rule, [2.0]).piece == 1
+        assert str(membership(rule, [2.0])).endswith("rests on piece 2 of 2 ('yes'), at a distance of 3")
+        assert rejected_by(rule, [2.0]) == rejected_by(steep, [2.0])
+        assert contributions(rule, [2.0]).slack == -3.0
+        assert counterfactual(rule, [2.0]).x == pytest.approx([1.0])
+
 
 class TestRejectedBy:
     @settings(max_examples=20)

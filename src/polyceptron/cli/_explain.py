@@ -49,24 +49,20 @@ def explain(model: str, data: str, row: int, header: bool | None, **asked: Seque
     place, x, medians, spreads = find_row(loaded, data, header, row)
     limits = _limits(loaded, spreads, **asked)
     decision = rule.decide(x[None, :])
-    label, number = rule.labels[int(decision.place[0])], 0
-    answer, change = shown(label), None
-    judge: Any = rule
-    if rule.is_most_probable:  # its own polyhedron says why it is so probable
-        judge = rule.pieces[int(decision.piece[0])].polyhedron
+    answer, number, change = rule.labels[int(decision.place[0])], int(decision.piece[0]), None
+    judge, place_inside, _ = rule.pieces[number]
     try:  # All before anything is said: it may fail.
         faces = explanations.rejected_by(judge, x)
         why = explanations.contributions(judge, x, medians)
         if not rule.is_most_probable:
             radius = explanations.robustness(rule, x, weights=limits["weights"])
             change = radius, explanations.counterfactual(rule, x, **limits)
-            label, number, *_ = explanations.membership(rule, x)
     except explanations.ExplainError as error:
         raise click.ClickException(f"{place}: {error}") from error
-    click.echo(f"Row {row} ({place}): {answer}")
-    _say_faces(faces, shown(label) + rule.which(number))
+    click.echo(f"Row {row} ({place}): {shown(answer)}")
+    _say_faces(faces, shown(rule.labels[place_inside]) + rule.which(number))
     _say_contributions(why, x)
-    _say_change(change, spreads is not None)
+    _say_change(rule, change, spreads is not None)
 
 
 def find_row(loaded: Loaded, data: str, header: bool | None, row: int) -> tuple[str, Any, Any, Any]:
@@ -188,7 +184,9 @@ def _say_contributions(why: Any, x: Any) -> None:
     section(title, table(["column", "value", "against", "adds"], rows))
 
 
-def _say_change(change: tuple[float, Any] | None, weighed: bool) -> None:
+def _say_change(
+    rule: polyceptron.Rule, change: tuple[float, Any] | None, weighed: bool
+) -> None:
     if change is None:
         click.echo(
             "\nThe answer is the class that its polyhedron makes most probable, so what would "
@@ -202,5 +200,7 @@ def _say_change(change: tuple[float, Any] | None, weighed: bool) -> None:
         click.echo(f"\nNo change leads to another answer: {found.reason}.")
         return
     changes = [[text.quoted(name), *values] for name, values in found.shown.items()]
-    title = f"Smallest change to {shown(found.after)}"
+    (piece,) = rule.decide(found.x[None, :]).piece  # need not be the one shown above
+    reached = rule.labels[rule.pieces[piece].place] == found.after
+    title = f"Smallest change to {shown(found.after)}{rule.which(piece) if reached else ''}"
     section(title, table(["column", "now", "changed"], changes))

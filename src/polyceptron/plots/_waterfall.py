@@ -99,8 +99,8 @@ class WaterfallDisplay:
         Parameters
         ----------
         estimator : fitted learner, Rule or Polyhedron
-            Of several polyhedra, the one that decides is looked at: it contains the row, or comes
-            nearest to it.
+            Of several polyhedra, the one that the answer rests on is looked at, as by
+            `polyceptron.explain.membership`.
         x : array-like, mapping, Series or one-row frame
             The row.
         X : array-like or data frame of shape (n_samples, n_features), default=None
