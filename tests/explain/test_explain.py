@@ -153,6 +153,14 @@ class TestModels:
             question(three_classes, [0, 0])
         question(three_classes.polyhedra_["a"], [0, 0])
 
+    @pytest.mark.parametrize("question", [rejected_by, contributions, robustness, membership])
+    def test_a_list_of_polyhedra_is_their_union(self, question):
+        union = boxes([(0, 1), (0, 1)], [(2, 4), (0, 1)])
+        rule = Rule.inside(["inside", "outside"], 0, *union)
+        assert question(union, [1.8, 0.5]) == question(rule, [1.8, 0.5])
+        with pytest.raises(ExplainError, match=r"model must be .* got \[\]"):
+            question([], [0, 0])
+
     def test_tree(self, tree):
         frame, _ = square_frame()
         for _, x in frame.iloc[:8].iterrows():

@@ -87,6 +87,11 @@ def test_waterfall_wrong_arguments():
         WaterfallDisplay.from_polyhedron(TRIANGLE, [1, 1, 1])
 
 
+def test_waterfall_of_polyhedra_without_labels():
+    display = WaterfallDisplay.from_estimator([TRIANGLE, TRIANGLE], [3, 1])
+    assert display.ax_.get_title(loc="left") == "outside: the deciding face 2 of piece 1 rejects"
+
+
 def test_waterfall_of_a_union_looks_at_the_piece_that_decides(union):
     inside = WaterfallDisplay.from_estimator(union, {"age": 3, "dose": 0.8})
     title = "class yes (inside): the deciding face 2 of piece 2 holds"

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from polyceptron.data.encoding import Column, Encoding
-from polyceptron.polyhedron import Polyhedron
-from polyceptron.rule import Rule, as_rule
+from polyceptron.rule import Rule, as_rule, is_bare
 from polyceptron.utils.text import inequality
 from polyceptron.utils.types import Floats
 
@@ -80,7 +79,7 @@ def labelled(
             )
         return Labelled(rule, tuple(_label(label, "a label") for label in rule.labels))
     own, other = rule.labels[place], rule.labels[1 - place]
-    if isinstance(model, Polyhedron):
+    if is_bare(model):
         own, other = "1", "0"
     one = _label(own if inside is None else inside, "inside")
     other = _label(other if outside is None else outside, "outside")
@@ -106,8 +105,8 @@ def named(model: Any, encoding: Encoding | None) -> Any:
             f"encoding must give the features of the polyhedron, {rule.n_features}; it gives "
             f"{len(names)}, {list(names)!r:.60}, expected {list(rule.names)!r:.60}"
         )
-    is_bare = isinstance(model, Polyhedron)
-    return Polyhedron(model.W, model.b, names) if is_bare else rule.renamed(names)
+    renamed = rule.renamed(names)
+    return [piece.polyhedron for piece in renamed.pieces] if is_bare(model) else renamed
 
 
 def columns_of(rule: Rule, encoding: Encoding | None) -> list[tuple[Column, slice]]:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from polyceptron.explain import Contributions, as_row, contributions
 from polyceptron.plots import style
-from polyceptron.rule import as_rule
+from polyceptron.rule import as_rule, is_bare
 from polyceptron.utils.checks import as_count, as_floats
 
 
@@ -119,7 +119,7 @@ class WaterfallDisplay:
         why = contributions(polyhedron, row, reference, face=face)
         margins = polyhedron.margins(row[None, :])[0]
         said = "inside" if margins.min() >= 0 else "outside"
-        if estimator is not polyhedron:
+        if not is_bare(estimator):
             said = f"class {style.shorten(rule.labels[int(decision.place[0])])} ({said})"
         name = f"{'the deciding face' if why.face == margins.argmin() else 'face'} {why.face}"
         of = f" of piece {piece + 1}" if len(rule.pieces) > 1 else ""
