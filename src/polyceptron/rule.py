@@ -429,7 +429,8 @@ class Rule:
 def as_rule(model: Any, name: str = "model", error: type[Exception] = ValueError) -> Rule:
     """The rule of a fitted learner, a Rule or a Polyhedron: "inside" of that, and "outside".
 
-    A list or tuple of polyhedra, as `polyhedra_` has them, is their union. Where there is none, raises an error of this type that calls the argument by this name.
+    A list or tuple of polyhedra, as `polyhedra_` has them, is their union. Where there is none,
+    raises an error of this type that calls the argument by this name.
     """
     if isinstance(model, Rule):
         return model

@@ -257,7 +257,9 @@ class TestUnions:
         rule = Rule.inside(["no", "yes"], 1, near, steep)  # scores count in units of the faces
         assert rule.decide([[2.0]]).piece.tolist() == [1]
         assert membership(rule, [2.0]).piece == 1
-        assert str(membership(rule, [2.0])).endswith("rests on piece 2 of 2 ('yes'), at a distance of 3")
+        assert str(membership(rule, [2.0])).endswith(
+            "rests on piece 2 of 2 ('yes'), at a distance of 3"
+        )
         assert rejected_by(rule, [2.0]) == rejected_by(steep, [2.0])
         assert contributions(rule, [2.0]).slack == -3.0
         assert counterfactual(rule, [2.0]).x == pytest.approx([1.0])

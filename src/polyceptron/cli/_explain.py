@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
@@ -10,9 +9,17 @@ from typing import Any
 import click
 
 import polyceptron
-from polyceptron.cli._lazy import columns, encoding, np, source, text
+from polyceptron.cli._lazy import np, source, text
 from polyceptron.cli._model import Loaded
-from polyceptron.cli._options import columns_option, data_argument, header_option, model_argument
+from polyceptron.cli._options import (
+    bounds_option,
+    column_bounds,
+    columns_option,
+    data_argument,
+    feature_places,
+    header_option,
+    model_argument,
+)
 from polyceptron.cli._terminal import section, shown, table
 
 _MOST = 12
@@ -31,9 +38,7 @@ _MOST = 12
     help="The row, counted from 1 after the header.",
 )
 @columns_option("--freeze", "Columns that a change must leave alone; text columns always are.")
-@columns_option(
-    "--bounds", "Where a change must keep a column; either end may be left out.", "A=LOW:HIGH"
-)
+@bounds_option("Where a change must keep a column")
 @columns_option("--integers", "Columns that must change to whole numbers.")
 @header_option
 def explain(model: str, data: str, row: int, header: bool | None, **asked: Sequence[str]) -> None:
@@ -116,45 +121,16 @@ def _limits(
         if column.kind == "category":  # never changes: a red that is half blue says nothing
             texts.append(column.name)
             held |= set(range(start, stop))
-    held |= set(_places("--freeze", freeze, names, texts))
-    within, whole, weights = _bounds(bounds, names), _places("--integers", integers, names), None
+    held |= set(feature_places("--freeze", freeze, names, texts))
+    within, whole, weights = (
+        column_bounds(bounds, names),
+        feature_places("--integers", integers, names),
+        None,
+    )
     if spreads is not None:
         held |= set(np.flatnonzero(spreads == 0).tolist()) - {*within, *whole}
         weights = np.where(spreads > 0, spreads, 1.0) ** -2.0
     return {"bounds": within, "integers": whole, "weights": weights, "frozen": sorted(held)}
-
-
-def _places(
-    option: str, values: Sequence[str], names: Sequence[str], others: Sequence[str] = ()
-) -> list[int]:
-    """The places of the features that an option names; it may name others, too."""
-    known = [*names, *others]
-    found = columns.listed(values, known)
-    missing = [name for name in found if name not in known]
-    if missing:
-        raise click.ClickException(f"{option}: {encoding.missing_columns(missing, names)}")
-    return [names.index(name) for name in found if name in names]
-
-
-def _bounds(texts: Sequence[str], names: Sequence[str]) -> dict[int, tuple[Any, Any]]:
-    bounds: dict[int, tuple[Any, Any]] = {}
-    for one in texts:
-        name, _, span = one.rpartition("=")
-        low, colon, high = span.partition(":")
-        try:
-            lower, upper = float(low.strip() or "-inf"), float(high.strip() or "inf")
-        except ValueError:
-            colon = ""
-        if not colon or not name or math.isnan(lower) or math.isnan(upper):
-            raise click.BadParameter(
-                f"{one!r} is not COLUMN=LOW:HIGH, for example age=18:99", param_hint="--bounds"
-            )
-        if lower > upper:
-            raise click.BadParameter(
-                f"{one!r}: the lower end is above the upper one", param_hint="--bounds"
-            )
-        bounds |= dict.fromkeys(_places("--bounds", [name], names), (lower, upper))
-    return bounds
 
 
 def _say_faces(faces: Sequence[Any], name: str) -> None:
@@ -184,9 +160,7 @@ def _say_contributions(why: Any, x: Any) -> None:
     section(title, table(["column", "value", "against", "adds"], rows))
 
 
-def _say_change(
-    rule: polyceptron.Rule, change: tuple[float, Any] | None, weighed: bool
-) -> None:
+def _say_change(rule: polyceptron.Rule, change: tuple[float, Any] | None, weighed: bool) -> None:
     if change is None:
         click.echo(
             "\nThe answer is the class that its polyhedron makes most probable, so what would "

@@ -31,6 +31,7 @@ _TYPICAL_ROWS = 100_000
     "--learner", "-l", type=_options.LearnerName(), default="polyceptron", show_default=True
 )
 @_options.learning_options
+@_options.union_options
 @click.option(
     "--test-size",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
@@ -55,6 +56,8 @@ def fit(
     learner: str,
     k: int | None,
     inside: str | None,
+    n_polyhedra: int | str | None,
+    max_faces: int | None,
     test_size: float | None,
     cv: int | None,
     seed: int,
@@ -85,7 +88,8 @@ def fit(
     if on_disk:
         _refuse_options(learner, test_size, cv)
     rows: Any = open_rows(**what, cache_dir=cache_dir) if on_disk else read_rows(**what)
-    estimator = _learning.make(learner, rows.classes, k=k, inside=inside, seed=seed)
+    sizes = {"n_polyhedra": n_polyhedra, "max_faces": max_faces}
+    estimator = _learning.make(learner, rows.classes, k=k, inside=inside, seed=seed, **sizes)
     score = None
     with _model_path(output, checkpoint) as path:
         if on_disk:
