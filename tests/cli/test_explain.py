@@ -53,6 +53,14 @@ class TestExplain:
         assert "site" not in changed(done(*ask))
         assert "site" in changed(done(*ask, "--bounds", "site=0:"))
 
+    def test_values_have_the_digits_that_their_spreads_need(self, tmp_path):
+        rows = [[1_013_230 + row[0] / 10, row[1], row[3]] for row in people()]
+        (tmp_path / "d.csv").write_text(text_of(rows, ("p", "dose", "class")))
+        done("fit", tmp_path / "d.csv", "-t", "class", "-l", "batch", "-k", 1, "-o", tmp_path / "m")
+        text = done("explain", tmp_path / "m", tmp_path / "d.csv", "--row", 2)
+        shown = re.findall(r"^  p +(\S+)", text, re.M)
+        assert [round(float(value), 2) for value in shown] == [round(rows[1][0], 2)] * 2
+
     def test_conditions(self, folder):
         ask = ("explain", folder / "m.json", folder / "people.csv", "--row", 1)
         assert set(changed(done(*ask, "--freeze", "age"))) == {"dose"}

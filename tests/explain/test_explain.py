@@ -611,6 +611,10 @@ class TestShown:
         assert counterfactual(third, [0]).shown == {"a": ("0", "0.333334")}
         assert counterfactual(third, [1]).shown == {"a": ("1", "0.333333")}
 
+    def test_old_values_have_the_digits_that_the_change_needs(self):
+        face = Polyhedron([[1.0]], [-101324.0], ["p"])
+        assert counterfactual(face, [101323.96]).shown == {"p": ("101323.96", "101324")}
+
     def test_bounds_and_whole_numbers_hold_for_what_is_shown(self):
         half = Polyhedron([[1.0]], [-1.23456789], ["a"])
         tight = counterfactual(half, [0], bounds={"a": (None, 1.2345679)})

@@ -66,7 +66,7 @@ def explain(model: str, data: str, row: int, header: bool | None, **asked: Seque
         raise click.ClickException(f"{place}: {error}") from error
     click.echo(f"Row {row} ({place}): {shown(answer)}")
     _say_faces(faces, shown(rule.labels[place_inside]) + rule.which(number))
-    _say_contributions(why, x)
+    _say_contributions(why, x, np.zeros(len(x)) if spreads is None else spreads)
     _say_change(rule, change, spreads is not None)
 
 
@@ -146,13 +146,14 @@ def _say_faces(faces: Sequence[Any], name: str) -> None:
     section(title, table(["face", "", "slack", "distance", "inequality"], rows, "<<>><"))
 
 
-def _say_contributions(why: Any, x: Any) -> None:
+def _say_contributions(why: Any, x: Any, spreads: Any) -> None:
     value = dict(zip(why.values, x.tolist(), strict=True))
+    spread = dict(zip(why.values, spreads.tolist(), strict=True))
     order = sorted(why.values, key=lambda name: -abs(why.values[name]))
-    rows = [
-        [text.quoted(n), f"{value[n]:.6g}", f"{why.reference[n]:.6g}", f"{why.values[n]:+.4g}"]
-        for n in order[:_MOST]
-    ]
+    rows = []
+    for n in order[:_MOST]:
+        pair = [text.number_text(one, spread[n]) for one in (value[n], why.reference[n])]
+        rows.append([text.quoted(n), *pair, f"{why.values[n]:+.4g}"])
     if len(order) > _MOST:
         rest = sum(why.values[name] for name in order[_MOST:])
         rows.append([f"{len(order) - _MOST} others", "", "", f"{rest:+.4g}"])
