@@ -54,10 +54,6 @@ _TYPICAL_ROWS = 100_000
 @_options.out_option("The model file")
 def fit(
     learner: str,
-    k: int | None,
-    inside: str | None,
-    n_polyhedra: int | str | None,
-    max_faces: int | None,
     test_size: float | None,
     cv: int | None,
     seed: int,
@@ -78,6 +74,7 @@ def fit(
 
     Rows that do not fit into memory stay on disk (--out-of-core), as do those of several files.
     """
+    asked = {name: what.pop(name) for name in ("k", "inside", "n_polyhedra", "max_faces")}
     if test_size is not None and cv is not None:
         raise click.UsageError("--test-size and --cv exclude each other.")
     check_free(output, force, what["data"])
@@ -88,8 +85,7 @@ def fit(
     if on_disk:
         _refuse_options(learner, test_size, cv)
     rows: Any = open_rows(**what, cache_dir=cache_dir) if on_disk else read_rows(**what)
-    sizes = {"n_polyhedra": n_polyhedra, "max_faces": max_faces}
-    estimator = _learning.make(learner, rows.classes, k=k, inside=inside, seed=seed, **sizes)
+    estimator = _learning.make(learner, rows.classes, seed=seed, **asked)
     score = None
     with _model_path(output, checkpoint) as path:
         if on_disk:
