@@ -3,7 +3,8 @@
 - PH: the benchmark of Jia et al., "Scalable and Adaptive Trust-Region Learning via Projection
   Convex Hull" (ICLR 2026): rows uniform in [-1, 1]^d, labels by 15 random half-spaces of which each
   cuts 4% of what the others left; 20,000 rows to learn from and as many to test on.
-- blobs in two, three or five pieces, an L, a chessboard of four fields, a ring and a convex class,
+- blobs in two, three or five pieces, an L (the outside of one polyhedron), a chessboard of four
+  fields, a ring, a convex class and an L that ends within the box, so that neither side is one,
   2,000 rows to learn from, 10,000 fresh ones, in two and five dimensions.
 
 Everything is automatic; draws depend on ``--seed`` and their number alone. With ``--rivals`` the
@@ -79,6 +80,11 @@ def _box(inside: Callable[[Rows], Labels]) -> Callable[..., tuple[Rows, Labels]]
     return draw
 
 
+def _bounded_l(X: Rows) -> Labels:
+    x, y = X[:, 0], X[:, 1]
+    return np.asarray(((x < 0) & (y < 0.6)) | ((y < -0.2) & (x < 0.6)))
+
+
 SHAPES: dict[str, tuple[int | None, Callable[..., tuple[Rows, Labels]]]] = {
     "two blobs": (2, _blobs(2)),
     "three blobs": (3, _blobs(3)),
@@ -87,6 +93,7 @@ SHAPES: dict[str, tuple[int | None, Callable[..., tuple[Rows, Labels]]]] = {
     "chessboard": (None, _box(lambda X: X[:, 0] * X[:, 1] > 0)),
     "ring": (None, _box(lambda X: np.abs(np.linalg.norm(X[:, :2], axis=1) - 0.7) < 0.2)),
     "convex": (1, _box(lambda X: np.abs(X[:, :2]).sum(axis=1) < 0.9)),
+    "bounded L": (None, _box(_bounded_l)),  # two pieces; its outside, of as many faces, three
 }
 """How many pieces there are, where that is one number, and how rows are drawn."""
 

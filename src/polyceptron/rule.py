@@ -473,12 +473,14 @@ class Rule:
 def as_rule(model: Any, name: str = "model", error: type[Exception] = ValueError) -> Rule:
     """The rule of a fitted learner, a Rule or a Polyhedron: "inside" of that, and "outside".
 
-    Where there is none, raises an error of this type that calls the argument by this name.
+    A list or tuple of polyhedra, as `polyhedra_` has them, is their union. Where there is none,
+    raises an error of this type that calls the argument by this name.
     """
     if isinstance(model, Rule):
         return model
-    if isinstance(model, Polyhedron):
-        return Rule.inside(["inside", "outside"], 0, model)
+    if is_bare(model):
+        union = [model] if isinstance(model, Polyhedron) else model
+        return Rule.inside(["inside", "outside"], 0, *union)
     wanted = f"{name} must be a fitted learner of polyceptron, a Rule or a Polyhedron; got"
     if isinstance(model, type) or not hasattr(model, "predict"):
         raise error(f"{wanted} {model!r:.200}")
@@ -492,6 +494,13 @@ def as_rule(model: Any, name: str = "model", error: type[Exception] = ValueError
             "sees them"
         )
     return rule
+
+
+def is_bare(model: Any) -> bool:
+    """Whether a model is a Polyhedron, or several of a union, without labels of its own."""
+    if isinstance(model, list | tuple):
+        return bool(model) and all(isinstance(one, Polyhedron) for one in model)
+    return isinstance(model, Polyhedron)
 
 
 def show_label(label: Any) -> str:

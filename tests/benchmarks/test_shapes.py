@@ -2,11 +2,13 @@
 
 import json
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 NAMES = ["two blobs", "three blobs", "five blobs", "L", "chessboard", "ring", "convex"]
+NAMES += ["bounded L"]
 
 
 @pytest.fixture
@@ -47,6 +49,14 @@ def test_blobs_are_apart(shapes):
             reached |= front
             front = near[front].any(axis=0) & ~reached
     assert pieces == 3
+
+
+def test_neither_side_of_the_bounded_l_is_convex(shapes):
+    _, rows = shapes.SHAPES["bounded L"]
+    ends = np.array([[-0.5, 0.5], [0.5, -0.5], [-0.95, 0.9], [0.9, -0.9]])
+    X = np.vstack([ends, ends[::2] / 2 + ends[1::2] / 2])  # and what is halfway between two
+    _, inside = rows(6, 2, SimpleNamespace(uniform=lambda *_: X))
+    assert inside.tolist() == [True, True, False, False, False, True]
 
 
 def test_summary(shapes, tmp_path, monkeypatch):

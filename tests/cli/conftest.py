@@ -1,5 +1,6 @@
 """Models that the tests of the command line share, fitted once."""
 
+from dataclasses import replace
 from pathlib import Path
 from shutil import copy
 
@@ -9,7 +10,7 @@ import pytest
 from cli_files import QUICK, done, people, text_of
 from polyceptron import Polyhedron
 from polyceptron.model_file import read_rule
-from polyceptron.rule import Rule
+from polyceptron.rule import Piece, Rule
 
 
 @pytest.fixture(scope="session")
@@ -50,9 +51,22 @@ def union(monkeypatch):
     W[0, :, 0], W[1, :, 1] = (1, -1), (1, -1)
     young, little = Polyhedron(W[0], [-18, 30]), Polyhedron(W[1], [-1, 5])
 
+    rule = Rule.inside(["sick", "well"], 1, young, little)
+    _as_if(monkeypatch, lambda own: rule.renamed(own.feature_names))
+
+
+@pytest.fixture
+def three_classes(monkeypatch):
+    """As if the first of three classes had another piece before its own, where no row is."""
+    nobody = Piece(Polyhedron([[0.0, -1.0]], [-1e3], ["age", "dose"]), 0)
+    _as_if(monkeypatch, lambda own: replace(own, pieces=(nobody, *own.pieces)))
+
+
+def _as_if(monkeypatch, changed):
+    """Let commands read another rule than the model file has."""
+
     def read(path):
         found = read_rule(path)
-        rule = Rule.inside(["sick", "well"], 1, young, little)
-        return found._replace(rule=rule.renamed(found.rule.feature_names))
+        return found._replace(rule=changed(found.rule))
 
     monkeypatch.setattr("polyceptron.model_file.read_rule", read)

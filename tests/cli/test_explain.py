@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cli_files import done, failed, people, text_of
+from cli_files import done, failed, people, read_csv, text_of
 
 
 def changed(text):
@@ -53,6 +53,14 @@ class TestExplain:
         assert "site" not in changed(done(*ask))
         assert "site" in changed(done(*ask, "--bounds", "site=0:"))
 
+    def test_values_have_the_digits_that_their_spreads_need(self, tmp_path):
+        rows = [[1_013_230 + row[0] / 10, row[1], row[3]] for row in people()]
+        (tmp_path / "d.csv").write_text(text_of(rows, ("p", "dose", "class")))
+        done("fit", tmp_path / "d.csv", "-t", "class", "-l", "batch", "-k", 1, "-o", tmp_path / "m")
+        text = done("explain", tmp_path / "m", tmp_path / "d.csv", "--row", 2)
+        shown = re.findall(r"^  p +(\S+)", text, re.M)
+        assert [round(float(value), 2) for value in shown] == [round(rows[1][0], 2)] * 2
+
     def test_conditions(self, folder):
         ask = ("explain", folder / "m.json", folder / "people.csv", "--row", 1)
         assert set(changed(done(*ask, "--freeze", "age"))) == {"dose"}
@@ -81,6 +89,27 @@ class TestExplain:
         assert "Inside of well (piece 2 of 2): all 2 faces hold" in inside
         assert "Outside of well (piece 2 of 2): 1 of 2 faces fail" in outside
         assert set(changed(outside)) == {"dose"}
+
+    @pytest.mark.parametrize(("rule", "name"), [("union", "m"), ("three_classes", "three")])
+    def test_the_piece_is_the_one_of_predict(self, folder, request, rule, name):
+        request.getfixturevalue(rule)
+        data = folder / ("people.csv" if name == "m" else "three.csv")
+        answers = read_csv(done("predict", folder / f"{name}.json", data, "--explain"))
+        assert len({answer["piece"] for answer in answers[:15]}) > 1
+        for row, answer in enumerate(answers[:15], 1):
+            text = done("explain", folder / f"{name}.json", data, "--row", row)
+            assert re.search(r"side of \w+ \(piece (\d) of", text)[1] == answer["piece"]
+            assert f"Face {answer['face']} decides" in text
+
+    @pytest.mark.usefixtures("union")
+    def test_the_piece_that_the_change_reaches(self, folder, tmp_path):
+        # Its least margin is greater in the dose, but the way there is longer in spreads.
+        (tmp_path / "d.csv").write_text("age,dose,colour\n35,9.5,red\n20,3,red\n")
+        ask = ("explain", folder / "m.json", tmp_path / "d.csv", "--row")
+        text = done(*ask, 1)
+        assert "Outside of well (piece 2 of 2): 1 of 2 faces fail" in text
+        assert "Smallest change to well (piece 1 of 2)\n" in text
+        assert "Smallest change to sick\n" in done(*ask, 2)
 
 
 def test_the_page_shows_how_to_answer_a_frame(folder, monkeypatch):

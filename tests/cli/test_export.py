@@ -55,6 +55,21 @@ class TestExport:
         error = failed("export", folder / "m.json", "--to", "sql", "--class", "sick", code=2)
         assert "more than two classes" in error
 
+    @pytest.mark.usefixtures("union")
+    def test_a_union_as_constraints_needs_bounds(self, folder):
+        ask = ("export", folder / "m.json", "--to", "lp")
+        error = failed(*ask)
+        assert "2 polyhedra need bounds of their features, and 'age' has none" in error
+        assert "(--bounds A=LOW:HIGH)" in error
+        bounds = ("--bounds", "age=18:99", "--bounds", "dose=0:10")
+        text = done(*ask, *bounds)
+        assert "piece1_face0" in text
+        assert "18.0 <= age <= 99.0" in text
+        assert "above the upper" in failed(*ask, "--bounds", "age=5:1", code=2)
+        assert "column 'Age' is missing (is it 'age'?)" in failed(*ask, "--bounds", "Age=5:9")
+        error = failed(*ask[:3], "scipy", *bounds, code=2)
+        assert "the format scipy has no option 'bounds'" in error
+
 
 def test_whole_numbers_stay_so(folder):
     """Labels that are numbers are numbers in the model and in what is exported."""

@@ -67,6 +67,23 @@ class TestFit:
         error = failed("fit", data, "-t", "class", "--inside", "ill", "-o", tmp_path / "n", code=2)
         assert "--inside must be one of sick, well; got 'ill'" in error
 
+    def test_unions(self, tmp_path):
+        X = np.random.default_rng(0).uniform(-1, 1, (200, 2)).round(3)
+        rows = [[*x, "in" if x[0] * x[1] > 0 else "out"] for x in X.tolist()]
+        (tmp_path / "d.csv").write_text(text_of(rows, ("a", "b", "class")))
+        ask = ("fit", tmp_path / "d.csv", "-t", "class", "-o", tmp_path / "m.json", "--force")
+        assert "(piece 2 of 2)" in done(*ask, "--polyhedra", 2, "--max-faces", 5)
+        model = read_model(tmp_path / "m.json").estimator
+        assert (model.n_polyhedra, model.max_faces) == (2, 5)
+        done(*ask, "--polyhedra", "auto", "-k", 1)
+        assert read_model(tmp_path / "m.json").estimator.n_polyhedra == "auto"
+        for given in ("0", "two", "-1"):
+            assert "nor auto" in failed(*ask, "--polyhedra", given, code=2)
+        error = failed(*ask, *QUICK, "--polyhedra", 2, code=2)
+        assert "--learner batch has no n_polyhedra; leave out --polyhedra, or choose one" in error
+        assert "that has: polyceptron" in error
+        assert "leave out --max-faces" in failed(*ask, *QUICK, "--max-faces", 2, code=2)
+
     @pytest.mark.parametrize("learner", ["polyceptron", "online", "spla1", "spla2", "pcslp", "oc1"])
     def test_every_learner(self, tmp_path, learner):
         path, data = tmp_path / "m.json", tmp_path / "people.csv"

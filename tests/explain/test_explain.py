@@ -153,6 +153,14 @@ class TestModels:
             question(three_classes, [0, 0])
         question(three_classes.polyhedra_["a"], [0, 0])
 
+    @pytest.mark.parametrize("question", [rejected_by, contributions, robustness, membership])
+    def test_a_list_of_polyhedra_is_their_union(self, question):
+        union = boxes([(0, 1), (0, 1)], [(2, 4), (0, 1)])
+        rule = Rule.inside(["inside", "outside"], 0, *union)
+        assert question(union, [1.8, 0.5]) == question(rule, [1.8, 0.5])
+        with pytest.raises(ExplainError, match=r"model must be .* got \[\]"):
+            question([], [0, 0])
+
     def test_tree(self, tree):
         frame, _ = square_frame()
         for _, x in frame.iloc[:8].iterrows():
@@ -243,6 +251,18 @@ class TestUnions:
         assert rejected_by(rule, [1.25, 0.5]) == rejected_by(rule.polyhedra["yes"][0], [1.25, 0.5])
         assert contributions(rule, [1.75, 0.5]).slack == pytest.approx(-0.25)
         assert membership(P, INSIDE).label == "inside"
+
+    def test_the_piece_is_the_one_that_the_answer_rests_on(self):
+        near, steep = Polyhedron([[-10.0]], [10.0]), Polyhedron([[1.0]], [-5.0])
+        rule = Rule.inside(["no", "yes"], 1, near, steep)  # scores count in units of the faces
+        assert rule.decide([[2.0]]).piece.tolist() == [1]
+        assert membership(rule, [2.0]).piece == 1
+        assert str(membership(rule, [2.0])).endswith(
+            "rests on piece 2 of 2 ('yes'), at a distance of 3"
+        )
+        assert rejected_by(rule, [2.0]) == rejected_by(steep, [2.0])
+        assert contributions(rule, [2.0]).slack == -3.0
+        assert counterfactual(rule, [2.0]).x == pytest.approx([1.0])
 
 
 class TestRejectedBy:
@@ -590,6 +610,10 @@ class TestShown:
         third = Polyhedron([[3.0]], [-1.0], ["a"])
         assert counterfactual(third, [0]).shown == {"a": ("0", "0.333334")}
         assert counterfactual(third, [1]).shown == {"a": ("1", "0.333333")}
+
+    def test_old_values_have_the_digits_that_the_change_needs(self):
+        face = Polyhedron([[1.0]], [-101324.0], ["p"])
+        assert counterfactual(face, [101323.96]).shown == {"p": ("101323.96", "101324")}
 
     def test_bounds_and_whole_numbers_hold_for_what_is_shown(self):
         half = Polyhedron([[1.0]], [-1.23456789], ["a"])

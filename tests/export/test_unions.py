@@ -18,6 +18,7 @@ import pytest
 from common import fit, quick
 from export_cases import polyhedron, rows, rows_on_faces
 from polyceptron import OC1, Polyceptron, Polyhedron
+from polyceptron.data.encoding import Column, Encoding
 from polyceptron.export import (
     ExportError,
     export,
@@ -201,6 +202,17 @@ def test_classes_by_the_most_probable():
     for write in (to_scipy, to_lp):
         with pytest.raises(ExportError, match=r"one class.*polyhedra\['a'\]|no system of"):
             write(model)
+
+
+def test_a_list_of_polyhedra_is_their_union():
+    parts = [apart(1, 3, 1.0), apart(2, 2, -1.0)]
+    rule = Rule.inside(["0", "1"], 1, *parts)
+    for write in (to_sql, to_c, to_python, to_onnx, to_latex):
+        assert write(parts) == write(rule)
+    encoding = Encoding([Column(name, "number") for name in NAMES])
+    assert export(parts, "sql", encoding=encoding) == export(rule, "sql", encoding=encoding)
+    with pytest.raises(ExportError, match=r"polyhedron must be .* got \[1, 2\]"):
+        to_sql([1, 2])
 
 
 def test_latex(cases):

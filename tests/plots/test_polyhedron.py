@@ -250,3 +250,13 @@ def test_unions_of_two_classes_and_of_more_columns():
         assert display.mistakes_ is None
         assert set(display.points_) == set(rule.predict(X))
     assert not display.numbers_  # thirty faces would be a blot
+
+
+def test_a_list_of_polyhedra_has_no_labels_to_be_wrong():
+    away = Polyhedron(SQUARE.W, SQUARE.b - SQUARE.W @ [2, 0], SQUARE.feature_names)
+    display = PolyhedronDisplay.from_estimator([SQUARE, away], ROWS, LABELS)
+    assert {label: len(union) for label, union in display.regions_.items()} == {"inside": 2}
+    assert not any("wrong" in text or "predicted" in text for text in texts(display))
+    one = PolyhedronDisplay.from_estimator([SQUARE], ROWS, LABELS)
+    assert one.inside == 1
+    assert texts(one) == texts(PolyhedronDisplay.from_estimator(SQUARE, ROWS, LABELS))

@@ -87,6 +87,22 @@ def test_waterfall_wrong_arguments():
         WaterfallDisplay.from_polyhedron(TRIANGLE, [1, 1, 1])
 
 
+def test_values_have_the_digits_that_their_columns_need():
+    P = Polyhedron([[1.0, 1.0]], [0.0], ["p", "t"])
+    rows = np.array([[101311.0, 250.0], [101335.0, 350.0]])
+    display = WaterfallDisplay.from_polyhedron(P, [101323.4, 301.23456], rows)
+    assert {bar.label for bar in display.bars_ if bar.kind == "column"} == {
+        "p = 101323.4", "t = 301.2"
+    }  # fmt: skip
+    display = WaterfallDisplay.from_polyhedron(P, [-101323.4, 3.0], spreads=[12.0, 0.0])
+    assert display.bars_[1].label == "p = \N{MINUS SIGN}101323.4"
+
+
+def test_waterfall_of_polyhedra_without_labels():
+    display = WaterfallDisplay.from_estimator([TRIANGLE, TRIANGLE], [3, 1])
+    assert display.ax_.get_title(loc="left") == "outside: the deciding face 2 of piece 1 rejects"
+
+
 def test_waterfall_of_a_union_looks_at_the_piece_that_decides(union):
     inside = WaterfallDisplay.from_estimator(union, {"age": 3, "dose": 0.8})
     title = "class yes (inside): the deciding face 2 of piece 2 holds"

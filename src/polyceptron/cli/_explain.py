@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
@@ -10,9 +9,17 @@ from typing import Any
 import click
 
 import polyceptron
-from polyceptron.cli._lazy import columns, encoding, np, source, text
+from polyceptron.cli._lazy import np, source, text
 from polyceptron.cli._model import Loaded
-from polyceptron.cli._options import columns_option, data_argument, header_option, model_argument
+from polyceptron.cli._options import (
+    bounds_option,
+    column_bounds,
+    columns_option,
+    data_argument,
+    feature_places,
+    header_option,
+    model_argument,
+)
 from polyceptron.cli._terminal import section, shown, table
 
 _MOST = 12
@@ -31,9 +38,7 @@ _MOST = 12
     help="The row, counted from 1 after the header.",
 )
 @columns_option("--freeze", "Columns that a change must leave alone; text columns always are.")
-@columns_option(
-    "--bounds", "Where a change must keep a column; either end may be left out.", "A=LOW:HIGH"
-)
+@bounds_option("Where a change must keep a column")
 @columns_option("--integers", "Columns that must change to whole numbers.")
 @header_option
 def explain(model: str, data: str, row: int, header: bool | None, **asked: Sequence[str]) -> None:
@@ -49,24 +54,20 @@ def explain(model: str, data: str, row: int, header: bool | None, **asked: Seque
     place, x, medians, spreads = find_row(loaded, data, header, row)
     limits = _limits(loaded, spreads, **asked)
     decision = rule.decide(x[None, :])
-    label, number = rule.labels[int(decision.place[0])], 0
-    answer, change = shown(label), None
-    judge: Any = rule
-    if rule.is_most_probable:  # its own polyhedron says why it is so probable
-        judge = rule.pieces[int(decision.piece[0])].polyhedron
+    answer, number, change = rule.labels[int(decision.place[0])], int(decision.piece[0]), None
+    judge, place_inside, _ = rule.pieces[number]
     try:  # All before anything is said: it may fail.
         faces = explanations.rejected_by(judge, x)
         why = explanations.contributions(judge, x, medians)
         if not rule.is_most_probable:
             radius = explanations.robustness(rule, x, weights=limits["weights"])
             change = radius, explanations.counterfactual(rule, x, **limits)
-            label, number, *_ = explanations.membership(rule, x)
     except explanations.ExplainError as error:
         raise click.ClickException(f"{place}: {error}") from error
-    click.echo(f"Row {row} ({place}): {answer}")
-    _say_faces(faces, shown(label) + rule.which(number))
-    _say_contributions(why, x)
-    _say_change(change, spreads is not None)
+    click.echo(f"Row {row} ({place}): {shown(answer)}")
+    _say_faces(faces, shown(rule.labels[place_inside]) + rule.which(number))
+    _say_contributions(why, x, np.zeros(len(x)) if spreads is None else spreads)
+    _say_change(rule, change, spreads is not None)
 
 
 def find_row(loaded: Loaded, data: str, header: bool | None, row: int) -> tuple[str, Any, Any, Any]:
@@ -120,45 +121,16 @@ def _limits(
         if column.kind == "category":  # never changes: a red that is half blue says nothing
             texts.append(column.name)
             held |= set(range(start, stop))
-    held |= set(_places("--freeze", freeze, names, texts))
-    within, whole, weights = _bounds(bounds, names), _places("--integers", integers, names), None
+    held |= set(feature_places("--freeze", freeze, names, texts))
+    within, whole, weights = (
+        column_bounds(bounds, names),
+        feature_places("--integers", integers, names),
+        None,
+    )
     if spreads is not None:
         held |= set(np.flatnonzero(spreads == 0).tolist()) - {*within, *whole}
         weights = np.where(spreads > 0, spreads, 1.0) ** -2.0
     return {"bounds": within, "integers": whole, "weights": weights, "frozen": sorted(held)}
-
-
-def _places(
-    option: str, values: Sequence[str], names: Sequence[str], others: Sequence[str] = ()
-) -> list[int]:
-    """The places of the features that an option names; it may name others, too."""
-    known = [*names, *others]
-    found = columns.listed(values, known)
-    missing = [name for name in found if name not in known]
-    if missing:
-        raise click.ClickException(f"{option}: {encoding.missing_columns(missing, names)}")
-    return [names.index(name) for name in found if name in names]
-
-
-def _bounds(texts: Sequence[str], names: Sequence[str]) -> dict[int, tuple[Any, Any]]:
-    bounds: dict[int, tuple[Any, Any]] = {}
-    for one in texts:
-        name, _, span = one.rpartition("=")
-        low, colon, high = span.partition(":")
-        try:
-            lower, upper = float(low.strip() or "-inf"), float(high.strip() or "inf")
-        except ValueError:
-            colon = ""
-        if not colon or not name or math.isnan(lower) or math.isnan(upper):
-            raise click.BadParameter(
-                f"{one!r} is not COLUMN=LOW:HIGH, for example age=18:99", param_hint="--bounds"
-            )
-        if lower > upper:
-            raise click.BadParameter(
-                f"{one!r}: the lower end is above the upper one", param_hint="--bounds"
-            )
-        bounds |= dict.fromkeys(_places("--bounds", [name], names), (lower, upper))
-    return bounds
 
 
 def _say_faces(faces: Sequence[Any], name: str) -> None:
@@ -174,13 +146,14 @@ def _say_faces(faces: Sequence[Any], name: str) -> None:
     section(title, table(["face", "", "slack", "distance", "inequality"], rows, "<<>><"))
 
 
-def _say_contributions(why: Any, x: Any) -> None:
+def _say_contributions(why: Any, x: Any, spreads: Any) -> None:
     value = dict(zip(why.values, x.tolist(), strict=True))
+    spread = dict(zip(why.values, spreads.tolist(), strict=True))
     order = sorted(why.values, key=lambda name: -abs(why.values[name]))
-    rows = [
-        [text.quoted(n), f"{value[n]:.6g}", f"{why.reference[n]:.6g}", f"{why.values[n]:+.4g}"]
-        for n in order[:_MOST]
-    ]
+    rows = []
+    for n in order[:_MOST]:
+        pair = [text.number_text(one, spread[n]) for one in (value[n], why.reference[n])]
+        rows.append([text.quoted(n), *pair, f"{why.values[n]:+.4g}"])
     if len(order) > _MOST:
         rest = sum(why.values[name] for name in order[_MOST:])
         rows.append([f"{len(order) - _MOST} others", "", "", f"{rest:+.4g}"])
@@ -188,7 +161,7 @@ def _say_contributions(why: Any, x: Any) -> None:
     section(title, table(["column", "value", "against", "adds"], rows))
 
 
-def _say_change(change: tuple[float, Any] | None, weighed: bool) -> None:
+def _say_change(rule: polyceptron.Rule, change: tuple[float, Any] | None, weighed: bool) -> None:
     if change is None:
         click.echo(
             "\nThe answer is the class that its polyhedron makes most probable, so what would "
@@ -202,5 +175,7 @@ def _say_change(change: tuple[float, Any] | None, weighed: bool) -> None:
         click.echo(f"\nNo change leads to another answer: {found.reason}.")
         return
     changes = [[text.quoted(name), *values] for name, values in found.shown.items()]
-    title = f"Smallest change to {shown(found.after)}"
+    (piece,) = rule.decide(found.x[None, :]).piece  # need not be the one shown above
+    reached = rule.labels[rule.pieces[piece].place] == found.after
+    title = f"Smallest change to {shown(found.after)}{rule.which(piece) if reached else ''}"
     section(title, table(["column", "now", "changed"], changes))

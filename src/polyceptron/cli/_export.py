@@ -11,7 +11,7 @@ import click
 
 import polyceptron
 from polyceptron.cli._model import Loaded
-from polyceptron.cli._options import model_argument, out_option
+from polyceptron.cli._options import bounds_option, column_bounds, model_argument, out_option
 from polyceptron.cli._out import check_free, write
 from polyceptron.export import FORMATS
 
@@ -48,6 +48,7 @@ _BINARY = ("onnx", "scipy")
     metavar="LABEL",
     help="Of a tree or a model of more than two classes: the one that is written.",
 )
+@bounds_option("Of LP: the values that a column may have, which a union needs")
 def export(
     model: str,
     to: str,
@@ -55,6 +56,7 @@ def export(
     force: bool,
     options: Sequence[str],
     label: str | None,
+    bounds: Sequence[str],
     **given: str | None,
 ) -> None:
     """Write a model in another format."""
@@ -63,6 +65,8 @@ def export(
     rule = loaded.rule if label is None else _of_class(loaded.rule, label)
     chosen: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
     chosen |= dict(_option(text) for text in options)
+    if bounds:
+        chosen["bounds"] = _of_texts(loaded) | column_bounds(bounds, rule.names)
     try:
         content = polyceptron.export.export(rule, to, encoding=loaded.encoding, **chosen)
     except polyceptron.export.ExportOptionError as error:
@@ -70,12 +74,20 @@ def export(
     except polyceptron.export.ExportError as error:
         several = len(rule.polyhedra) > 1
         hint = f" (--class says which: {', '.join(map(str, rule.polyhedra))})" if several else ""
+        hint = " (--bounds A=LOW:HIGH)" if "need bounds" in str(error) else hint
         raise click.ClickException(f"{error}{hint}") from error
     if to in _BINARY and output == "-" and sys.stdout.isatty():
         raise click.ClickException(f"{to} is not text: -o says which file to write")
     if isinstance(content, str) and not content.endswith("\n"):
         content += "\n"
     write(output, content)
+
+
+def _of_texts(loaded: Loaded) -> dict[int, tuple[float, float]]:
+    """The bounds of the features that columns of text became: from 0 to 1."""
+    places = loaded.encoding.places() if loaded.encoding is not None else ()
+    spans = [range(start, stop) for column, start, stop in places if column.kind == "category"]
+    return {j: (0.0, 1.0) for span in spans for j in span}
 
 
 def _option(text: str) -> tuple[str, Any]:

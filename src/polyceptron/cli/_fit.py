@@ -21,6 +21,7 @@ from polyceptron.learners import registry
 
 _MOST_COLUMNS = 1000
 """Of which a model file says what is usual in them."""
+_FOR_THE_LEARNER = ("k", "inside", "balanced", "n_polyhedra", "max_faces", "digits")
 _TYPICAL_ROWS = 100_000
 """That tell what is usual, at most."""
 
@@ -31,6 +32,7 @@ _TYPICAL_ROWS = 100_000
     "--learner", "-l", type=_options.LearnerName(), default="polyceptron", show_default=True
 )
 @_options.learning_options
+@_options.union_options
 @click.option(
     "--test-size",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
@@ -54,12 +56,8 @@ _TYPICAL_ROWS = 100_000
 @_options.out_option("The model file")
 def fit(
     learner: str,
-    k: int | None,
-    inside: str | None,
-    balanced: bool,
     test_size: float | None,
     cv: int | None,
-    digits: int | str | None,
     seed: int,
     out_of_core: bool | None,
     memory_limit: int | None,
@@ -78,6 +76,7 @@ def fit(
 
     Rows that do not fit into memory stay on disk (--out-of-core), as do those of several files.
     """
+    asked = {name: what.pop(name) for name in _FOR_THE_LEARNER}
     if test_size is not None and cv is not None:
         raise click.UsageError("--test-size and --cv exclude each other.")
     check_free(output, force, what["data"])
@@ -86,8 +85,7 @@ def fit(
     if on_disk:
         _refuse_options(learner, test_size, cv)
     rows: Any = open_rows(**what, cache_dir=cache_dir) if on_disk else read_rows(**what)
-    options: dict[str, Any] = {"k": k, "inside": inside, "balanced": balanced, "digits": digits}
-    estimator = _learning.make(learner, rows.classes, seed=seed, **options)
+    estimator = _learning.make(learner, rows.classes, seed=seed, **asked)
     score = None
     with _model_path(output, checkpoint) as path:
         if on_disk:

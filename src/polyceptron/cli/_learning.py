@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -25,15 +26,17 @@ def make(
     balanced: bool,
     seed: int,
     digits: int | str | None = "auto",
+    **sizes: Any,
 ) -> Any:
-    """Return a learner that is ready to fit; k None is its own choice, inside is text."""
+    """Return a learner that is ready to fit; None is its own choice, inside is text.
+
+    ``sizes`` are parameters of learners of unions.
+    """
     learner = registry.find_learner(name)
     if len(classes) > 2 and not registry.learns_many_classes(learner):
-        names = registry.learner_names()
-        able = [one for one in names if registry.learns_many_classes(registry.find_learner(one))]
         raise click.UsageError(
             f"--learner {name} learns two classes, and there are {len(classes)}; "
-            f"these learn more: {', '.join(able)}"
+            f"these learn more: {_those_that(registry.learns_many_classes)}"
         )
     known = registry.parameters_of(learner)
     parameters: dict[str, Any] = {"random_state": seed} if "random_state" in known else {}
@@ -54,7 +57,20 @@ def make(
         if "digits" not in known:
             raise click.UsageError(f"--learner {name} does not round; leave out --digits")
         parameters["digits"] = digits
-    return learner(**parameters)
+    sizes = {size: value for size, value in sizes.items() if value is not None}
+    missing = next((size for size in sizes if size not in known), None)
+    if missing is not None:
+        able = _those_that(lambda one: missing in registry.parameters_of(one))
+        option = "--" + missing.removeprefix("n_").replace("_", "-")
+        raise click.UsageError(
+            f"--learner {name} has no {missing}; leave out {option}, or choose one that has: {able}"
+        )
+    return learner(**parameters, **sizes)
+
+
+def _those_that(able: Callable[[type], bool]) -> str:
+    """The names of the learners whose class is fit for something."""
+    return ", ".join(one for one in registry.learner_names() if able(registry.find_learner(one)))
 
 
 def _label(inside: str, classes: list[Any]) -> Any:

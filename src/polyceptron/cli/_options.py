@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
 
+from polyceptron.cli._lazy import columns, encoding
 from polyceptron.learners import registry
 
 
@@ -25,6 +27,45 @@ def all_of(*options: Callable[..., Any]) -> Callable[..., Any]:
 def columns_option(name: str, about: str, metavar: str = "A,B") -> Callable[..., Any]:
     """An option that names columns, and may be given again."""
     return click.option(name, metavar=metavar, multiple=True, help=about)
+
+
+def bounds_option(about: str) -> Callable[..., Any]:
+    """--bounds, which `column_bounds` reads."""
+    return columns_option("--bounds", f"{about}; either end may be left out.", "A=LOW:HIGH")
+
+
+def feature_places(
+    option: str, values: Sequence[str], names: Sequence[str], others: Sequence[str] = ()
+) -> list[int]:
+    """The places of the features that an option names; it may name others, too."""
+    known = [*names, *others]
+    found = columns.listed(values, known)
+    missing = [name for name in found if name not in known]
+    if missing:
+        raise click.ClickException(f"{option}: {encoding.missing_columns(missing, names)}")
+    return [names.index(name) for name in found if name in names]
+
+
+def column_bounds(texts: Sequence[str], names: Sequence[str]) -> dict[int, tuple[Any, Any]]:
+    """What --bounds says, by the places of the features."""
+    bounds: dict[int, tuple[Any, Any]] = {}
+    for one in texts:
+        name, _, span = one.rpartition("=")
+        low, colon, high = span.partition(":")
+        try:
+            lower, upper = float(low.strip() or "-inf"), float(high.strip() or "inf")
+        except ValueError:
+            colon = ""
+        if not colon or not name or math.isnan(lower) or math.isnan(upper):
+            raise click.BadParameter(
+                f"{one!r} is not COLUMN=LOW:HIGH, for example age=18:99", param_hint="--bounds"
+            )
+        if lower > upper:
+            raise click.BadParameter(
+                f"{one!r}: the lower end is above the upper one", param_hint="--bounds"
+            )
+        bounds |= dict.fromkeys(feature_places("--bounds", [name], names), (lower, upper))
+    return bounds
 
 
 def names_option(name: str, about: str, kind: Callable[..., Any] = click.STRING) -> Any:
@@ -70,6 +111,13 @@ def as_bytes(size: str) -> int:
     if found is None or float(found[1]) == 0:
         raise click.BadParameter(f"{size!r} is not a size such as 1.5GB or 800M.")
     return int(float(found[1]) * 1000 ** " kmgt".index(found[2] or " "))
+
+
+def as_count_or_auto(value: str) -> int | str:
+    """A number of things, or "auto"."""
+    if value != "auto" and not (value.isdecimal() and 1 <= int(value) <= 10_000):
+        raise click.BadParameter(f"{value!r} is neither a number from 1 to 10000 nor auto.")
+    return value if value == "auto" else int(value)
 
 
 model_argument = click.argument("model", type=click.Path(dir_okay=False))
@@ -131,6 +179,22 @@ digits_option = click.option(
     metavar="N",
     help="Significant digits of coefficients, at most; auto takes the fewest that cost nothing, "
     "none leaves them as they were learned.",
+)
+union_options = all_of(
+    click.option(
+        "--polyhedra",
+        "n_polyhedra",
+        type=as_count_or_auto,
+        metavar="N|auto",
+        help="How many polyhedra the class inside may be the union of; by default the learner's "
+        "choice.",
+    ),
+    click.option(
+        "--max-faces",
+        type=click.IntRange(1, 10_000),
+        metavar="N",
+        help="Most inequalities of all polyhedra of a class together.",
+    ),
 )
 seed_option = click.option(
     "--seed", type=click.IntRange(0, 2**31 - 1), default=0, show_default=True

@@ -72,9 +72,10 @@ def plot(
     need("matplotlib", "plot", "plot")
     plots = polyceptron.plots
     if row is not None and data is not None:
-        _, x, medians, _ = find_row(loaded, data, header, row)
+        _, x, medians, spreads = find_row(loaded, data, header, row)
         reference = None if medians is None else np.array([medians])
-        plots.save(plots.WaterfallDisplay.from_estimator(loaded.rule, x, reference), output)
+        made = plots.WaterfallDisplay.from_estimator(loaded.rule, x, reference, spreads=spreads)
+        plots.save(made, output)
     else:
         X, y = (None, None) if data is None else _rows(loaded, data, header)
         with Waiting("Drawing"):

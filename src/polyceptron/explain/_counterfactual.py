@@ -23,7 +23,7 @@ from polyceptron.geometry.faces import faces_in_words
 from polyceptron.geometry.projection import Goal, Nearest, first, length
 from polyceptron.rule import Rule
 from polyceptron.utils.checks import as_count
-from polyceptron.utils.text import quoted
+from polyceptron.utils.text import number_text, quoted
 from polyceptron.utils.types import Floats
 
 _FEWEST = 6
@@ -48,8 +48,9 @@ class Counterfactual:
     changes : dict of str to (float, float)
         The old and the new value of every feature that changes.
     shown : dict of str to (str, str)
-        The same as text, the new values with as few digits, but at least six, as keep to the
-        conditions and have the answer `after` when they are read back.
+        The same as text: old values to a hundredth of the change, and of what costs 1; new values
+        with as few digits, but at least six, as keep to the conditions and have the answer
+        `after` when they are read back.
     """
 
     x: Floats | None
@@ -146,8 +147,8 @@ def counterfactual(
         if np.array_equal(point, new) or search.answer(point) == after
     )
     shown = {
-        name: (f"{old:.6g}", text)
-        for (name, (old, _)), text in zip(changes.items(), texts, strict=True)
+        name: (number_text(old, min(abs(now - old), 1 / roots[rule.names.index(name)])), text)
+        for (name, (old, now)), text in zip(changes.items(), texts, strict=True)
     }
     label = rule.labels[after]
     return Counterfactual(new, new - row, far, True, "", before, label, changes, shown)

@@ -17,7 +17,7 @@ from polyceptron.explain._arguments import (
 from polyceptron.explain._counterfactual import CounterfactualSearch
 from polyceptron.geometry import distance
 from polyceptron.geometry.projection import length
-from polyceptron.polyhedron import Polyhedron, scaled_faces
+from polyceptron.polyhedron import scaled_faces
 from polyceptron.rule import Rule, as_rule
 from polyceptron.utils.checks import as_count
 from polyceptron.utils.text import inequality, printed_face
@@ -108,8 +108,8 @@ def rejected_by(model: Any, x: Any, digits: int | None = None) -> list[Face]:
     Parameters
     ----------
     model : fitted learner, Rule or Polyhedron
-        Of several polyhedra, the one that `membership` names counts. Not one of several classes
-        of which the most probable is the answer.
+        Of several polyhedra, the one that the answer rests on counts: see `membership`. Not one of
+        several classes of which the most probable is the answer.
     x : array-like, mapping, Series or one-row frame
         One row; by name where it has the names of the features, else by place.
     digits : int, optional
@@ -136,7 +136,7 @@ def rejected_by(model: Any, x: Any, digits: int | None = None) -> list[Face]:
 
 
 class Membership(NamedTuple):
-    """The polyhedron that contains a row, or is the nearest to it."""
+    """The polyhedron that the answer to a row rests on."""
 
     label: Any
     """The class of that polyhedron; the answer, where it contains the row."""
@@ -151,14 +151,15 @@ class Membership(NamedTuple):
         where = f"piece {self.piece + 1} of {self.n_pieces} ({self.label!r})"
         if self.inside:
             return f"inside {where}"
-        return f"outside, nearest to {where} at a distance of {self.distance:.6g}"
+        return f"outside; the answer rests on {where}, at a distance of {self.distance:.6g}"
 
 
 def membership(model: Any, x: Any) -> Membership:
-    """Return which polyhedron of a model contains a row, or else is the nearest to it.
+    """Return which polyhedron of a model the answer to a row rests on, and how far away it is.
 
-    Arguments are those of `rejected_by`. Of several that contain the row, it is the one that
-    decides: the first, or, where all are of one class, the one of the greatest score.
+    Arguments are those of `rejected_by`. It is the one of `Rule.decide`: the first that contains
+    the row; where none does, or all are of one class, the one of the greatest score. Scores are
+    not distances: where the row is outside, a `counterfactual` may lead into another one.
 
     Examples
     --------
@@ -168,29 +169,21 @@ def membership(model: Any, x: Any) -> Membership:
     >>> print(explain.membership(rule, [7]))
     inside piece 2 of 2 ('harm')
     >>> print(explain.membership(rule, [2.5]))
-    outside, nearest to piece 1 of 2 ('harm') at a distance of 1.5
+    outside; the answer rests on piece 1 of 2 ('harm'), at a distance of 1.5
     """
     rule, x = asked(model, x)
     row = x[None, :]
     number = _piece(rule, row)
     piece = rule.pieces[number]
-    inside, far = bool(piece.polyhedron.contains(row)[0]), _distance(piece.polyhedron, row)
+    with answerable():
+        far = float(distance(piece.polyhedron, row)[0])
+    inside = bool(piece.polyhedron.contains(row)[0])
     return Membership(rule.labels[piece.place], number, len(rule.pieces), inside, far)
 
 
 def _piece(rule: Rule, row: Floats) -> int:
-    """The piece that contains a row, or else the nearest."""
-    if len(rule.pieces) == 1:
-        return 0
-    piece = int(rule.decide(row).piece[0])
-    if rule.pieces[piece].polyhedron.contains(row)[0]:
-        return piece
-    return int(np.argmin([_distance(one.polyhedron, row) for one in rule.pieces]))
-
-
-def _distance(polyhedron: Polyhedron, row: Floats) -> float:
-    with answerable():
-        return float(distance(polyhedron, row)[0])
+    """The piece that the answer rests on, also to rows that no piece contains."""
+    return int(rule.decide(row).piece[0])
 
 
 class Contributions(NamedTuple):

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyceptron.data.encoding import Column, Encoding
-from polyceptron.polyhedron import Polyhedron
-from polyceptron.rule import Rule, as_rule
+from polyceptron.rule import Rule, as_rule, is_bare
 from polyceptron.utils.text import inequality, printed_faces
 from polyceptron.utils.types import Floats
 
@@ -82,7 +81,7 @@ def labelled(
             )
         return Labelled(rule, tuple(_label(label, "a label") for label in rule.labels))
     own, other = rule.labels[place], rule.labels[1 - place]
-    if isinstance(model, Polyhedron):
+    if is_bare(model):
         own, other = "1", "0"
     one = _label(own if inside is None else inside, "inside")
     other = _label(other if outside is None else outside, "outside")
@@ -108,8 +107,8 @@ def named(model: Any, encoding: Encoding | None) -> Any:
             f"encoding must give the features of the polyhedron, {rule.n_features}; it gives "
             f"{len(names)}, {list(names)!r:.60}, expected {list(rule.names)!r:.60}"
         )
-    is_bare = isinstance(model, Polyhedron)
-    return Polyhedron(model.W, model.b, names) if is_bare else rule.renamed(names)
+    renamed = rule.renamed(names)
+    return [piece.polyhedron for piece in renamed.pieces] if is_bare(model) else renamed
 
 
 def columns_of(rule: Rule, encoding: Encoding | None) -> list[tuple[Column, slice]]:

@@ -13,7 +13,7 @@ from polyceptron.plots._heatmap import FaceHeatmapDisplay, heatmap_size
 from polyceptron.plots._plane import Wanted, all_faces, choose_plane, normals_of, standard
 from polyceptron.plots._polyhedron import PolyhedronDisplay
 from polyceptron.polyhedron import Polyhedron
-from polyceptron.rule import Rule, as_rule
+from polyceptron.rule import Rule, as_rule, is_bare
 from polyceptron.utils.types import Floats
 
 _ENOUGH = 0.9
@@ -87,7 +87,7 @@ def _draw_plane(
         how["plane"] = clearest_plane([piece.polyhedron for piece in rule.pieces], rows)
     if len(rule.pieces) == 1 and rule.inside_place is not None:
         how["regions"] = "faces"
-    one = rule.pieces[0].polyhedron if isinstance(model, Polyhedron) else rule
+    one = [piece.polyhedron for piece in rule.pieces] if is_bare(model) else rule
     PolyhedronDisplay.from_estimator(one, rows, labels, **how)
 
 

@@ -15,7 +15,7 @@ from polyceptron.plots import style
 from polyceptron.plots._plane import Limits, Slice, cut, names_of
 from polyceptron.plots.style import ByLabel
 from polyceptron.polyhedron import Polyhedron
-from polyceptron.rule import as_rule
+from polyceptron.rule import as_rule, is_bare
 from polyceptron.utils.types import Floats
 
 _LISTED = 12
@@ -116,13 +116,12 @@ class PolyhedronDisplay:
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any = None, y: Any = None, **how: Any) -> Self:
         """Draw what a fitted learner or a Rule has learned; else as `from_polyhedron`."""
-        if isinstance(estimator, Polyhedron):  # whose sides have no labels
-            return cls.from_polyhedron(estimator, X, y, **how)
-        rule = as_rule(estimator, "estimator")
+        rule, bare = as_rule(estimator, "estimator"), is_bare(estimator)
         if len(rule.pieces) == 1 and rule.inside_place is not None:
-            how["inside"] = rule.labels[rule.inside_place]
+            how |= {} if bare else {"inside": rule.labels[rule.inside_place]}
             return cls.from_polyhedron(rule.pieces[0].polyhedron, X, y, **how)
-        predicted = None if X is None or y is None else rule.predict(X)
+        # Sides without labels are no prediction.
+        predicted = None if X is None or y is None or bare else rule.predict(X)
         otherwise = None if rule.otherwise is None else rule.labels[rule.otherwise]
         return cls.from_polyhedron(
             rule.polyhedra, X, y, predicted=predicted, otherwise=otherwise,

@@ -11,8 +11,10 @@ from numpy.typing import ArrayLike
 
 from polyceptron.explain import Contributions, as_row, contributions
 from polyceptron.plots import style
-from polyceptron.rule import as_rule
-from polyceptron.utils.checks import as_count, as_floats
+from polyceptron.rule import as_rule, is_bare
+from polyceptron.utils.checks import as_columns, as_count, as_floats
+from polyceptron.utils.text import number_text
+from polyceptron.utils.types import Floats
 
 
 class Bar(NamedTuple):
@@ -46,6 +48,8 @@ class WaterfallDisplay:
     values : array-like of shape (n_features,), default=None
         The row, to be named beside the columns.
     title : str, default=""
+    spreads : array-like of shape (n_features,), default=None
+        Of the columns: values have digits for a hundredth of them.
 
     Attributes
     ----------
@@ -77,6 +81,7 @@ class WaterfallDisplay:
     values: ArrayLike | None = None
     title: str = ""
     start_label: str = "offset"
+    spreads: ArrayLike | None = None
 
     def __post_init__(self) -> None:
         self._sizes = as_floats(self.contributions, "contributions")
@@ -92,39 +97,48 @@ class WaterfallDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, x: Any, X: Any = None, *, face: int | None = None, **how: Any
+        cls,
+        estimator: Any,
+        x: Any,
+        X: Any = None,
+        *,
+        face: int | None = None,
+        spreads: ArrayLike | None = None,
+        **how: Any,
     ) -> Self:
         """Draw why a model answers as it does for one row.
 
         Parameters
         ----------
         estimator : fitted learner, Rule or Polyhedron
-            Of several polyhedra, the one that decides is looked at: it contains the row, or comes
-            nearest to it.
+            Of several polyhedra, the one that the answer rests on is looked at, as by
+            `polyceptron.explain.membership`.
         x : array-like, mapping, Series or one-row frame
             The row.
         X : array-like or data frame of shape (n_samples, n_features), default=None
             Rows to compare with: contributions count from their medians, else from zero.
         face : int, default=None
-            Which face to look at; the one that decides if None. Others are as in `plot`.
+            Which face to look at; the one that decides if None.
+        spreads : array-like of shape (n_features,), default=None
+            Those of the columns, which say how many digits values need; of X if None. Others are
+            as in `plot`.
         """
         rule = as_rule(estimator, "estimator")
         row = as_row(x, rule)
         decision = rule.decide(row[None, :])
         piece = int(decision.piece[0])
         polyhedron = rule.pieces[piece].polyhedron
-        reference = (
-            np.zeros_like(row) if X is None else np.median(style.as_array(X, polyhedron), axis=0)
-        )
+        rows = np.zeros((1, len(row))) if X is None else style.as_array(X, polyhedron)
+        reference, spreads = np.median(rows, axis=0), _spreads(rows) if spreads is None else spreads
         why = contributions(polyhedron, row, reference, face=face)
         margins = polyhedron.margins(row[None, :])[0]
         said = "inside" if margins.min() >= 0 else "outside"
-        if estimator is not polyhedron:
+        if not is_bare(estimator):
             said = f"class {style.shorten(rule.labels[int(decision.place[0])])} ({said})"
         name = f"{'the deciding face' if why.face == margins.argmin() else 'face'} {why.face}"
         of = f" of piece {piece + 1}" if len(rule.pieces) > 1 else ""
         title, start = f"{said}: {name}{of}", "offset" if X is None else "at the medians"
-        return cls._of(why, title, start, row).plot(**how)
+        return cls._of(why, title, start, row, spreads).plot(**how)
 
     from_polyhedron = from_estimator
 
@@ -136,10 +150,12 @@ class WaterfallDisplay:
     from_predictions = from_contributions
 
     @classmethod
-    def _of(cls, why: Contributions, title: str, start: str, values: Any = None) -> Self:
+    def _of(
+        cls, why: Contributions, title: str, start: str, values: Any = None, spreads: Any = None
+    ) -> Self:
         title = f"{title} {'holds' if why.slack >= 0 else 'rejects'}"
         names, sizes = list(why.values), list(why.values.values())
-        return cls(names, sizes, why.base, values=values, title=title, start_label=start)
+        return cls(names, sizes, why.base, values, title, start, spreads)
 
     @style.drawing()
     def plot(self, *, max_features: int = 10, ax: Any = None) -> Self:
@@ -171,8 +187,9 @@ class WaterfallDisplay:
         shown = order if len(order) <= most else order[: most - 1]
         names = style.short_names(self.names)
         values = None if self.values is None else as_floats(self.values, "values")
+        spreads = as_columns(0.0 if self.spreads is None else self.spreads, "spreads", len(names))
         for j in shown.tolist():
-            value = "" if values is None else f" = {_figure(float(values[j]))}"
+            value = "" if values is None else f" = {_figure(values[j], 4, spreads[j])}"
             level = bars[-1].end
             bars.append(Bar(f"{names[j]}{value}", level, level + float(self._sizes[j]), "column"))
         if len(shown) < len(order):
@@ -190,7 +207,7 @@ class WaterfallDisplay:
             hatch="////" if change < 0 and not is_sum else "", linewidth=0.0, zorder=3,
         )  # fmt: skip
         self.ax_.annotate(
-            _figure(change, 3, always_signed=not is_sum), xy=(bar.end, row),
+            _figure(change, 3, signed=not is_sum), xy=(bar.end, row),
             xytext=(4 if change >= 0 else -4, 0), textcoords="offset points", va="center",
             ha="left" if change >= 0 else "right", fontsize=9, color=style.INK, zorder=4,
             fontweight="bold" if bar.kind == "total" else "normal",
@@ -198,11 +215,13 @@ class WaterfallDisplay:
         return patch
 
 
-def _figure(value: float, digits: int = 4, *, always_signed: bool = False) -> str:
-    """Return a number as people write it: 3570, not 3.57e+03."""
-    text = f"{value:.{digits}g}"
-    if "e" in text and 1e-5 < abs(value) < 1e7:
-        text = np.format_float_positional(
-            value, precision=digits, unique=False, fractional=False, trim="-"
-        )
-    return ("+" if always_signed and value >= 0 else "") + text.replace("-", style.MINUS)
+def _spreads(rows: Floats) -> Floats:
+    """Those of columns, 0 where they are too large to tell."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        spreads = rows.std(axis=0)
+    return np.where(np.isfinite(spreads), spreads, 0.0)
+
+
+def _figure(value: float, digits: int, spread: float = 0.0, *, signed: bool = False) -> str:
+    text = number_text(float(value), float(spread), digits)
+    return ("+" if signed and value >= 0 else "") + text.replace("-", style.MINUS)

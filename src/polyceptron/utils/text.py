@@ -156,3 +156,20 @@ def short_number(value: float) -> str:
 def count_digits(value: float) -> int:
     """Return the significant digits of the shortest text that is read back as this number."""
     return len(repr(value).partition("e")[0].replace(".", "").strip("-0"))
+
+
+def number_text(value: float, spread: float = 0.0, digits: int = 6) -> str:
+    """Return a number to so many digits, more where a hundredth of the spread needs them.
+
+    It is written as people do: 3570, not 3.57e+03.
+
+    Examples
+    --------
+    >>> number_text(101323.456), number_text(101323.456, spread=12), number_text(3568, digits=3)
+    ('101323', '101323.5', '3570')
+    """
+    if value and 0 < spread < math.inf:
+        places = math.floor(math.log10(abs(value))) - math.floor(math.log10(spread)) + 3
+        digits = min(max(digits, places), 15)
+    text = f"{value:.{digits}g}"
+    return f"{Decimal(text):f}" if "e" in text and 1e-5 < abs(value) < 1e7 else text

@@ -1,6 +1,6 @@
 """How Polyceptron chooses: by rows held out, each setting once, the simplest of equals."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
@@ -71,7 +71,9 @@ class Recorder:
     def outcome(self, setting):
         self.asked.append(setting)
         found = self.accuracy(setting)
-        return found if isinstance(found, TrialOutcome) else outcome(found)
+        if isinstance(found, TrialOutcome):
+            return found
+        return replace(outcome(found), weight=self.weight)
 
     def selection(self):
         return Selection(self)
@@ -227,6 +229,16 @@ class TestSelection:
         assert table["sampled"].tolist() == [True, False]
         assert table["accuracy"].tolist() == pytest.approx([0.7, 0.6])
         assert table["chosen"].tolist() == [True, False]
+
+    def test_a_setting_that_came_out_equal_to_another_leaves_its_row(self):
+        selection = Recorder(lambda one: 0.5 + 0.1 * one.n_hyperplanes).selection()
+        tried, other = Setting(0, 3, None, 1e-3), Setting(1, 2, 0.0, None)
+        selection.best([tried, other])
+        selection.replace(tried, other, selection.outcome(tried))
+        table = selection.table(np.array(["no", "yes"]), other)
+        assert table["inside"] == ["yes", "yes"]
+        assert table["accuracy"] == pytest.approx([0.7, 0.8])
+        assert table["chosen"] == [False, True]
 
 
 def test_one_lucky_start_is_not_followed_blindly():

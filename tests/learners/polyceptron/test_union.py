@@ -1,5 +1,7 @@
 """Unions of polyhedra: the parts of the fit, and what the learner makes of them."""
 
+import copy
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -190,6 +192,22 @@ class TestLearner:
         model = Polyceptron(random_state=0).fit(X[:2000], y[:2000])
         assert model.score(X[2000:], y[2000:]) > 0.96
         assert model.n_hyperplanes_ <= 16
+
+    def test_why_there_is_no_polyhedron(self):
+        X, y = chessboard(300)
+        model = Polyceptron(n_polyhedra=2, random_state=0)
+        for name in ("polyhedron_", "nothing_"):
+            with pytest.raises(AttributeError, match=f"has no attribute '{name}'"):
+                getattr(model, name)
+        model.fit(X, y)
+        assert not hasattr(model, "polyhedron_")
+        advice = r"the class is 2 polyhedra; see rule_ or polyhedra_, or fit with n_polyhedra=1"
+        with pytest.raises(AttributeError, match=advice):
+            _ = model.polyhedron_
+        assert copy.deepcopy(model).rule_ == model.rule_
+        model.fit(X, np.where(X[:, 0] > 0.5, 2, y))
+        with pytest.raises(AttributeError, match="there are 3 classes, each with its own; see"):
+            _ = model.polyhedron_
 
     def test_one_where_one_is_enough(self):
         X, _ = chessboard(600)

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import msgspec
 import numpy as np
@@ -140,8 +140,8 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         lets rows held out choose between one and several; one if `n_hyperplanes`, `margin`,
         `penalty` or `sampled` is given, which speak of one.
     max_faces : int, default=16
-        Most inequalities of all polyhedra together; a number given as `n_hyperplanes` of one
-        polyhedron may be greater.
+        Most inequalities of all polyhedra together, with more than two classes of those of each
+        class; a number given as `n_hyperplanes` of one polyhedron may be greater.
     margin : float, None or "auto", default="auto"
         How far on their side rows must be for an online run to leave them alone, in updates
         on standardised columns. 0 suits clean labels. None makes no online runs: the likelihood
@@ -182,7 +182,7 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
     ----------
     polyhedron_ : Polyhedron
         The learned set, in the units and with the column names of X. Only with two classes, and
-        where it is one; `rule_` has it always.
+        where it is one, as with ``n_polyhedra=1``; `rule_` and `polyhedra_` are there always.
     polyhedra_ : dict of label to Polyhedron
         The polyhedron of each class that has one: the inside class, or all of more than two. Of a
         union a list of them.
@@ -246,6 +246,18 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = True
         return tags
+
+    if not TYPE_CHECKING:  # type checkers would take every name for an attribute
+
+        def __getattr__(self, name: str) -> Any:
+            """Say why there is no `polyhedron_`."""
+            if name == "polyhedron_" and "rule_" in vars(self):
+                n, n_classes = len(self.rule_.pieces), len(self.classes_)
+                why, remedy = f"the class is {n} polyhedra", ", or fit with n_polyhedra=1"
+                if n_classes > 2:
+                    why, remedy = f"there are {n_classes} classes, each with its own", ""
+                raise AttributeError(f"no polyhedron_: {why}; see rule_ or polyhedra_{remedy}")
+            return super().__getattribute__(name)  # which raises
 
     def _learn(self, source: Source) -> Iterator[str]:
         for name in set(vars(self)) & _FITTED:  # three classes leave others than two
@@ -352,8 +364,7 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         else:
             outcome = union.outcome
         chosen = chosen._replace(n_polyhedra=len(found.sizes))
-        del selection.outcomes[union.setting]
-        selection.outcomes[chosen] = outcome
+        selection.replace(union.setting, chosen, outcome)
         self._set_pieces(training, sample, found, selection, chosen)
 
     def _set_pieces(

@@ -80,7 +80,7 @@ class TrialOutcome:
         """The same with inside and outside exchanged."""
         return TrialOutcome(-self.h, ~self.is_inside, self.weight)
 
-    @property
+    @cached_property
     def share(self) -> float:
         """Weighted share of the rows that are on their side."""
         return float(self.weight @ self.right / self.weight.sum())
@@ -257,6 +257,8 @@ class Selection:
 
     trials: FoldTrials
     outcomes: dict[Setting, TrialOutcome] = field(default_factory=dict)
+    beside: list[tuple[Setting, TrialOutcome]] = field(default_factory=list)
+    """Those that another one came out equal to."""
 
     @property
     def weight(self) -> Floats:
@@ -272,9 +274,16 @@ class Selection:
         self.outcomes[setting] = outcome
         self.trials.report(setting, outcome.share)
 
+    def replace(self, tried: Setting, found: Setting, outcome: TrialOutcome) -> None:
+        """Put what a setting came out as in its place; one that is equal to that is kept."""
+        del self.outcomes[tried]
+        if found in self.outcomes:
+            self.beside.append((found, self.outcomes[found]))
+        self.outcomes[found] = outcome
+
     def accuracy(self, setting: Setting) -> float:
         """Weighted share of the held-out rows that a setting gets right."""
-        return float(self.weight @ self.outcome(setting).right / self.weight.sum())
+        return self.outcome(setting).share
 
     def best(self, settings: Iterable[Setting]) -> Setting:
         """The most accurate; of equals the first."""
@@ -332,13 +341,14 @@ class Selection:
 
     def table(self, classes: Any, chosen: Setting) -> dict[str, list[Any]]:
         """What was tried, a column each; a pandas frame reads it."""
-        settings = list(self.outcomes)
+        settings, outcomes = zip(*self.beside, *self.outcomes.items(), strict=True)
         columns = zip(Setting._fields, map(list, zip(*settings, strict=True)), strict=True)
         table: dict[str, list[Any]] = dict(columns)
+        first = len(self.beside)
         return table | {
             "inside": [classes.tolist()[one.inside] for one in settings],
-            "accuracy": [self.outcomes[one].share for one in settings],
-            "chosen": [one == chosen for one in settings],
+            "accuracy": [one.share for one in outcomes],
+            "chosen": [i >= first and one == chosen for i, one in enumerate(settings)],
         }
 
 
