@@ -90,21 +90,13 @@ def test_bad_random_state(bad):
 
 
 def test_dataset2_faces_as_printed():
-    faces = str(datasets.make_dataset2(1).polyhedron).splitlines()
-    assert faces[0] == (
-        "x1 + 2*x2 + 3*x3 + 4*x4 + 5*x5 + 6*x6 + 7*x7 + 8*x8 + 8*x9 + 8*x10 + 20*x11 + 8*x12"
-        " + 7*x13 + 6*x14 + 5*x15 + 4*x16 + 3*x17 + 2*x18 + x19 + x20 >= -20"
-    )
-    assert faces[1] == (
-        "-x1 + 2*x2 - 3*x3 + 4*x4 - 5*x5 + 6*x6 - 7*x7 + 8*x8 - 9*x9 + 15*x10 - 11*x11 + 10*x12"
-        " - 9*x13 + 8*x14 - 7*x15 + 6*x16 - 5*x17 + 4*x18 - 3*x19 + 2*x20 >= -15"
-    )
-    assert faces[2] == (
-        "x1 + x3 + x5 + x7 + 2*x8 + 8*x10 + 2*x12 + 3*x13 + 3*x15 + 3*x16 + 4*x18 + 4*x20 >= -8"
-    )
-    assert faces[3] == (
-        "x1 - x2 + 2*x5 - 2*x6 + 6*x9 - 3*x10 + 4*x13 - 4*x14 + 5*x17 - 5*x18 >= -6"
-    )
+    polyhedron = datasets.make_dataset2(1).polyhedron
+    first = [1, 2, 3, 4, 5, 6, 7, 8, 8, 8, 20, 8, 7, 6, 5, 4, 3, 2, 1, 1]
+    second = [-1, 2, -3, 4, -5, 6, -7, 8, -9, 15, -11, 10, -9, 8, -7, 6, -5, 4, -3, 2]
+    third = [1, 0, 1, 0, 1, 0, 1, 2, 0, 8, 0, 2, 3, 0, 3, 3, 0, 4, 0, 4]
+    fourth = [1, -1, 0, 0, 2, -2, 0, 0, 6, -3, 0, 0, 4, -4, 0, 0, 5, -5, 0, 0]
+    assert polyhedron.W.tolist() == [first, second, third, fourth]
+    assert polyhedron.b.tolist() == [20, 15, 8, 6]
 
 
 def test_ionosphere_facts():

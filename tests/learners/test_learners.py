@@ -66,6 +66,7 @@ class TestEveryLearner:
         found = fit(model, X_SQUARE, Y_SQUARE, sample_weight=weights)
         by_hand = weights * np.where(Y_SQUARE == 1, 4, 2)
         expected = fit(quick(learner, standardize=False), X_SQUARE, Y_SQUARE, sample_weight=by_hand)
+        del found.verdict_, expected.verdict_  # which counts rows by the weights that were given
         assert_equal_models(found, expected)
 
     def test_seeds(self, learner):

@@ -67,7 +67,7 @@ def make_dataset1(
     >>> bunch = make_dataset1()
     >>> print(bunch.polyhedron)
     x1 + x2 + x3 + x4 + x5 + x6 + x7 + x8 + x9 + x10 >= -1
-    x1 - x2 + x3 - x4 + x5 - x6 + x7 - x8 + x9 - x10 >= -1
+    x2 + x4 + x6 + x8 + x10 - x1 - x3 - x5 - x7 - x9 <= 1
     x1 + x3 + x5 + x7 + x9 >= -0.5
     >>> bool((bunch.polyhedron.contains(bunch.data) == (bunch.target == 1)).all())
     True
@@ -230,7 +230,7 @@ def load_cycle(
     (array([-1.,  1.,  0.]), array([-1, -1,  1]))
     >>> print(cycle.polyhedron)
     x1 >= -0.5
-    -x1 >= -0.5
+    x1 <= 0.5
     """
     rows, start = _CYCLES["trap" if trap else "smallest" if ties else "no ties"]
     X, y = np.hsplit(np.array(rows), 2)

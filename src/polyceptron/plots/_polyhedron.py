@@ -72,7 +72,7 @@ class PolyhedronDisplay:
     >>> X, y = [[1, 1], [3, 1], [0.5, 0.2], [-1, 1]], [1, -1, 1, -1]
     >>> display = PolyhedronDisplay.from_polyhedron(triangle, X, y)
     >>> display.text_[2]
-    '-age - 2*dose ≥ -4'
+    '2*dose + age ≤ 4'
     """
 
     def __init__(
