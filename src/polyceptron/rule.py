@@ -436,8 +436,9 @@ class Rule:
         rows = self._rows(X)
         if all(piece.polyhedron.is_short for piece in self.pieces):
             return None
-        enough = (n for n in range(_LEAST_DIGITS, 17) if self.agreement(rows, n) == rows.shape[0])
-        return next(enough, None)
+        place = self.decide(rows).place
+        told = ((n, self.rounded(n).decide(rows).place) for n in range(_LEAST_DIGITS, 17))
+        return next((n for n, one in told if np.array_equal(one, place)), None)
 
     def agreement(self, X: Any, digits: int | None = None) -> int:
         """How many of these rows are answered alike by the rule and by its text."""
