@@ -150,9 +150,10 @@ class BatchPolyceptron(IteratedClassifier, FitsBlocks):
         finished = counted == 0 or (self.tol is not None and norm < self.tol)
         count = counted + mistakes  # a row on the wrong side counts twice
         fewest, tail = (count, (planes,)) if count < fewest else (fewest, (*tail, planes))
-        state = following = BatchState(planes, unit, pruning, mistakes, fewest, tail)
+        others = unit, pruning, mistakes, fewest, tail
+        state = following = BatchState(planes, *others)
         if not finished:
-            following = state._replace(planes=self._descend(data, planes, here, margin, unit))
+            following = BatchState(self._descend(data, planes, here, margin, unit), *others)
         measures = {"criterion": value / unit / unit, "mistakes": mistakes, "short": counted}
         measures["gradient_norm"] = norm
         return solver.Step(state, following, solver.Rank(count, value), measures, finished)
