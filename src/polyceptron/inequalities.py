@@ -1,0 +1,117 @@
+"""Inequalities that people write, and that rules print, as numbers."""
+
+import re
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from polyceptron.data.encoding import missing_columns
+from polyceptron.utils.types import Floats
+
+MAX_CHARACTERS = 1_000_000
+_NAME = r'"(?:[^"\\]|\\.)*"|[^\s"*+\-<>=!≤≥]+'
+_TERM = re.compile(
+    rf"""\s*(?P<sign>[-+])?\s*
+    (?P<size>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?)?
+    (?P<times>\s*\*\s*)?
+    (?P<name>{_NAME})?\s*""",
+    re.VERBOSE,
+)
+_RELATION = re.compile(r"[<>=!≤≥]+")
+_UP = {">=": True, "≥": True, "<=": False, "≤": False}
+_ESCAPE = re.compile(r"\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8})|(.))")
+
+
+def parse_inequality(text: str, feature_names: Sequence[str]) -> tuple[Floats, float]:
+    r"""Return w and b of ``w . x + b >= 0``, which the text says; nothing in it is run.
+
+    It reads what rules print, to the last bit, and what people write: terms on both sides, a
+    column more than once. Names that are not one word are in quotes, ``"mean radius"``.
+
+    Parameters
+    ----------
+    text : str
+        With ``>=`` or ``<=``: a row on a face is inside, so there is no ``>``.
+    feature_names : sequence of str
+        The columns in their order; those without names are called x0, x1, ...
+
+    Examples
+    --------
+    >>> from polyceptron.inequalities import parse_inequality
+    >>> parse_inequality("2*age - bmi >= 14", ["age", "bmi"])
+    (array([ 2., -1.]), -14.0)
+    >>> parse_inequality('1.5e3 <= "mean radius" + 2', ["age", "mean radius"])
+    (array([0., 1.]), -1498.0)
+    """
+    given: Any = text
+    if not isinstance(given, str) or len(given) > MAX_CHARACTERS:
+        got = f"{len(given):,} characters" if isinstance(given, str) else f"{given!r:.60}"
+        raise ValueError(
+            f"an inequality must be text such as '2*age - bmi >= 14' of at most "
+            f"{MAX_CHARACTERS:,} characters; got {got}"
+        )
+    places = {name: j for j, name in enumerate(feature_names)}
+    w, b, side, relation, is_first, at = np.zeros(len(places)), 0.0, 1.0, "", True, 0
+    while is_first or at < len(text):
+        term = _term(text, at, is_first)
+        size = side * float(term["size"] or 1) * (-1 if term["sign"] == "-" else 1)
+        if term["name"] is None:
+            b += size
+        else:
+            w[_place(text, term["name"], places)] += size
+        at, is_first = term.end(), False
+        found = _RELATION.match(text, at)
+        if found:
+            if relation or found[0] not in _UP:
+                _refuse_relation(text, found[0], relation)
+            relation, side, at, is_first = found[0], -1.0, found.end(), True
+    if not relation:
+        _refuse(text, "there is neither >= nor <=")
+    if not (np.isfinite(w).all() and np.isfinite(b)):
+        _refuse(text, "a number is larger than float64 can hold")
+    if not w.any():
+        _refuse(text, "no column is left in it")
+    # Adding zero turns -0.0 into 0.0.
+    return (w + 0.0, b + 0.0) if _UP[relation] else (-w + 0.0, -b + 0.0)
+
+
+def _term(text: str, at: int, is_first: bool) -> re.Match[str]:
+    term = _TERM.match(text, at)
+    assert term is not None  # every part of it may be missing
+    size, times, name, sign = term.group("size", "times", "name", "sign")
+    both = size is not None and name is not None
+    if both and times is None:
+        _refuse(text, f"write {size}*{name[:60]}")
+    if (size is None and name is None) or both != (times is not None) or not (is_first or sign):
+        rest = f"cannot read {text[at:].strip()!r:.60}" if text[at:].strip() else "it breaks off"
+        _refuse(text, f"{rest}; write '2*age - bmi >= 14', and names of several words in quotes")
+    return term
+
+
+def _place(text: str, written: str, places: dict[str, int]) -> int:
+    name = _ESCAPE.sub(_unescaped, written[1:-1]) if written.startswith('"') else written
+    if name not in places:
+        _refuse(text, missing_columns([name[:200]], list(places)))
+    return places[name]
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    code = found[1] or found[2] or found[3]
+    if code is None:
+        return {"n": "\n", "r": "\r", "t": "\t"}.get(found[4], found[4])
+    return chr(min(int(code, 16), 0x10FFFF))
+
+
+def _refuse_relation(text: str, found: str, before: str) -> NoReturn:
+    if before:
+        _refuse(text, f"there is {found} after {before}: of two inequalities make two faces")
+    _refuse(
+        text,
+        f"{found} must be >= or <=, as a row on a face is inside (names that are not one word "
+        "are in double quotes)",
+    )
+
+
+def _refuse(text: str, problem: str) -> NoReturn:
+    raise ValueError(f"the inequality {text!r:.100} cannot be used: {problem}")

@@ -1,0 +1,87 @@
+"""Inequalities are read as they are printed, to the last bit, and as people write them."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hostile_names import HOSTILE
+from polyceptron import Polyhedron
+from polyceptron.inequalities import MAX_CHARACTERS, parse_inequality
+from polyceptron.utils.text import inequality, printed_face
+
+NAMES = ["age", "bmi", "mean radius", "x0"]
+
+
+@pytest.mark.parametrize(
+    ("text", "w", "b"),
+    [
+        ("2*age - bmi >= 14", [2, -1, 0, 0], -14),
+        ("age <= 47", [-1, 0, 0, 0], 47),
+        ("14 <= 2*age", [2, 0, 0, 0], -14),
+        ("  -age+.5 * bmi>=-1.5e-3 ", [-1, 0.5, 0, 0], 1.5e-3),
+        ('"mean radius" + 3 ≥ 2*x0 - 4E2', [0, 0, 1, -2], 403),
+        ("age + age >= bmi - age", [3, -1, 0, 0], 0),
+        ('"age" ≤ 0', [-1, 0, 0, 0], 0),
+    ],
+)
+def test_what_people_write(text, w, b):
+    found = parse_inequality(text, NAMES)
+    np.testing.assert_array_equal(found[0], w)
+    assert found[1] == b
+    assert not np.signbit(np.append(found[0], found[1])[np.append(w, b) == 0]).any()
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(st.floats(-1e300, 1e300), min_size=4, max_size=4).filter(any),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.lists(st.text(max_size=4), min_size=4, max_size=4, unique=True),
+)
+def test_what_is_printed_is_read_back(w, b, names):
+    read, offset = parse_inequality(inequality(np.array(w), b, names), names)
+    printed, printed_offset, _ = printed_face(np.array(w), b)
+    np.testing.assert_array_equal(read, printed)
+    assert offset == printed_offset
+
+
+def test_hostile_names():
+    names = [*HOSTILE, "a.b", "x·y", "2nd", "nan", "a=b", '\\"', "\\n", "\U000e0001"]
+    W = np.random.default_rng(0).standard_normal((3, len(names)))
+    one = Polyhedron(W, [0.0, 1.0, -2e-30], names)
+    for k, line in enumerate(str(one).splitlines()):
+        w, b = parse_inequality(line, names)
+        np.testing.assert_array_equal(w, one.W[k])
+        assert b == one.b[k]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("age > 3", "> must be >= or <=, as a row on a face is inside"),
+        ("age == 3", "== must be >= or <="),
+        ("age", "neither >= nor <="),
+        ("", "it breaks off"),
+        ("age >=", "it breaks off"),
+        (">= 3", "cannot read '>= 3'"),
+        ("1 <= age <= 3", "<= after <=: of two inequalities make two faces"),
+        ("2age >= 3", r"write 2\*age"),
+        ("2*(age) >= 3", r"column '\(age\)' is missing \(is it 'age'\?\)"),
+        ("age bmi >= 3", "cannot read 'bmi >= 3'"),
+        ("2* >= 3", r"cannot read '2\* >= 3'"),
+        ("age*2 >= 3", r"cannot read '\*2 >= 3'"),
+        ("age -- 2 >= 3", "cannot read '-- 2 >= 3'"),
+        ('"age >= 3', "cannot read '\"age >= 3'"),
+        ("Age >= 3", r"column 'Age' is missing \(is it 'age'\?\)"),
+        ("mean radius >= 3", "column 'mean' is missing"),
+        ("age >= nan", "column 'nan' is missing"),
+        ("1e999*age >= 1", "larger than float64"),
+        ("age - age >= 1", "no column is left"),
+        ("__import__('os') >= 1", "is missing"),
+        (14, "must be text"),
+        ("age" + " " * MAX_CHARACTERS, "1,000,003 characters"),
+    ],
+)
+def test_what_cannot_be_read(text, problem):
+    with pytest.raises(ValueError, match=problem):
+        parse_inequality(text, NAMES)
