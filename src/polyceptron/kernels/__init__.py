@@ -15,6 +15,9 @@ from polyceptron.kernels.descent import advance as advance
 from polyceptron.kernels.descent import begin as begin
 from polyceptron.kernels.descent import descent_direction as descent_direction
 from polyceptron.kernels.descent import dot as dot
+from polyceptron.kernels.faces import best_swap as best_swap
+from polyceptron.kernels.faces import fit_face as fit_face
+from polyceptron.kernels.faces import term_gains as term_gains
 from polyceptron.kernels.likelihood import likelihood_block as likelihood_block
 from polyceptron.kernels.likelihood import logistic_block as logistic_block
 from polyceptron.kernels.perceptron import batch_block as batch_block

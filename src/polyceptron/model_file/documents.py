@@ -232,7 +232,7 @@ def _is_of_type(label: Any, name: str) -> bool:
 class MappingDocument(Document):
     """A parameter that is a dict, such as weights of classes; its keys keep their types."""
 
-    items: list[tuple[Label, Label | None]]
+    items: list[tuple[Label, Label | None | list[Finite | list[Finite]]]]
 
 
 Parameter = Label | None | list[Finite | list[Finite]] | MappingDocument
@@ -248,13 +248,15 @@ def write_parameters(estimator: Any) -> tuple[dict[str, Any], list[str]]:
     """The parameters of an estimator, and notes on what could not be kept."""
     written: dict[str, Any] = {}
     notes = []
+    values = estimator.get_params(deep=False) | getattr(estimator, "_plain_parameters", dict)()
     for name in _kept_parameters(type(estimator)):
-        value = getattr(estimator, name)
+        value = values[name]
         if name == "random_state" and not isinstance(value, int | np.integer | None):
             written[name] = None
             notes.append(f"random_state was a {type(value).__name__}, which is not kept")
         elif isinstance(value, dict):
-            written[name] = {"items": plain(list(value.items()), name)}
+            items = [(key, as_floats(own, name) if np.ndim(own) else own) for key, own in value.items()]
+            written[name] = {"items": plain(items, name)}
         elif isinstance(value, list | tuple) or np.ndim(value) > 0:
             written[name] = plain(as_floats(value, name), name)
         else:
@@ -282,7 +284,7 @@ def _read_parameter(value: Any, field: str) -> Any:
         found = dict(value.items)
         if len(found) < len(value.items):
             raise ModelFileError("must have different keys", f"{field}.items")
-        return found
+        return {key: _read_parameter(own, field) for key, own in found.items()}
     if isinstance(value, list):
         try:
             return np.array(value, dtype=np.float64)

@@ -255,9 +255,12 @@ NO_JOURNAL = FitJournal(None, {})
 
 def described(value: Any) -> str:
     """A parameter in a few words that tell it from others: an array by a digest."""
-    if isinstance(value, np.ndarray | list | tuple) and np.size(value) > 10:
+    if isinstance(value, dict):
+        return repr({key: described(own) for key, own in value.items()})
+    if hasattr(value, "__array__") or (isinstance(value, list | tuple) and len(value) > 10):
         array = np.asarray(value)
-        return f"array {array.shape} {digest_of(array)}"
+        if array.size > 10:
+            return f"array {array.shape} {digest_of(array)}"
     return repr(value.tolist() if isinstance(value, np.ndarray) else value)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -44,6 +44,23 @@ from polyceptron.learners.polyceptron.hyperplanes import (
     learn_hyperplanes,
     needed,
 )
+from polyceptron.learners.polyceptron.few_terms import Limits
+from polyceptron.learners.polyceptron.knowledge import (
+    NAMES,
+    OF_THE_INSIDE,
+    Knowledge,
+    check_by_class,
+)
+from polyceptron.learners.polyceptron.limited import (
+    DENSE_PENALTIES,
+    PENALTY,
+    SIZES,
+    TERMS,
+    Candidate,
+    Search,
+    fewest_terms,
+    path_table,
+)
 from polyceptron.learners.polyceptron.rounding import round_faces, rows_to_round_by
 from polyceptron.learners.polyceptron.sample import Sample, refined_by_all
 from polyceptron.learners.polyceptron.selection import (
@@ -51,11 +68,13 @@ from polyceptron.learners.polyceptron.selection import (
     STRENGTHS,
     FoldTrials,
     Selection,
+    TrialOutcome,
     search,
 )
 from polyceptron.learners.polyceptron.union import Union
 from polyceptron.learners.polyceptron.union_trials import (
     FIRST_FACES,
+    FIRST_PIECES,
     ONE_FACES,
     PENALTIES,
     Shape,
@@ -67,10 +86,11 @@ from polyceptron.learners.polyceptron.union_trials import (
 from polyceptron.optim.checkpoint import FitJournal, as_checkpoint
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.rule import Piece, Rule
+from polyceptron.scoring import scores
 from polyceptron.utils.checks import as_count, as_real
 
 _FITTED = {"estimators_", "polyhedron_", "coef_", "intercept_", "inside_"}
-_FITTED |= {"_inside", "_exponent", "_coordinates"}
+_FITTED |= {"_inside", "_exponent", "_coordinates", "path_"}
 """What one kind of fit sets and the other does not."""
 _OF_ONE = ("margin", "penalty", "sampled")
 """Parameters that speak of one polyhedron."""
@@ -241,6 +261,11 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
     verbose: int = 0
     checkpoint: Any = None
     digits: int | str | None = "auto"
+    max_terms: int | str | None = None
+    monotonic_cst: Any = None
+    fixed_faces: Any = None
+    features_of_faces: Any = None
+    must_contain: Any = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -282,8 +307,15 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         seed = int(random.randint(0, 2**31 - 1))
         report = partial(_say, training.classes.tolist()) if self.verbose else lambda *_: None
         threads = count_threads(self.n_jobs, sys.maxsize)
-        trials = FoldTrials(sample.data, seed, seeds, effort, journal, report, threads)
-        selection = Selection(trials)
+
+        def trials_of(data: ArrayBlocks) -> FoldTrials:
+            return FoldTrials(data, seed, seeds, effort, journal, report, threads)
+
+        knowledge = self._knowledge(training.source)
+        if knowledge is not None:
+            self._learn_within(training, sample, knowledge, trials_of)
+            return
+        selection = Selection(trials_of(sample.data))
         chosen, union = self._choose(selection, training, sample, seed)
         if self.verbose:
             n_rows = sample.data.n_samples
@@ -355,17 +387,117 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
             return found.theta, np.array(found.sizes)
 
         theta, sizes = journal.memo("union", fitted)
-        self.n_iter_ = 1
-        found, chosen = Union(theta, tuple(int(size) for size in sizes)), union.setting
-        if len(sizes) > 1 and found.n_faces == len(sizes) and self._is_auto("inside"):
-            # What is outside of half-spaces is one polyhedron, of the other class.
-            found = Union(-theta, (len(theta),))
-            outcome, chosen = union.outcome.turned(), chosen._replace(inside=1 - chosen.inside)
+        found, may_turn = Union(theta, tuple(sizes.tolist())), self._is_auto("inside")
+        self._set_learned(training, sample, found, selection, union.setting, may_turn)
+
+    def _learn_within(
+        self,
+        training: TrainingData,
+        sample: Sample,
+        knowledge: Knowledge,
+        trials_of: Callable[[ArrayBlocks], FoldTrials],
+    ) -> None:
+        """Learn a union that holds to what the caller knows, and asks of its size."""
+        insides = [0, 1]
+        if not self._is_auto("inside"):
+            insides = [self._inside_of(training.classes)]
+        elif knowledge.is_of_the_inside:
+            insides = [1]  # the greater label, as what rises is in scikit-learn
+        data, limits = knowledge.narrowed(training, sample, insides[0])
+        trials = trials_of(data)
+        selection = Selection(trials)
+        if len(insides) == 1 and trials.is_inside(insides[0]).all():
+            self._set_given(training, sample, knowledge, selection, insides[0])
+            return
+        search = self._search_within(limits, trials.data)
+        tried = search.tried(trials, self._candidates(search, insides, trials.weight))
+        for one in tried:
+            selection.add(one.setting, one.outcome)
+        best = fewest_terms(tried)
+        selection.outcomes[best.setting] = best.outcome  # others may have come to the same
+
+        def fitted() -> tuple[NDArray[Any], ...]:
+            found = search.fitted(data, best.candidate)
+            return found.theta, np.array(found.sizes)
+
+        theta, sizes = trials.journal.memo("union within limits", fitted)
+        found, may_turn = Union(theta, tuple(sizes.tolist())), len(insides) > 1
+        self._set_learned(training, sample, found, selection, best.setting, may_turn, knowledge)
+        self.path_ = path_table(tried, best, training.classes.tolist())
+
+    def _search_within(self, limits: Limits, data: ArrayBlocks) -> Search:
+        most = min(self.max_faces, data.n_samples)
+        n_faces = 0 if self._is_auto("n_hyperplanes") else int(self.n_hyperplanes)
+        if not self._is_auto("n_polyhedra") and self.n_polyhedra != 1:
+            shape = Shape(min(int(self.n_polyhedra), most), n_faces or FIRST_FACES, most)
+        elif n_faces or self.n_polyhedra == 1:
+            shape = Shape(1, max(n_faces, min(ONE_FACES, most)), n_faces or most)
         else:
-            outcome = union.outcome
+            shape = Shape(FIRST_PIECES, FIRST_FACES, most)
+        sizes = sorted({*(size for size in SIZES if size < shape.most), shape.most})
+        return Search(shape, tuple(sizes), limits)
+
+    def _candidates(self, search: Search, insides: list[int], weight: Any) -> list[Candidate]:
+        d = len(search.limits.signs)
+        if self.max_terms is None:
+            numbers = [d]
+        elif self._is_auto("max_terms"):
+            numbers = [number for number in (*TERMS, d) if number <= min(d, TERMS[-1])]
+        else:
+            numbers = [min(int(self.max_terms), d)]
+        found = []
+        for number in dict.fromkeys(numbers):
+            penalties = [PENALTY]
+            if not self._is_auto("penalty"):
+                penalties = [float(self.penalty)]  # type: ignore[arg-type]
+            elif self.max_terms is None:
+                penalties = [penalty / float(weight.sum()) for penalty in DENSE_PENALTIES]
+            found += [
+                Candidate(inside, number, penalty, size)
+                for inside in insides
+                for penalty in penalties
+                for size in search.sizes
+            ]
+        return sorted(found)
+
+    def _set_given(
+        self,
+        training: TrainingData,
+        sample: Sample,
+        knowledge: Knowledge,
+        selection: Selection,
+        inside: int,
+    ) -> None:
+        """The given faces alone, where they leave nothing to learn."""
+        rows = rows_to_round_by(training, sample, inside)
+        (piece,) = knowledge.held_to([], rows.matrix, self._names)
+        chosen = Setting(inside, piece.n_faces, None, None)
+        h = scores(rows.matrix, piece.W, piece.b).min(axis=1)
+        selection.add(chosen, TrialOutcome(h, rows.y > 0, rows.weights))
+        self.n_iter_, self._exponent, self._coordinates = 1, 0, training.coordinates
+        self.classes_ = training.classes
+        self._set_chosen([piece], selection, chosen, selection.outcomes[chosen].calibration)
+
+    def _set_learned(
+        self,
+        training: TrainingData,
+        sample: Sample,
+        found: Union,
+        selection: Selection,
+        tried: Setting,
+        may_turn: bool,
+        knowledge: Knowledge | None = None,
+    ) -> None:
+        """Set what follows from a union of the setting that was tried."""
+        self.n_iter_ = 1
+        outcome, chosen = selection.outcomes[tried], tried
+        if may_turn and found.n_faces == len(found.sizes) > 1:
+            # What is outside of half-spaces is one polyhedron, of the other class.
+            found = Union(-found.theta, (found.n_faces,))
+            outcome, chosen = outcome.turned(), chosen._replace(inside=1 - chosen.inside)
         chosen = chosen._replace(n_polyhedra=len(found.sizes))
-        selection.replace(union.setting, chosen, outcome)
-        self._set_pieces(training, sample, found, selection, chosen)
+        selection.replace(tried, chosen, outcome)
+        self._set_pieces(training, sample, found, selection, chosen, knowledge)
 
     def _set_pieces(
         self,
@@ -374,6 +506,7 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         union: Union,
         selection: Selection,
         chosen: Setting,
+        knowledge: Knowledge | None = None,
     ) -> None:
         """Set the fitted attributes that follow from what was learned and chosen."""
         theta = sample.in_all_columns(union.theta, training.source.n_features)
@@ -382,14 +515,26 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         # Calibrated are scores in the coordinates of learning, which leave its unit out.
         unit = math.frexp(training.coordinates.bias_unit)[1] - 1
         link = selection.outcomes[chosen].calibration._replace(exponent=self._exponent + 2 * unit)
+        if self.digits is not None or knowledge is not None:
+            rows = rows_to_round_by(training, sample, chosen.inside)
+        if knowledge is not None:
+            rows = rows.take(np.flatnonzero(knowledge.admits(rows.matrix)))
         if self.digits is not None:
             most = None if self._is_auto("digits") else int(self.digits)
-            rows = rows_to_round_by(training, sample, chosen.inside)
-            pieces, factor = round_faces(pieces, rows, most)
+            is_free = knowledge is None or knowledge.is_free
+            pieces, factor = round_faces(pieces, rows, most, may_merge=is_free)
             link = link.stretched(factor)
+        if knowledge is not None:
+            pieces = knowledge.held_to(pieces, rows.matrix, self._names)
+        self._set_chosen(pieces, selection, chosen, link)
+
+    def _set_chosen(
+        self, pieces: list[Polyhedron], selection: Selection, chosen: Setting, link: Any
+    ) -> None:
+        """Set what follows from the polyhedra of the class inside, and the choice of them."""
         self._set_union(pieces, chosen.inside, link)
         self.margin_, self.penalty_, self.sampled_ = chosen.margin, chosen.penalty, chosen.sampled
-        self.selection_ = selection.table(training.classes, chosen)
+        self.selection_ = selection.table(self.classes_, chosen)
 
     def _set_union(self, pieces: list[Polyhedron], inside: int, link: Any) -> None:
         """Set what follows from the polyhedra of the class inside."""
@@ -405,6 +550,13 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
             self.intercept_ = np.concatenate([piece.b for piece in pieces])
             self.rule_ = Rule.inside(self.classes_, inside, *pieces, link=link)
         self.n_hyperplanes_ = len(self.intercept_)
+
+    def _knowledge(self, source: Source) -> Knowledge | None:
+        """What the caller knows, if anything, or if terms are to be few."""
+        given = {name: getattr(self, name) for name in NAMES}
+        if self.max_terms is None and all(value is None for value in given.values()):
+            return None
+        return Knowledge.of(given, source.n_features, source.feature_names)
 
     def _strengths(self) -> list[Strength]:
         auto_margin, auto_penalty = self._is_auto("margin"), self._is_auto("penalty")
@@ -444,11 +596,13 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
     def _learn_each(self, training: TrainingData, journal: FitJournal) -> None:
         """A polyhedron for each class against the rest."""
         random = journal.random(check_seed(self.random_state))
+        for name in OF_THE_INSIDE:
+            check_by_class(name, getattr(self, name), training.classes.tolist())
         self.estimators_ = []
         for place, label in enumerate(training.classes):
             if self.verbose:
                 sys.stdout.write(f"Polyceptron: class {label!r} against the rest\n")
-            one = self._for_class(random.randint(0, 2**31 - 1))
+            one = self._for_class(label, random.randint(0, 2**31 - 1))
             one.n_features_in_ = training.source.n_features
             part = journal.part(f"class {label!r}")
             one._learn_two(training.one_against_rest(place), part)
@@ -481,7 +635,23 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
     # --- model files ------------------------------------------------------------------
 
     _Fitted = PolyceptronFitted
-    _parameters_since: ClassVar[dict[str, Any]] = {"digits": None}
+    _parameters_since: ClassVar[dict[str, Any]] = dict.fromkeys(("digits", "max_terms", *NAMES))
+
+    def _plain_parameters(self) -> dict[str, Any]:
+        """What is known as arrays, which a file can have."""
+        names, d = self._names, self.n_features_in_
+        given = {name: getattr(self, name) for name in NAMES}
+        if len(self.classes_) == 2:
+            return Knowledge.of(given, d, names).plain()
+        each: dict[str, Any] = {}
+        for label in self.classes_.tolist():
+            own = {n: (given[n] or {}).get(label) for n in OF_THE_INSIDE}
+            known = Knowledge.of(given | own, d, names).plain()
+            each["features_of_faces"] = known["features_of_faces"]
+            for name in OF_THE_INSIDE:
+                if known[name] is not None:
+                    each.setdefault(name, {})[label] = known[name]
+        return {name: each.get(name) for name in NAMES}
 
     def _fitted(self) -> dict[str, Any]:
         each = getattr(self, "estimators_", None)
@@ -510,8 +680,8 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         if {piece.place for piece in rule.pieces} != set(range(n)) or len(rule.links) != n:
             raise ModelFileError("must have a polyhedron for each class", "rule.pieces")
         self.estimators_ = []
-        for place, one in enumerate(fitted.fits):
-            estimator = self._for_class(one.random_state)
+        for place, (label, one) in enumerate(zip(rule.labels, fitted.fits, strict=True)):
+            estimator = self._for_class(label, one.random_state)
             estimator.n_features_in_, estimator.classes_ = rule.n_features, np.array([False, True])
             parts = [piece.polyhedron for piece in rule.pieces if piece.place == place]
             own = [Polyhedron(part.W, part.b) for part in parts]
@@ -533,9 +703,10 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
             setattr(self, f"{name}_", getattr(fitted, name))
         self.selection_ = table | {"inside": [labels[place] for place in table["inside"]]}
 
-    def _for_class(self, random_state: int | None) -> Polyceptron:
+    def _for_class(self, label: Any, random_state: int | None) -> Polyceptron:
         """The learner of one class against the rest, not fitted."""
-        own = {"inside": True, "class_weight": None, "checkpoint": None}
+        own: dict[str, Any] = {"inside": True, "class_weight": None, "checkpoint": None}
+        own |= {name: (getattr(self, name) or {}).get(label) for name in OF_THE_INSIDE}
         return clone(self).set_params(**own, random_state=random_state)  # type: ignore[no-any-return]
 
     # --- parameters -----------------------------------------------------------------------
@@ -567,8 +738,22 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         check_verbose(self.verbose)
         check_flag("standardize", self.standardize)
         as_checkpoint(self.checkpoint)
-        if self.digits is not None:
-            self._check_or_auto("digits", as_count, "None or 'auto'")
+        for name in ("digits", "max_terms"):
+            if getattr(self, name) is not None:
+                self._check_or_auto(name, as_count, "None or 'auto'")
+        self._check_within()
+
+    def _check_within(self) -> None:
+        """Refuse parameters of other ways to learn, where terms are few or something is known."""
+        names = [name for name in ("max_terms", *NAMES) if getattr(self, name) is not None]
+        for other in ("margin", "sampled") if names else ():
+            if not self._is_auto(other):
+                raise ValueError(
+                    f"{other} is for faces without limits: with {names[0]} it must be 'auto'; got "
+                    f"{getattr(self, other)!r}"
+                )
+        if names and self.penalty is None:
+            raise ValueError(f"with {names[0]}, penalty must be a number or 'auto'; got None")
 
     def _check_or_auto(self, name: str, check: Any, words: str) -> None:
         if not self._is_auto(name):

@@ -48,15 +48,21 @@ def rows_to_round_by(training: TrainingData, sample: Sample, inside: int) -> Arr
     n = training.source.n_samples
     numbers = np.arange(n, dtype=np.int64) if sample.numbers is None else sample.numbers
     m = min(len(numbers), _MOST_ROWS)
-    view = training.view._replace(coordinates=identity(training.source.n_features))
-    rows = replace(training, view=view).take(numbers[np.arange(m) * len(numbers) // m])
+    rows = rows_in_user_units(training, numbers[np.arange(m) * len(numbers) // m])
     if rows.weight.size:
         rows = rows.take(np.flatnonzero(rows.weight))
     return rows if inside == training.inside else rows.turned()
 
 
+def rows_in_user_units(training: TrainingData, numbers: NDArray[np.int64] | None) -> ArrayBlocks:
+    """The rows of these numbers, or all, as they were given."""
+    view = training.view._replace(coordinates=identity(training.source.n_features))
+    everything = np.arange(training.source.n_samples, dtype=np.int64)
+    return replace(training, view=view).take(everything if numbers is None else numbers)
+
+
 def round_faces(
-    pieces: list[Polyhedron], rows: ArrayBlocks, most: int | None = None
+    pieces: list[Polyhedron], rows: ArrayBlocks, most: int | None = None, *, may_merge: bool = True
 ) -> tuple[list[Polyhedron], float]:
     """The faces of a union with the fewest digits that cost nothing.
 
@@ -65,7 +71,8 @@ def round_faces(
     """
     X, ends = rows.matrix, np.cumsum([one.n_faces for one in pieces])
     W, b = np.concatenate([one.W for one in pieces]), np.concatenate([one.b for one in pieces])
-    W, b = _without_mirrored(X, W, b)
+    if may_merge:
+        W, b = _without_mirrored(X, W, b)
     answers = _Answers(
         scores(X, W, b) >= 0, np.searchsorted(ends, np.arange(len(b)), "right"), rows
     )

@@ -273,15 +273,16 @@ def settled(data: ArrayBlocks, union: Union) -> Union:
         if others:
             left = np.max([min_scores(data, one) for one in others], axis=0) >= 0
             pieces = others if np.array_equal(left, inside) else pieces
-    return _of_mean_size(data, pieces)
+    return of_mean_size(data, pieces)
 
 
 def without_idle_faces(data: ArrayBlocks, union: Union) -> Union:
     """Only faces that bound something."""
-    return _of_mean_size(data, [needed(data, piece) for piece in union.pieces()])
+    return of_mean_size(data, [needed(data, piece) for piece in union.pieces()])
 
 
-def _of_mean_size(data: ArrayBlocks, pieces: list[Floats]) -> Union:
+def of_mean_size(data: ArrayBlocks, pieces: list[Floats]) -> Union:
+    """The union of these, so scaled that scores have a mean size of 1."""
     found, weight = Union(np.concatenate(pieces), tuple(map(len, pieces))), data.weights
     size = float(weight @ np.abs(found.scores(data))) / float(weight.sum())
     return found._replace(theta=found.theta / size) if size > 0 else found

@@ -134,7 +134,7 @@ def _judged(search: _Paths, inside: int, penalty: float, unions: list[Union]) ->
     def scored(number: int) -> Floats:
         train, test, _ = trials.folds[number]
         train = in_sign(train, inside)
-        soft = _of_size(paths[number], size)
+        soft = of_size(paths[number], size)
         return settled(train, hardened(train, soft, penalty, _TRIAL_STEPS)).scores(test)
 
     h = np.empty(trials.data.n_samples)
@@ -142,7 +142,7 @@ def _judged(search: _Paths, inside: int, penalty: float, unions: list[Union]) ->
         h[places] = one
     data = in_sign(trials.data, inside)
     start = min(unions, key=partial(soft_loss, data))
-    n_pieces = int(np.median([len(_of_size(path, size).sizes) for path in paths]))
+    n_pieces = int(np.median([len(of_size(path, size).sizes) for path in paths]))
     per_row = penalty / float(trials.weight.sum())
     setting = Setting(inside, size, None, per_row, n_polyhedra=n_pieces)
     outcome = TrialOutcome(h, trials.is_inside(inside), trials.weight)
@@ -300,7 +300,7 @@ class _Paths(NamedTuple):
             one.n_faces: tempered(soft_scores(test, one), is_inside, weight)
             for one in reversed(thin)
         }
-        sizes = _of_size(thin, _least(losses, weight, is_near=True)).sizes
+        sizes = of_size(thin, _least(losses, weight, is_near=True)).sizes
         return 1 if max(sizes) == 1 else len(sizes)  # half-spaces: one polyhedron of the others
 
     def rows(self, paths: Iterable[int]) -> NDArray[np.intp]:
@@ -351,12 +351,12 @@ def _size(trials: FoldTrials, inside: int, thin: list[list[Union]]) -> tuple[int
     for size in sorted({one.n_faces for path in thin for one in path}):
         h = np.empty(trials.data.n_samples)
         for (_, test, places), path in zip(trials.folds, thin, strict=True):
-            h[places] = soft_scores(test, _of_size(path, size))
+            h[places] = soft_scores(test, of_size(path, size))
         found[size] = tempered(h, trials.is_inside(inside), weight)
     best = _least(found, weight, is_near=len(weight) < MANY_ROWS)
     return best, found[best]
 
 
-def _of_size(path: list[Union], size: int) -> Union:
+def of_size(path: list[Union], size: int) -> Union:
     """The largest of a path with at most so many faces."""
     return next((one for one in path if one.n_faces <= size), path[-1])

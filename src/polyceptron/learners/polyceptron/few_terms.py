@@ -1,0 +1,345 @@
+"""Faces of few terms, of signs that are known, and of columns that may stand together.
+
+A soft union grows too large and is thinned, as without such limits. Then each face keeps its
+greatest weights, half of them at a time, and all are fitted anew. Terms are exchanged for better
+ones, face by face, and dropped where they are not worth their price. At last every face is moved
+to where the rule makes the fewest mistakes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyceptron import kernels
+from polyceptron.data.blocks import ArrayBlocks
+from polyceptron.learners.polyceptron.hyperplanes import best_cut
+from polyceptron.learners.polyceptron.mixture import whole_rows
+from polyceptron.learners.polyceptron.union import (
+    Union,
+    ascend,
+    first_union,
+    of_mean_size,
+    settled,
+    thinned,
+)
+from polyceptron.optim import lbfgs
+from polyceptron.scoring import scores
+from polyceptron.utils.types import Floats
+
+_FIRST_PENALTY = 0.01
+_FIRST_LOGIT = -2.0
+_OFFERED = 4
+"""Terms that are tried in place of each that a face has."""
+_FIRST_WEIGHT = 0.3
+_ROUNDS, _FACE_STEPS = 5, 12
+_GAIN = 1e-4
+"""Share of the loss that an exchange has to gain."""
+_GROW_STEPS, _THIN_STEPS, _HALVE_STEPS, _SWAP_STEPS, _LAST_STEPS = 60, 25, 25, 15, 60
+_TRIMS = 4
+"""Terms that are tried to do without."""
+
+Flags = NDArray[np.bool_]
+
+
+class Limits(NamedTuple):
+    """What faces have to hold to."""
+
+    most: int
+    """Terms of a face."""
+    signs: NDArray[np.int8]
+    """Of weights, a column each: 1, -1, or 0 for any."""
+    groups: Flags
+    """Columns that may stand together in a face, a line for each group."""
+
+    @classmethod
+    def none(cls, n_features: int) -> Limits:
+        signs, groups = np.zeros(n_features, np.int8), np.ones((1, n_features), bool)
+        return cls(n_features, signs, groups)
+
+    @property
+    def is_sparse(self) -> bool:
+        return self.most < len(self.signs)
+
+    def beside(self, terms: NDArray[np.intp]) -> Flags:
+        """Columns that may stand beside these."""
+        return np.asarray(self.groups[self.groups[:, terms].all(axis=1)].any(axis=0))
+
+
+class Point(NamedTuple):
+    """A union, the logit of the share of wrong labels, and the penalised loss there."""
+
+    union: Union
+    logit: float
+    loss: float
+
+
+class SparseFit:
+    """Fits unions within limits to rows, +1 of which are inside."""
+
+    def __init__(self, data: ArrayBlocks, penalty: float, limits: Limits) -> None:
+        self.data, self.penalty, self.limits = data, penalty, limits
+        self._rows = whole_rows(data), data.y, data.weight, np.empty(0)
+        X: Any = data.matrix
+        self._by_column = np.ascontiguousarray(X.T, np.float64) if self._is_dense else X.tocsc()
+
+    @property
+    def _is_dense(self) -> bool:
+        return isinstance(self.data.matrix, np.ndarray)
+
+    def columns(self, places: NDArray[np.intp]) -> Floats:
+        """Some columns, one after another."""
+        if self._is_dense:
+            return np.asarray(self._by_column[places])
+        return np.ascontiguousarray(self._by_column[:, places].toarray().T, np.float64)
+
+    # --- all faces ----------------------------------------------------------------------
+
+    def descended(self, union: Union, logit: float, n_steps: int) -> Point:
+        """All weights that are not zero, and the noise, fitted together; signs are kept to.
+
+        A weight that would need the other sign becomes zero, and the others are fitted again.
+        """
+        signs = self.limits.signs
+        while True:
+            union = self._with_terms(union)
+            point = self._minimised(union, logit, n_steps)
+            wrong = signs * point.union.theta[:, :-1] < 0
+            if not wrong.any():
+                return point
+            theta = point.union.theta.copy()
+            theta[:, :-1][wrong] = 0.0
+            union, logit = union._replace(theta=theta), point.logit
+
+    def _with_terms(self, union: Union) -> Union:
+        """Without faces that have no term, but with one at least."""
+        bare = np.flatnonzero(~union.theta[:, :-1].any(axis=1))
+        if len(bare) < union.n_faces:
+            return union.without(set(bare.tolist()))
+        theta = np.zeros((1, union.theta.shape[1]))
+        sign = np.where(self.limits.signs == 0, 1, self.limits.signs)
+        theta[0, :-1] = 1e-9 * sign * self.limits.groups[0]
+        places = np.flatnonzero(theta[0])[self.limits.most :]
+        theta[0, places] = 0.0
+        return Union(theta, (1,))
+
+    def _minimised(self, union: Union, logit: float, n_steps: int) -> Point:
+        ends, F = np.cumsum(union.sizes), union.n_faces
+        fixed = np.append(np.column_stack([union.theta[:, :-1] == 0, np.zeros(F, bool)]), False)
+
+        def loss(flat: Floats) -> tuple[float, Floats]:
+            part = kernels.union_part(*self._rows, flat, ends)
+            value, slope = kernels.penalised(part, flat, F, self.penalty, 1.0, True)
+            slope[fixed] = 0.0
+            return value, slope
+
+        flat = lbfgs.minimise(loss, np.append(union.theta, logit), n_steps, 1e-7)
+        return Point(union._replace(theta=flat[:-1].reshape(F, -1)), float(flat[-1]), loss(flat)[0])
+
+    def loss_of(self, union: Union, logit: float) -> float:
+        return self._minimised(union, logit, 0).loss
+
+    # --- few terms ------------------------------------------------------------------------
+
+    def fitted(self, start: Union, price: float) -> Union:
+        """A union within the limits, from one without; a term has to be worth its price."""
+        point = self._halved(start)
+        if len(self.limits.signs) > 1:
+            point = self._exchanged(point)
+        if self.limits.is_sparse:
+            point = self._trimmed(point, price)
+        return self._moved(settled(self.data, point.union))
+
+    def _halved(self, start: Union) -> Point:
+        """The greatest weights of each face, of one group, half of them at a time."""
+        theta, most = start.theta.copy(), self.limits.most
+        W = theta[:, :-1]
+        kept = self.limits.groups[(W**2 @ self.limits.groups.T).argmax(axis=1)]
+        W[~kept | (self.limits.signs * W < 0)] = 0.0
+        point = Point(start._replace(theta=theta), _FIRST_LOGIT, np.inf)
+        n = int(kept.sum(axis=1).max())
+        while True:
+            point = self.descended(point.union, point.logit, _HALVE_STEPS)
+            if n <= most:
+                return point
+            n = max(most, n // 2)
+            theta = point.union.theta.copy()
+            order = np.argsort(-np.abs(theta[:, :-1]), axis=1, kind="stable")
+            np.put_along_axis(theta, order[:, n:], 0.0, axis=1)
+            point = point._replace(union=point.union._replace(theta=theta))
+
+    def _exchanged(self, point: Point) -> Point:
+        """Terms swapped for others, or added where there is room, while the loss falls."""
+        k, stuck = 0, 0
+        for _ in range(_ROUNDS * point.union.n_faces):
+            F = point.union.n_faces
+            offer = self._with_swap(point, k % F)
+            stuck = 0 if offer is not None else stuck + 1
+            point = point if offer is None else offer
+            k += 1
+            if stuck >= point.union.n_faces:
+                break
+        return self.descended(point.union, point.logit, _LAST_STEPS)
+
+    def _with_swap(self, point: Point, k: int) -> Point | None:
+        union, limits = point.union, self.limits
+        w, face = union.theta[k, :-1], self._face(point, k)
+        own = np.flatnonzero(w)
+        gains = self._gains(face)
+        open_ = (w == 0) & (limits.signs * gains <= 0) & limits.beside(own)
+        order = np.argsort(-np.where(open_, np.abs(gains), -1.0), kind="stable")[:_OFFERED]
+        new = order[open_[order] & (gains[order] != 0)]
+        if not len(new):
+            return None
+        places = np.concatenate([own, new])
+        first = np.concatenate(
+            [w[own], -_FIRST_WEIGHT * np.sign(gains[new]), [union.theta[k, -1]]]
+        )
+        how = self.data.weight, limits.signs[places], first, self.penalty, limits.most, _FACE_STEPS
+        columns = self.columns(places)
+        loss, used, v = kernels.best_swap(columns, len(own), face.start, face.gain, *how)
+        if not loss + face.rest < point.loss * (1 - _GAIN):
+            return None
+        offer = self._with_face(point, k, places[used], v)
+        return offer if offer.loss < point.loss else None
+
+    def _gains(self, face: _Face) -> Floats:
+        if self._is_dense:
+            gains = np.empty(len(self.limits.signs))
+            kernels.term_gains(self._by_column, face.slope, gains)
+            return gains
+        X = self._by_column
+        G = np.asarray(X.T @ face.slope)
+        return G * np.abs(G) / (np.asarray(X.power(2).T @ np.abs(face.slope)) + 1e-12)
+
+    def _with_face(self, point: Point, k: int, places: NDArray[np.intp], v: Floats) -> Point:
+        theta = point.union.theta.copy()
+        theta[k] = 0.0
+        theta[k, places], theta[k, -1] = v[:-1], v[-1]
+        union = point.union._replace(theta=theta)
+        return self.descended(union, point.logit, _SWAP_STEPS)
+
+    def _trimmed(self, point: Point, price: float) -> Point:
+        """Without terms, and faces of none, that the rows do not need: each saves the price."""
+        while np.count_nonzero(point.union.theta[:, :-1]) > 1:
+            trials = list(self._with_less(point))
+            loss, less = min(trials, key=lambda trial: trial[0])
+            if loss - point.loss > 2 * price:
+                break
+            offer = self.descended(less, point.logit, _SWAP_STEPS)
+            if offer.loss - point.loss > price:
+                break
+            point = offer
+        return self.descended(point.union, point.logit, _LAST_STEPS)
+
+    def _with_less(self, point: Point) -> Iterator[tuple[float, Union]]:
+        """Unions without one of the terms that seem to matter least, and their losses."""
+        union, W = point.union, point.union.theta[:, :-1]
+        faces, costs = [], []
+        for k, w in enumerate(W):
+            face = self._face(point, k)
+            own = np.flatnonzero(w)
+            matters = (w[own, None] * self.columns(own)) ** 2 @ np.abs(face.slope * face.holds)
+            costs += [(float(cost), k, int(j)) for cost, j in zip(matters, own, strict=True)]
+            faces.append(face)
+        for _, k, j in sorted(costs)[:_TRIMS]:
+            kept = np.flatnonzero(W[k])
+            kept = kept[kept != j]
+            if len(kept):
+                first = np.append(W[k, kept], union.theta[k, -1])
+                loss, v = kernels.fit_face(
+                    self.columns(kept),
+                    np.arange(len(kept)),
+                    faces[k].start,
+                    faces[k].gain,
+                    self.data.weight,
+                    self.limits.signs[kept],
+                    first,
+                    self.penalty,
+                    _FACE_STEPS,
+                )
+                theta = union.theta.copy()
+                theta[k] = 0.0
+                theta[k, kept], theta[k, -1] = v[:-1], v[-1]
+                yield loss + faces[k].rest, union._replace(theta=theta)
+            elif union.n_faces > 1:
+                less = union.without({k})
+                yield self.loss_of(less, point.logit), less
+
+    # --- one face ---------------------------------------------------------------------------
+
+    def _face(self, point: Point, k: int) -> _Face:
+        """What the others leave to face k."""
+        union = point.union
+        S = 1.0 / (1.0 + np.exp(-np.clip(_scores(self.data, union), -40.0, 40.0)))
+        outside, own = np.ones(len(S)), np.ones(len(S))
+        for faces in union.places():
+            if k in faces:
+                own = S[:, [j for j in faces if j != k]].prod(axis=1)
+            else:
+                outside *= 1.0 - S[:, faces].prod(axis=1)
+        noise, y = float(kernels.noise_of(point.logit)), self.data.y
+        start = noise + (1 - 2 * noise) * np.where(y > 0, 1.0 - outside, outside)
+        gain = (1 - 2 * noise) * y * outside * own
+        squares = (union.theta[:, :-1] ** 2).sum(axis=1)
+        rest = 0.5 * self.penalty * float(squares.sum() - squares[k])
+        s = np.ascontiguousarray(S[:, k])
+        slope = -self.data.weights * gain * s * (1 - s) / (start + gain * s)
+        return _Face(start, gain, s, slope, rest)
+
+    # --- the rule ---------------------------------------------------------------------------
+
+    def _moved(self, union: Union) -> Union:
+        """Every face where the rule makes the fewest mistakes, the others being where they are."""
+        data, is_inside, weight = self.data, self.data.y > 0, self.data.weights
+        found = _scores(data, union)
+        for k in list(range(union.n_faces)) * (3 if union.n_faces > 1 else 0):
+            seen = _decisive(union, found >= 0, k)
+            if not seen.any():
+                continue
+            cut = best_cut(found[seen, k], is_inside[seen], weight[seen])
+            wrong, offer = ((found[seen, k] - c >= 0) != is_inside[seen] for c in (0.0, cut))
+            if weight[seen] @ offer < weight[seen] @ wrong - 1e-9 * weight.sum():
+                theta = union.theta.copy()
+                theta[k, -1] -= cut
+                union = union._replace(theta=theta)
+                found[:, k] -= cut
+        return of_mean_size(data, union.pieces())
+
+
+class _Face(NamedTuple):
+    """P(label) = start + gain * logistic(score) while the other faces stay."""
+
+    start: Floats
+    gain: Floats
+    holds: Floats
+    """The logistic of its score."""
+    slope: Floats
+    """Of the loss in its score."""
+    rest: float
+    """The penalty of the others."""
+
+
+def _scores(data: ArrayBlocks, union: Union) -> Floats:
+    return scores(data.matrix, union.theta[:, :-1].copy(), union.theta[:, -1].copy())
+
+
+def _decisive(union: Union, holds: Flags, k: int) -> Flags:
+    """Rows of which face k alone decides."""
+    seen = np.ones(len(holds), bool)
+    for faces in union.places():
+        others = holds[:, [j for j in faces if j != k]].all(axis=1)
+        seen &= others if k in faces else ~others
+    return seen
+
+
+def thin_path(
+    data: ArrayBlocks, n_pieces: int, n_faces: int, most: int, penalty: float, seed: int
+) -> list[Union]:
+    """Unions without limits to start from, of ever fewer faces."""
+    union = first_union(data, _FIRST_PENALTY, n_pieces, n_faces, seed, 2, _GROW_STEPS)
+    union = ascend(data, union, penalty, _GROW_STEPS)
+    return list(thinned(data, union, penalty, most, _THIN_STEPS))

@@ -1,0 +1,319 @@
+"""What a caller knows of the class inside: read, and held to by the rule at last."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from polyceptron.data.blocks import ArrayBlocks, kernel_rows
+from polyceptron.data.encoding import missing_columns
+from polyceptron.inequalities import parse_inequality
+from polyceptron.data.training import TrainingData
+from polyceptron.learners.polyceptron.few_terms import Limits
+from polyceptron.learners.polyceptron.rounding import rows_in_user_units, short_offsets
+from polyceptron.learners.polyceptron.sample import Sample
+from polyceptron.polyhedron import Polyhedron
+from polyceptron.scoring import as_rows, scores
+from polyceptron.utils.text import printed_face
+from polyceptron.utils.types import Floats
+
+NAMES = ("monotonic_cst", "fixed_faces", "features_of_faces", "must_contain")
+"""The parameters that say it."""
+OF_THE_INSIDE = ("monotonic_cst", "fixed_faces", "must_contain")
+"""Those that speak of one class."""
+_PULL = 0.1
+"""Weight of rows that have to be inside, together, as a share of that of all."""
+_REACH = 0.05
+"""How far beyond a row a face may go for a short number, in standard deviations of its scores."""
+
+
+class Knowledge(NamedTuple):
+    """In the columns and units of X."""
+
+    signs: NDArray[np.int8]
+    """Which way the class gets likelier as a column rises; 0 for any."""
+    faces: Floats
+    """Rows [w, b] of inequalities that hold for the class, whatever else is learned."""
+    groups: NDArray[np.bool_]
+    """Columns that may stand together in a face, a line for each group."""
+    rows: Any
+    """Rows that have to be inside."""
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any], n_features: int, names: Sequence[str] | None) -> Knowledge:
+        """Read the parameters; those that are wrong are a ValueError that says how."""
+        columns = list(names) if names is not None else [f"x{j}" for j in range(n_features)]
+        faces = _read_faces(given["fixed_faces"], columns)
+        rows = _read_rows(given["must_contain"], n_features, names)
+        _check_possible(rows, faces, columns)
+        signs = _read_signs(given["monotonic_cst"], columns)
+        return cls(signs, faces, _read_groups(given["features_of_faces"], columns), rows)
+
+    @property
+    def is_free(self) -> bool:
+        """Whether any coefficient may stand in any face."""
+        return not self.signs.any() and bool(self.groups.all())
+
+    @property
+    def is_of_the_inside(self) -> bool:
+        """Whether something is known of one class."""
+        return bool(self.signs.any() or len(self.faces) or self.rows.shape[0])
+
+    def narrowed(
+        self, training: TrainingData, sample: Sample, inside: int
+    ) -> tuple[ArrayBlocks, Limits]:
+        """Rows of which there is something to learn, and limits of what is learned.
+
+        Where a given face does not hold, rows are outside whatever is learned. Rows that have to be
+        inside are added to the others.
+        """
+        groups = self.groups[:, sample.columns]
+        groups = groups[groups.any(axis=1)]
+        if not len(groups):
+            raise ValueError("features_of_faces: all columns of its groups are constant")
+        limits = Limits(len(sample.columns), self.signs[sample.columns], groups)
+        data = sample.data
+        if len(self.faces):
+            rows = rows_in_user_units(training, sample.numbers)
+            data = data.take(np.flatnonzero(self.admits(rows.matrix)))
+        if self.rows.shape[0]:
+            data = self._with_own_rows(training, sample, data, inside)
+        if not ((data.y > 0) == (inside == 1)).any():
+            label = training.classes.tolist()[inside]
+            raise ValueError(
+                f"fixed_faces leave no row of the class {label!r} inside; are they of the other "
+                "class, or in other units? `inside` says which class they are of"
+            )
+        return data, limits
+
+    def _with_own_rows(
+        self, training: TrainingData, sample: Sample, data: ArrayBlocks, inside: int
+    ) -> ArrayBlocks:
+        there, n, rows = data.matrix, self.rows.shape[0], self.rows
+        is_dense = isinstance(there, np.ndarray)
+        if is_dense and sparse.issparse(rows):
+            rows = rows.toarray()
+        elif not is_dense:
+            rows = sparse.csr_matrix(rows)
+        X: Any = training.coordinates.transform(kernel_rows(rows.astype(there.dtype)))
+        X = sparse.csr_matrix(X, shape=rows.shape) if isinstance(X, tuple) else X
+        X, stack = X[:, sample.columns], np.vstack if is_dense else sparse.vstack
+        y = np.append(data.y, np.full(n, 1 if inside == 1 else -1, np.int8)).astype(np.int8)
+        weight = np.append(data.weights, np.full(n, max(1.0, _PULL * data.n_samples / n)))
+        return data.like(stack([there, X]), y, weight / weight.mean())
+
+    def plain(self) -> dict[str, Any]:
+        """The parameters as arrays, which say the same."""
+        return {
+            "monotonic_cst": self.signs.astype(float) if self.signs.any() else None,
+            "fixed_faces": self.faces if len(self.faces) else None,
+            "features_of_faces": None if self.groups.all() else self.groups.astype(float),
+            "must_contain": None if not self.rows.shape[0] else _dense(self.rows),
+        }
+
+    def admits(self, X: Any) -> NDArray[np.bool_]:
+        """Where all inequalities that are given hold."""
+        if not len(self.faces):
+            return np.ones(X.shape[0], bool)
+        return np.asarray((self._margins(X) >= 0).all(axis=1))
+
+    def _margins(self, X: Any) -> Floats:
+        return scores(X, self.faces[:, :-1].copy(), self.faces[:, -1].copy())
+
+    def held_to(
+        self, pieces: list[Polyhedron], X: Any, names: Sequence[str] | None
+    ) -> list[Polyhedron]:
+        """The pieces with the given faces in each, and moved so that rows are inside that must be.
+
+        Rows X tell how large scores are. Without a piece the given faces are one.
+        """
+        if pieces:
+            pieces = _with_rows(pieces, self.rows, X)
+        if not len(self.faces):
+            return pieces
+        size = np.abs(self._margins(X)).mean(axis=0)
+        factors = np.ldexp(1.0, [-math.frexp(one)[1] if one > 0 else 0 for one in size.tolist()])
+        W, b = (self.faces * factors[:, None])[:, :-1], self.faces[:, -1] * factors
+        others = [(one.W, one.b) for one in pieces] or [(W[:0], b[:0])]
+        return [Polyhedron(np.vstack([W, V]), np.append(b, c), names) for V, c in others]
+
+
+def check_by_class(name: str, given: Any, labels: list[Any]) -> None:
+    """Refuse what is known of more than two classes and does not say of which."""
+    if given is None:
+        return
+    if not isinstance(given, Mapping) or not set(given) <= set(labels):
+        raise ValueError(
+            f"with {len(labels)} classes, {name} must be a dict from the label of a class to what "
+            f"is known of it; the labels are {labels!r}"
+        )
+
+
+# --- reading ------------------------------------------------------------------------------
+
+
+def _place(name: str, column: Any, columns: list[str]) -> int:
+    """The place of a column that is named, or counted."""
+    if isinstance(column, str):
+        if column not in columns:
+            raise ValueError(f"{name}: {missing_columns([column], columns)}")
+        return columns.index(column)
+    if isinstance(column, int | np.integer) and not isinstance(column, bool):
+        if 0 <= column < len(columns):
+            return int(column)
+        raise ValueError(f"{name}: there is no column {column}; there are {len(columns)}")
+    raise ValueError(f"{name}: a column is its name or its number; got {column!r}")
+
+
+def _read_signs(given: Any, columns: list[str]) -> NDArray[np.int8]:
+    name, signs = "monotonic_cst", np.zeros(len(columns), np.int8)
+    if given is None:
+        return signs
+    if isinstance(given, Mapping):
+        pairs = [(_place(name, column, columns), value) for column, value in given.items()]
+    else:
+        values = np.asarray(given)
+        if values.shape != (len(columns),):
+            raise ValueError(
+                f"{name} must have a number for each of the {len(columns)} columns, or be a dict "
+                f"from columns; got shape {values.shape}"
+            )
+        pairs = list(enumerate(values.tolist()))
+    for place, value in pairs:
+        if value not in (-1, 0, 1):
+            raise ValueError(f"{name} must be 1, -1 or 0 for {columns[place]!r}; got {value!r}")
+        signs[place] = value
+    return signs
+
+
+def _read_faces(given: Any, columns: list[str]) -> Floats:
+    d = len(columns)
+    if given is None:
+        return np.empty((0, d + 1))
+    if isinstance(given, Polyhedron):
+        given = given.W, given.b
+    if isinstance(given, str):
+        given = [given]
+    if isinstance(given, tuple) and len(given) == 2 and not isinstance(given[0], str):
+        A, b = (np.asarray(one, float) for one in given)
+        if A.ndim != 2 or b.shape != A.shape[:1]:
+            raise ValueError(
+                f"fixed_faces as (A, b) must be of shapes (m, {d}) and (m,), and says "
+                f"A @ x + b >= 0; got {A.shape} and {b.shape}"
+            )
+        faces = np.column_stack([A, b])
+    elif isinstance(given, np.ndarray):
+        faces = np.asarray(given, float)
+    else:
+        read = [_read_face(one, columns) for one in given]
+        faces = np.array([np.append(w, b) for w, b in read]).reshape(-1, d + 1)
+    if faces.ndim != 2 or faces.shape[1] != d + 1:
+        raise ValueError(f"fixed_faces have {faces.shape[-1] - 1} columns, and X has {d}")
+    if not np.isfinite(faces).all() or not faces[:, :-1].any(axis=1).all():
+        raise ValueError("fixed_faces must be finite, and each must have a coefficient other than 0")
+    return faces
+
+
+def _read_face(text: Any, columns: list[str]) -> tuple[Floats, float]:
+    if not isinstance(text, str):
+        raise ValueError(
+            "fixed_faces must be inequalities such as '2*age - bmi >= 14', a Polyhedron, or a "
+            f"pair (A, b); got {text!r:.80}"
+        )
+    try:
+        return parse_inequality(text, columns)
+    except ValueError as error:
+        raise ValueError(f"fixed_faces: {error}") from None
+
+
+def _read_groups(given: Any, columns: list[str]) -> NDArray[np.bool_]:
+    name, d = "features_of_faces", len(columns)
+    if given is None:
+        return np.ones((1, d), bool)
+    if isinstance(given, np.ndarray) and given.ndim == 2:
+        groups = given.astype(bool)
+        if groups.shape[1] != d:
+            raise ValueError(f"{name} as an array must have {d} columns; got {groups.shape[1]}")
+    else:
+        if isinstance(given, str) or not all(isinstance(one, list | tuple) for one in given):
+            raise ValueError(f"{name} must be a list of lists of columns; got {given!r:.80}")
+        groups = np.zeros((len(given), d), bool)
+        for group, own in zip(groups, given, strict=True):
+            group[[_place(name, column, columns) for column in own]] = True
+    if not groups.size or not groups.any(axis=1).all():
+        raise ValueError(f"{name} must have a group, and each group a column; got {given!r:.80}")
+    return groups
+
+
+def _read_rows(given: Any, n_features: int, names: Sequence[str] | None) -> Any:
+    if given is None:
+        return np.empty((0, n_features))
+    try:
+        rows = as_rows(given, n_features, names)
+    except ValueError as error:
+        raise ValueError(f"must_contain: {error}") from None
+    values = rows if isinstance(rows, np.ndarray) else rows.data
+    if not np.isfinite(values).all():
+        raise ValueError("must_contain has a value that is not a finite number")
+    return rows
+
+
+def _dense(rows: Any) -> Floats:
+    return np.asarray(rows.toarray() if sparse.issparse(rows) else rows, float)
+
+
+def _check_possible(rows: Any, faces: Floats, columns: list[str]) -> None:
+    if not len(faces) or not rows.shape[0]:
+        return
+    outside = scores(rows, faces[:, :-1].copy(), faces[:, -1].copy()) < 0
+    if outside.any():
+        row, face = np.argwhere(outside)[0].tolist()
+        text = Polyhedron(faces[[face], :-1], faces[[face], -1], columns).to_text()
+        raise ValueError(
+            f"row {row} of must_contain is not where the fixed face {text!r} holds: no rule can "
+            "have both; leave out one of them"
+        )
+
+
+# --- holding to it --------------------------------------------------------------------------
+
+
+def _with_rows(pieces: list[Polyhedron], rows: Any, X: Any) -> list[Polyhedron]:
+    """The pieces moved as little as lets each of these rows into one of them."""
+    if not rows.shape[0]:
+        return pieces
+    spreads = [scores(X, one.W, one.b).std(axis=0) + 1e-300 for one in pieces]
+    short = [np.minimum(scores(rows, one.W, one.b), 0.0) for one in pieces]
+    far = [(part / spread).sum(axis=1) for part, spread in zip(short, spreads, strict=True)]
+    nearest = np.argmax(far, axis=0)  # a piece that contains the row lacks nothing
+    moved = []
+    for m, piece in enumerate(pieces):
+        b, own = piece.b.copy(), np.flatnonzero(nearest == m)
+        for k in np.flatnonzero((short[m][own] < 0).any(axis=0)).tolist():
+            b[k] = _let_in(rows[own], piece.W[k], float(b[k]), float(spreads[m][k]))
+        moved.append(Polyhedron(piece.W, b, piece.feature_names))
+    return moved
+
+
+def _let_in(rows: Any, w: Floats, b: float, spread: float) -> float:
+    """An offset with which w . x + b >= 0 for these rows: a short one near the least change."""
+    v, _, e = printed_face(w, b)
+    least = float(scores(rows, v[None], np.zeros(1)).min())
+    near = (c for c in short_offsets(least, _REACH * math.ldexp(spread, -e)) if c <= least)
+    for c in itertools.chain(near, _downwards(least)):  # at last one that is as low as need be
+        b = math.ldexp(-c, e)
+        if (scores(rows, w[None], np.array([b])) >= 0).all():
+            break
+    return b
+
+
+def _downwards(number: float) -> Iterator[float]:
+    while math.isfinite(number):
+        yield number
+        number = math.nextafter(number, -math.inf)

@@ -1,0 +1,153 @@
+"""Which union of faces within limits: how many terms and faces, by rows held out."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from polyceptron.data.blocks import ArrayBlocks
+from polyceptron.learners.polyceptron.few_terms import Limits, SparseFit, thin_path
+from polyceptron.learners.polyceptron.hyperplanes import Setting, in_sign
+from polyceptron.learners.polyceptron.selection import (
+    FoldTrials,
+    TrialOutcome,
+    mean_and_error,
+    stratified_rows,
+)
+from polyceptron.learners.polyceptron.union import Union, without_idle_faces
+from polyceptron.learners.polyceptron.union_trials import Shape, of_size
+from polyceptron.utils.types import Floats
+
+SIZES = (1, 2, 3, 4, 6, 8, 12, 16)
+"""Numbers of faces that are tried, up to the most that there may be."""
+TERMS = (1, 2, 3, 5, 8)
+"""Terms of a face that are tried where none are given."""
+PENALTY = 1e-4
+"""Per row, of faces with few terms."""
+DENSE_PENALTIES = (0.25, 1.2, 6.0, 30.0)
+"""Of all rows together, where a face may have all terms."""
+_SEED = 0
+_ROWS = 20_000
+"""Most rows that a union within limits is fitted to."""
+
+
+class Candidate(NamedTuple):
+    """What a union within limits depends on."""
+
+    inside: int
+    max_terms: int
+    penalty: float
+    """Per row."""
+    n_faces: int
+    """At most."""
+
+
+class Tried(NamedTuple):
+    """A candidate, what came of it in the mean of the folds, and of rows held out."""
+
+    candidate: Candidate
+    n_terms: float
+    n_faces: int
+    n_pieces: int
+    outcome: TrialOutcome
+
+    @property
+    def setting(self) -> Setting:
+        inside, _, penalty, _ = self.candidate
+        return Setting(inside, self.n_faces, None, penalty, n_polyhedra=self.n_pieces)
+
+
+class Search(NamedTuple):
+    """Unions of a shape within limits, which are those of all candidates but for the terms."""
+
+    shape: Shape
+    sizes: tuple[int, ...]
+    limits: Limits
+
+    def unions(self, data: ArrayBlocks, candidates: list[Candidate]) -> list[Union]:
+        """One for each candidate, all of the same class inside."""
+        data = in_sign(data, candidates[0].inside)
+        total, pieces, faces = float(data.weights.sum()), self.shape.n_pieces, self.shape.n_faces
+        weakest = total * min(one.penalty for one in candidates)
+        path = thin_path(data, pieces, faces, self.shape.most, weakest, _SEED)
+        price, found = 0.5 * np.log(data.n_samples), {}
+        for one in candidates:
+            start = of_size(path, one.n_faces)
+            key = one.max_terms, one.penalty, start.n_faces
+            if key not in found:
+                limits = self.limits._replace(most=one.max_terms)
+                fit = SparseFit(data, one.penalty * total, limits)
+                found[key] = fit.fitted(start, price)
+        return [found[one.max_terms, one.penalty, of_size(path, one.n_faces).n_faces] for one in candidates]
+
+    def tried(self, trials: FoldTrials, candidates: list[Candidate]) -> list[Tried]:
+        """What rows held out say of each."""
+        insides = sorted({one.inside for one in candidates})
+        own = {inside: [one for one in candidates if one.inside == inside] for inside in insides}
+        tasks = [(inside, number) for inside in insides for number in range(len(trials.folds))]
+
+        def judge(task: tuple[int, int]) -> tuple[Floats, Floats]:
+            inside, number = task
+            train, test, _ = trials.folds[number]
+            unions = self.unions(train, own[inside])
+            facts = [(n_terms(one), one.n_faces, len(one.sizes)) for one in unions]
+            return np.array([one.scores(test) for one in unions]), np.array(facts, float)
+
+        def learned() -> tuple[Floats, Floats]:
+            found = dict(zip(tasks, trials.in_threads(judge, tasks), strict=True))
+            h, facts = np.empty((len(candidates), trials.data.n_samples)), []
+            for inside in insides:
+                lines = [i for i, one in enumerate(candidates) if one.inside == inside]
+                for number, (_, _, places) in enumerate(trials.folds):
+                    h[np.ix_(lines, places)] = found[inside, number][0]
+                facts += [np.stack([found[inside, n][1] for n in range(len(trials.folds))], 1)]
+            return h, np.concatenate(facts)
+
+        name = f"folds of {candidates} within {self.limits.signs.tolist()}"
+        h, facts = trials.journal.memo(name, learned)
+        tried = []
+        for one, own_h, fact in zip(candidates, h, facts, strict=True):
+            outcome = TrialOutcome(own_h, trials.is_inside(one.inside), trials.weight)
+            n_faces, n_pieces = (int(v) for v in np.median(fact[:, 1:], axis=0))
+            tried.append(Tried(one, float(fact[:, 0].mean()), n_faces, n_pieces, outcome))
+        return tried
+
+    def fitted(self, data: ArrayBlocks, chosen: Candidate) -> Union:
+        """The union of a candidate, learned from these rows, or many of them."""
+        rows = stratified_rows(data, _ROWS, np.random.RandomState(0))
+        (union,) = self.unions(rows, [chosen])
+        return without_idle_faces(in_sign(rows, chosen.inside), union)
+
+
+def n_terms(union: Union) -> int:
+    """Coefficients that are not zero."""
+    return int(np.count_nonzero(union.theta[:, :-1]))
+
+
+def fewest_terms(tried: list[Tried]) -> Tried:
+    """The one with the fewest terms within a standard error of the most accurate."""
+    best = max(tried, key=lambda one: (one.outcome.share, -one.n_terms))
+    near = [one for one in tried if _is_near(one, best)]
+    return min(near, key=lambda one: (one.n_terms, -one.outcome.share))
+
+
+def _is_near(one: Tried, best: Tried) -> bool:
+    lost, error = mean_and_error(best.outcome.right - one.outcome.right, best.outcome.weight)
+    return lost <= error
+
+
+def path_table(tried: list[Tried], chosen: Tried, labels: list[Any]) -> dict[str, list[Any]]:
+    """What was tried, a column each, those of few terms first."""
+    ordered = sorted(tried, key=lambda one: (one.n_terms, one.outcome.share))
+    table: dict[str, list[Any]] = {
+        "inside": [labels[one.candidate.inside] for one in ordered],
+        "max_terms": [one.candidate.max_terms for one in ordered],
+        "n_terms": [one.n_terms for one in ordered],
+        "n_hyperplanes": [one.n_faces for one in ordered],
+        "n_polyhedra": [one.n_pieces for one in ordered],
+        "penalty": [one.candidate.penalty for one in ordered],
+        "accuracy": [one.outcome.share for one in ordered],
+    }
+    errors = [mean_and_error(one.outcome.right, one.outcome.weight)[1] for one in ordered]
+    return table | {"error": errors, "chosen": [one is chosen for one in ordered]}
