@@ -825,6 +825,8 @@ class TestEdits:
     def test_a_stream_does_not_go_on_without_the_edits(self, tmp_path):
         model = fit(quick(OnlinePolyceptron), X_SQUARE, Y_SQUARE)
         save_model(model, tmp_path / "m.json", rule=model.rule_.edit().drop(0).rule)
+        with pytest.raises(ValueError, match="rule must be a Rule or None; got Editing"):
+            save_model(model, tmp_path / "m.json", rule=model.rule_.edit())
         loaded = load_model(tmp_path / "m.json")
         with pytest.raises(ValueError, match="was edited by hand"):
             loaded.partial_fit(X_SQUARE, Y_SQUARE)

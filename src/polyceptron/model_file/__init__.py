@@ -244,6 +244,8 @@ def encode(
         )
     check_is_fitted(estimator)
     parameters, notes = documents.write_parameters(estimator)
+    if not isinstance(rule, Rule | None):
+        raise ValueError(f"rule must be a Rule or None; got {type(rule).__name__}")
     names = getattr(estimator, "feature_names_in_", None)
     verdict = getattr(estimator, "verdict_", None) if rule is None else None
     rule = estimator.rule_ if rule is None else rule

@@ -157,6 +157,15 @@ class Rule:
         """The classes as plain values of Python."""
         return list(self.classes.tolist())
 
+    def places_of(self, labels: NDArray[Any]) -> Indices:
+        """The places of labels among the classes."""
+        known = {label: place for place, label in enumerate(self.labels)}
+        for label in labels.tolist():
+            if label not in known:
+                unknown = f"{label!r}, which is not among the classes {self.labels!r}"
+                raise ValueError(f"y has the label {unknown}")
+        return np.array([known[label] for label in labels.tolist()], np.intp)
+
     @cached_property
     def polyhedra(self) -> dict[Any, tuple[Polyhedron, ...]]:
         """For each class that has any, the polyhedra whose union it is."""

@@ -163,14 +163,11 @@ class Editing:
             return cls(rule, rule)
         rows, places = rule._rows(X), None
         check_finite_rows(rows)
+        if rows.shape[0] == 0:
+            raise ValueError("X must have at least one row; got none")
         if y is not None:
             labels, codes = np.unique(np.asarray(y), return_inverse=True)
-            known = {label: place for place, label in enumerate(rule.labels)}
-            for label in labels.tolist():
-                if label not in known:
-                    unknown = f"{label!r}, which is not among the classes {rule.labels!r}"
-                    raise ValueError(f"y has the label {unknown}")
-            places = np.array([known[label] for label in labels.tolist()], np.intp)[codes]
+            places = rule.places_of(labels)[codes]
             if places.shape != (rows.shape[0],):
                 raise ValueError(f"y must have {rows.shape[0]} labels; got shape {places.shape}")
         return cls(rule, rule, rows, places)
@@ -225,7 +222,8 @@ class Editing:
         number = _number(by if to is None else to, "by" if to is None else "to")
         if to is None:  # in decimals: 0.1 and 0.2 are 0.3
             number = float(Decimal(repr(b if upper else -b)) + Decimal(repr(number)))
-        moved = math.ldexp(number if upper else -number, e)
+        with np.errstate(over="ignore", under="ignore"):
+            moved = float(np.ldexp(number if upper else -number, e))
         return self._with_face("move", name, (p, k), one.W[k], moved, why)
 
     def replace(self, face: FaceName, new: Any, *, why: str = "") -> Editing:
@@ -238,7 +236,9 @@ class Editing:
                 w, b = as_floats(new[0], "w"), _number(new[1], "b")
             except (TypeError, LookupError):
                 raise ValueError(f"new must be text or a pair (w, b); got {new!r:.60}") from None
-        Polyhedron(w[None] if w.ndim == 1 else w, [b], self.rule.feature_names)  # checks them
+        if w.shape != (self.rule.n_features,):
+            raise ValueError(f"w must have {self.rule.n_features} numbers; got shape {w.shape}")
+        Polyhedron([w], [b])  # which refuses what is no face
         like = self.rule.pieces[p].polyhedron.W[k]
         return self._with_face("replace", name, (p, k), *_as_large(w, b, like), why)
 
@@ -282,7 +282,7 @@ class Editing:
     def _find(self, face: FaceName) -> tuple[str, tuple[int, int]]:
         """What a face is called, and its place."""
         name = "/".join(map(str, face)) if isinstance(face, tuple) else str(face)
-        if self.rule.is_partition and not self.rule.splits:
+        if self.rule.is_partition and len(self.rule.pieces) == 1:
             raise ValueError("this tree has one leaf and no face")
         if name not in self.addresses:
             known = quoted_names(list(self.addresses))
