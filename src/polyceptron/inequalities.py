@@ -63,8 +63,14 @@ def parse_inequality(text: str, feature_names: Sequence[str]) -> tuple[Floats, f
         at, is_first = term.end(), False
         found = _RELATION.match(text, at)
         if found:
-            if relation or found[0] not in _UP:
-                _refuse_relation(text, found[0], relation)
+            if relation:
+                _refuse(text, f"{found[0]} after {relation}: of two inequalities make two faces")
+            if found[0] not in _UP:
+                _refuse(
+                    text,
+                    f"{found[0]} must be >= or <=, as a row on a face is inside (names that are "
+                    "not one word are in quotes)",
+                )
             relation, side, at, is_first = found[0], -1.0, found.end(), True
     if not relation:
         _refuse(text, "there is neither >= nor <=")
@@ -101,16 +107,6 @@ def _unescaped(found: re.Match[str]) -> str:
     if code is None:
         return {"n": "\n", "r": "\r", "t": "\t"}.get(found[4], found[4])
     return chr(min(int(code, 16), 0x10FFFF))
-
-
-def _refuse_relation(text: str, found: str, before: str) -> NoReturn:
-    if before:
-        _refuse(text, f"there is {found} after {before}: of two inequalities make two faces")
-    _refuse(
-        text,
-        f"{found} must be >= or <=, as a row on a face is inside (names that are not one word "
-        "are in double quotes)",
-    )
 
 
 def _refuse(text: str, problem: str) -> NoReturn:

@@ -372,12 +372,7 @@ def _others_and_own(counts: NDArray[Any], places: NDArray[Any]) -> Any:
 
 def judge(rule: Rule, source: Source, n_jobs: int | None = 1, what: str = "rows") -> Verdict:
     """The verdict on a rule by the rows of a source, in one pass over its blocks."""
-    known = {label: place for place, label in enumerate(rule.labels)}
-    for label in source.classes.tolist():
-        if label not in known:
-            unknown = f"{label!r}, which is not among the classes {rule.labels!r}"
-            raise ValueError(f"y has the label {unknown}")
-    places = np.array([known[label] for label in source.classes.tolist()])
+    places = rule.places_of(source.classes)
     threads = count_threads(n_jobs, source.n_samples)
     data = source.blocks(View(identity(source.n_features), None), threads)
     tally = data.reduce(partial(_tally_block, rule, places))

@@ -436,6 +436,7 @@ def changed(document, path, value):
     return document
 
 
+WHEN = "2026-01-31T12:00:00Z"
 P, F = "learner/parameters/", "learner/fitted/"
 WRONG = [  # learner, place, value, and the error: where it is, what it says
     ("spla1", "version", 1, "version must be 2, got 1: .* learn the model again"),
@@ -446,6 +447,10 @@ WRONG = [  # learner, place, value, and the error: where it is, what it says
     ("spla1", "extra", 1, "extra is not a field that is known"),
     ("spla1", "summary", [], "summary must be object; got an array of 0"),
     ("spla1", "features", ["age"], r"features must be an array of 2, as rule\.W\[0\] is; got 1"),
+    ("spla1", "rule/pieces/0/locked", [9], r"rule is wrong: locked has the place \(0, 9\)"),
+    ("spla1", "edits", [{"what": "drop"}], r"edits\[0\].when is missing"),
+    ("spla1", "edits", [{"what": "burn", "when": WHEN}], r"edits\[0\].what must"),
+    ("spla1", "edits", [{"what": "drop", "when": "today"}], r"edits\[0\].when must"),
     ("spla1", "features/1", "age", "features must differ; .age. is there twice"),
     ("spla1", "encoding/0/kind", "date", r'encoding\[0\]\.kind must be one of .*; got "date"'),
     ("spla1", "encoding/0/fill", "x", r"encoding\[0\]\.fill must be a finite number; got 'x'"),
@@ -792,3 +797,37 @@ class TestWholeOrNotThere:
         assert list(tmp_path.iterdir()) == [path]
         (tmp_path / "model.json").write_bytes(written)
         assert_same(model, load_model(tmp_path / "model.json"), X_SQUARE)
+
+
+class TestEdits:
+    """Rules that were changed by hand stay models of their learners, and say what was done."""
+
+    @every_learner
+    def test_an_edited_model_is_loaded_as_what_it_was(self, learner, tmp_path):
+        model = fit(quick(learner), X_SQUARE, Y_SQUARE)
+        step = model.rule_.edit(X_SQUARE, Y_SQUARE)
+        face = next(iter(step.addresses))
+        step = step.replace(face, "3*x0 - x1 <= 0.5", why='"expert"\n\ud800').lock(face)
+        if learner is not OC1:
+            step = step.drop(next(reversed(step.addresses)))
+        save_model(model, tmp_path / "m.json", rule=step.rule)
+        loaded = load_model(tmp_path / "m.json")
+        assert type(loaded) is learner
+        for rule in (loaded.rule_, read_rule(tmp_path / "m.json").rule):
+            assert rule == step.rule != model.rule_
+            assert (rule.edits, rule.locked) == (step.rule.edits, step.rule.locked)
+        np.testing.assert_array_equal(loaded.predict(X_SQUARE), step.rule.predict(X_SQUARE))
+        assert not hasattr(loaded, "verdict_")
+        again = model_file.decode(model_file.encode(loaded)).estimator
+        assert (again.rule_.edits, again.rule_.locked) == (step.rule.edits, step.rule.locked)
+        jsonschema.validate(json.loads((tmp_path / "m.json").read_text()), schema())
+
+    def test_a_stream_does_not_go_on_without_the_edits(self, tmp_path):
+        model = fit(quick(OnlinePolyceptron), X_SQUARE, Y_SQUARE)
+        save_model(model, tmp_path / "m.json", rule=model.rule_.edit().drop(0).rule)
+        with pytest.raises(ValueError, match="rule must be a Rule or None; got Editing"):
+            save_model(model, tmp_path / "m.json", rule=model.rule_.edit())
+        loaded = load_model(tmp_path / "m.json")
+        with pytest.raises(ValueError, match="was edited by hand"):
+            loaded.partial_fit(X_SQUARE, Y_SQUARE)
+        assert not fit(loaded, X_SQUARE, Y_SQUARE).rule_.edits

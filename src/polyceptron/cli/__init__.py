@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from polyceptron.cli._datasets import datasets
+from polyceptron.cli._edit import edit
 from polyceptron.cli._evaluate import compare, evaluate
 from polyceptron.cli._explain import explain
 from polyceptron.cli._export import export
@@ -63,7 +64,7 @@ def app(debug: bool) -> None:
 
 
 for command in (
-    fit, show, predict, explain, plot, export, evaluate, compare, datasets, reproduce, study
+    fit, show, predict, explain, plot, export, evaluate, edit, compare, datasets, reproduce, study,
 ):  # fmt: skip
     app.add_command(command)
 

@@ -24,18 +24,14 @@ _MOST_SVM_ROWS = 20_000
 @click.command(short_help="Say how well a model answers a file.")
 @_options.model_argument
 @_options.data_argument
-@click.option("--target", "-t", metavar="COLUMN", help="The column with the classes.")
+@_options.target_option
 @_options.header_option
 def evaluate(model: str, data: str, target: str | None, header: bool | None) -> None:
     """Compare a model's answers with the classes in DATA."""
     from polyceptron.verdict import Tally, Verdict
 
     loaded = Loaded(model)
-    target = target or loaded.target
-    if target is None:
-        raise click.UsageError("--target is needed: the model does not say which column it was.")
-    if target in loaded.feature_columns:
-        raise click.UsageError(f"--target {target!r} is a feature of the model, not its class.")
+    target = loaded.label_column(target)
     rule = loaded.rule
     tallies = (
         Tally.of(rule, X, np.array(loaded.classes_in(rows, target)))

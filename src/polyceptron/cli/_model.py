@@ -47,6 +47,16 @@ class Loaded:
         """The columns that it reads, if it knows their names."""
         return self.encoding.names if self.encoding is not None else self.names or ()
 
+    def label_column(self, target: str | None) -> str:
+        """The column with the classes: the one that is asked for, or learned from."""
+        target = target or self.target
+        if target is None:
+            needed = "--target is needed: the model does not say which column it was."
+            raise click.UsageError(needed)
+        if target in self.feature_columns:
+            raise click.UsageError(f"--target {target!r} is a feature of the model, not its class.")
+        return target
+
     @contextmanager
     def open(
         self, data: str, header: bool | None, more: Sequence[str] = ()

@@ -128,6 +128,9 @@ header_option = click.option(
     help="Whether text begins with the names of columns; by default it does if there is no "
     "number on its first line.",
 )
+target_option = click.option(
+    "--target", "-t", metavar="COLUMN", help="The column with the classes."
+)
 training_options = all_of(
     click.argument("data", type=click.Path(allow_dash=True)),
     click.option(

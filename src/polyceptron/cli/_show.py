@@ -40,6 +40,12 @@ def show(model: str) -> None:
             click.echo(f"Accuracy, {shown(name)}: {percent(share)}")
     digits = summary.get("digits")
     show_faces(loaded.rule, digits=digits if digits in range(1, 18) else None)
+    if loaded.rule.edits:
+        section("Edits", "\n".join(f"{one.when} {one}" for one in loaded.rule.edits))
+    if loaded.rule.locked:
+        names = loaded.rule.edit().addresses.items()
+        held = [shown(name) for name, at in names if at in loaded.rule.locked]
+        click.echo(f"\nLocked: {', '.join(held)}")
     columns = loaded.encoding.columns if loaded.encoding is not None else ()
     if any(column.kind == "category" or column.fill is not None for column in columns):
         rows = [

@@ -188,6 +188,11 @@ class OnlinePolyceptron(IteratedClassifier, FitsBlocks):
         self._check_parameters()
         with self._all_or_nothing():
             first = not hasattr(self, "polyhedron_")
+            if not first and self.rule_.edits:
+                raise ValueError(
+                    "this model was edited by hand, and partial_fit would go on from before that: "
+                    "use fit, or the model as it was learned"
+                )
             training = self._continued(X, y, sample_weight, self._stream_classes(classes, first))
             if first:
                 (seed,) = self._seeds(_parameters.check_seed(self.random_state))[:1]
@@ -334,6 +339,7 @@ class OnlinePolyceptron(IteratedClassifier, FitsBlocks):
     def _restore(self, rule: Rule, fitted: Any) -> None:
         super()._restore(rule, fitted)
         (K, d), of, where = self.coef_.shape, fitted.stream, f"{documents.FITTED}.stream"
+        K = len(of.W) if rule.edits else K  # a face may have been dropped by hand
         if np.frexp(of.bias_unit)[0] != 0.5:
             raise ModelFileError("must be a power of two", f"{where}.bias_unit")
         if (of.U is None) != (of.u is None):

@@ -11,6 +11,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -85,6 +86,7 @@ def save_model(
     *,
     encoding: Encoding | None = None,
     summary: dict[str, Any] | None = None,
+    rule: Rule | None = None,
 ) -> None:
     """Write a fitted learner to a file, in one step: it is whole, or the old one is still there.
 
@@ -103,6 +105,9 @@ def save_model(
         How the columns of a table become the numbers that the estimator learned from.
     summary : dict, default=None
         What to say of the training, as JSON: numbers of rows, accuracy, and so on.
+    rule : Rule, default=None
+        The estimator's own rule as `Rule.edit` changed it, to be kept in the place of it; and what
+        was done to it. The verdict, being that of the other rule, is left out.
 
     Examples
     --------
@@ -115,7 +120,7 @@ def save_model(
     >>> loaded.predict([[0.5], [2.5]])
     array(['a', 'b'], dtype='<U1')
     """
-    data = encode(estimator, encoding, summary)
+    data = encode(estimator, encoding, summary, rule)
     decode(data, str(path))
     write_bytes(Path(path), data)
 
@@ -220,7 +225,10 @@ def schema() -> dict[str, Any]:
 
 
 def encode(
-    estimator: Any, encoding: Encoding | None = None, summary: dict[str, Any] | None = None
+    estimator: Any,
+    encoding: Encoding | None = None,
+    summary: dict[str, Any] | None = None,
+    rule: Rule | None = None,
 ) -> bytes:
     """Return the content of a model file; see `save_model`."""
     from sklearn.utils.validation import check_is_fitted
@@ -236,7 +244,11 @@ def encode(
         )
     check_is_fitted(estimator)
     parameters, notes = documents.write_parameters(estimator)
+    if not isinstance(rule, Rule | None):
+        raise ValueError(f"rule must be a Rule or None; got {type(rule).__name__}")
     names = getattr(estimator, "feature_names_in_", None)
+    verdict = getattr(estimator, "verdict_", None) if rule is None else None
+    rule = estimator.rule_ if rule is None else rule
     fitted = _json.plain(estimator._fitted(), "fitted", measured=True)
     document = {
         "format": FORMAT,
@@ -247,8 +259,9 @@ def encode(
         "notes": notes,
         "features": _json.plain(names, "feature_names_in_"),
         "encoding": encoding and msgspec.to_builtins(encoding.columns, enc_hook=np.generic.item),
-        "rule": documents.write_rule(estimator.rule_),
-        "verdict": msgspec.to_builtins(getattr(estimator, "verdict_", None)),
+        "rule": documents.write_rule(rule),
+        "verdict": msgspec.to_builtins(verdict),
+        **({"edits": [msgspec.structs.asdict(one) for one in rule.edits]} if rule.edits else {}),
         "learner": {"name": name, "parameters": parameters, "fitted": fitted},
     }
     return _json.layout(document).encode("ascii") + b"\n"
@@ -278,7 +291,7 @@ def _read_parts(document: Any) -> tuple[Rule, Encoding | None]:
     (twice, n), *_ = Counter(names or [""]).most_common(1)
     if n > 1:
         raise ModelFileError(f"must differ; {_json.brief(twice)} is there twice", "features")
-    rule = documents.rule_of(document.rule, names)
+    rule = replace(documents.rule_of(document.rule, names), edits=tuple(document.edits))
     return rule, _read_encoding(document.encoding, names, rule.n_features)
 
 
@@ -294,6 +307,7 @@ def _read(raw: Any) -> Model:
         estimator.feature_names_in_ = np.array(names, dtype=object)
     estimator.classes_ = np.array(rule.classes)
     estimator._restore(rule, document.learner.fitted)
+    estimator.rule_ = rule  # which is the same, but knows its edits
     if document.verdict is not None:
         estimator.verdict_ = document.verdict
     return Model(estimator, encoding, document.summary)

@@ -22,6 +22,7 @@ from polyceptron.learners.registry import parameters_of
 from polyceptron.model_file._json import brief, plain
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.rule import Piece, Rule
+from polyceptron.rule.editing import Edit
 from polyceptron.utils.checks import as_floats
 from polyceptron.utils.text import printed_faces
 from polyceptron.verdict import Verdict
@@ -52,11 +53,15 @@ class LabelsDocument(Document):
 
 
 class PieceDocument(Document, omit_defaults=True):
-    """A polyhedron: its faces are rows of W and b counted from 1; -k is the other side of k."""
+    """A polyhedron: its faces are rows of W and b counted from 1; -k is the other side of k.
+
+    Those at the places ``locked``, from 0, are not to be edited.
+    """
 
     faces: Annotated[list[int], Meta(min_length=1)]
     place: Place
     shares: list[Share] = msgspec.field(default_factory=list)
+    locked: list[Place] = msgspec.field(default_factory=list)
 
 
 class SideDocument(Document):
@@ -99,7 +104,8 @@ def write_rule(rule: Rule) -> Any:
     pieces = [
         {"faces": numbers, "place": piece.place}
         | ({"shares": piece.shares} if piece.shares else {})
-        for piece, numbers in zip(rule.pieces, faces, strict=True)
+        | ({"locked": held} if (held := [k for q, k in rule.locked if q == p]) else {})
+        for p, (piece, numbers) in enumerate(zip(rule.pieces, faces, strict=True))
     ]
     W, b, exponents = printed_faces(distinct[:, :-1], distinct[:, -1])
     document = {
@@ -142,8 +148,9 @@ def rule_of(document: RuleDocument, names: list[str] | None) -> Rule:
         pieces.append(Piece(polyhedron, piece.place, tuple(piece.shares)))
     classes = _read_labels(document.classes)
     links = tuple(_read_link(link) for link in document.links)
+    locked = tuple((p, k) for p, piece in enumerate(document.pieces) for k in piece.locked)
     try:
-        return Rule(classes, tuple(pieces), document.otherwise, links)
+        return Rule(classes, tuple(pieces), document.otherwise, links, locked)
     except ValueError as error:
         raise ModelFileError(f"is wrong: {error}", "rule") from None
 
@@ -305,6 +312,7 @@ class ModelDocument(Document):
     encoding: Annotated[list[Column], Meta(min_length=1)] | None
     rule: RuleDocument
     verdict: Verdict | None = None
+    edits: list[Edit] = msgspec.field(default_factory=list)
 
 
 class NamedDocument(msgspec.Struct):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +15,9 @@ from polyceptron.polyhedron import Polyhedron
 from polyceptron.scoring import as_rows, is_kernel_ready, least_margins, scores
 from polyceptron.utils.text import printed_faces, quoted
 from polyceptron.utils.types import Floats, Indices
+
+if TYPE_CHECKING:
+    from polyceptron.rule.editing import Edit, Editing
 
 _LEAST_DIGITS = 3
 """Of a text that is not all of a rule: with fewer it says too little of rows that are not known."""
@@ -70,6 +73,10 @@ class Rule:
         The place of the class of rows that no piece contains.
     links : sequence of Link or None, optional
         For each class, how its score becomes a probability.
+    locked : sequence of pairs of int, optional
+        Faces that `edit` does not change: places of piece and face.
+    edits : sequence of Edit, optional
+        What was done to it by hand. Rules are equal that answer alike, however they came about.
 
     Examples
     --------
@@ -92,12 +99,15 @@ class Rule:
     pieces: tuple[Piece, ...]
     otherwise: int | None = None
     links: tuple[Link | None, ...] = ()
+    locked: tuple[tuple[int, int], ...] = ()
+    edits: tuple[Edit, ...] = ()
 
     def __post_init__(self) -> None:
         classes = np.array(self.classes)
         classes.flags.writeable = False
         pieces = tuple(Piece(*piece) for piece in self.pieces)
         self.__dict__.update(classes=classes, pieces=pieces, links=tuple(self.links))
+        self.__dict__.update(locked=_places(self.locked, pieces), edits=tuple(self.edits))
         if not pieces:
             raise ValueError("pieces must not be empty")
         first = self.pieces[0].polyhedron
@@ -146,6 +156,15 @@ class Rule:
     def labels(self) -> list[Any]:
         """The classes as plain values of Python."""
         return list(self.classes.tolist())
+
+    def places_of(self, labels: NDArray[Any]) -> Indices:
+        """The places of labels among the classes."""
+        known = {label: place for place, label in enumerate(self.labels)}
+        for label in labels.tolist():
+            if label not in known:
+                unknown = f"{label!r}, which is not among the classes {self.labels!r}"
+                raise ValueError(f"y has the label {unknown}")
+        return np.array([known[label] for label in labels.tolist()], np.intp)
 
     @cached_property
     def polyhedra(self) -> dict[Any, tuple[Polyhedron, ...]]:
@@ -421,6 +440,33 @@ class Rule:
         pieces = (one._replace(polyhedron=one[0].rounded(digits)) for one in self.pieces)
         return replace(self, pieces=tuple(pieces))
 
+    def edit(self, X: Any = None, y: Any = None) -> Editing:
+        """Change faces by hand: lock, move, drop, replace or round them, one after the other.
+
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix of shape (n_samples, n_features), optional
+            Rows on which changes are shown.
+        y : array-like of shape (n_samples,), optional
+            Their labels: then confusion matrices are shown, and `Editing.calibrate` works.
+
+        Examples
+        --------
+        >>> from polyceptron import Polyhedron, Rule
+        >>> rule = Rule.inside(["no", "yes"], 1, Polyhedron([[1], [-1]], [-5, 7], ["dose"]))
+        >>> step = rule.edit([[4], [6]]).move(0, to=4, why="guideline of 2026")
+        >>> print(step.rule)
+        yes if all 2 hold:
+          face 0: dose >= 4
+          face 1: dose <= 7
+        Otherwise no.
+        >>> print(step.change, step.rule.edits[0].why)
+        1 of 2 rows switch. guideline of 2026
+        """
+        from polyceptron.rule.editing import Editing
+
+        return Editing.of(self, X, y)
+
     def digits_for(self, X: Any) -> int | None:
         """The fewest digits with which the text of the rule answers these rows as the rule does.
 
@@ -468,7 +514,8 @@ class Rule:
         return tuple(self.labels), self.pieces, self.otherwise, self.links
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Rule, (self.classes, self.pieces, self.otherwise, self.links)
+        whole = self.classes, self.pieces, self.otherwise, self.links, self.locked, self.edits
+        return Rule, whole
 
 
 def as_rule(model: Any, name: str = "model", error: type[Exception] = ValueError) -> Rule:
@@ -507,6 +554,14 @@ def is_bare(model: Any) -> bool:
 def show_label(label: Any) -> str:
     """A label that cannot be taken for anything else: numbers bare, all others as names."""
     return str(label) if isinstance(label, int | float | np.number) else quoted(str(label))
+
+
+def _places(faces: Any, pieces: tuple[Piece, ...]) -> tuple[tuple[int, int], ...]:
+    """Places of faces, in their order; they must be there."""
+    for p, k in faces:
+        if not (0 <= p < len(pieces) and 0 <= k < pieces[p].polyhedron.n_faces):
+            raise ValueError(f"locked has the place {(p, k)!r}, where no face is")
+    return tuple(sorted({(int(p), int(k)) for p, k in faces}))
 
 
 def _least(rows: Any, polyhedron: Polyhedron, n_jobs: int | None) -> Floats:
