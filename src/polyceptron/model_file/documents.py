@@ -239,7 +239,7 @@ def _is_of_type(label: Any, name: str) -> bool:
 class MappingDocument(Document):
     """A parameter that is a dict, such as weights of classes; its keys keep their types."""
 
-    items: list[tuple[Label, Label | None | list[Finite | list[Finite]]]]
+    items: list[tuple[Label, Label | list[Finite | list[Finite]] | None]]
 
 
 Parameter = Label | None | list[Finite | list[Finite]] | MappingDocument
@@ -262,7 +262,9 @@ def write_parameters(estimator: Any) -> tuple[dict[str, Any], list[str]]:
             written[name] = None
             notes.append(f"random_state was a {type(value).__name__}, which is not kept")
         elif isinstance(value, dict):
-            items = [(key, as_floats(own, name) if np.ndim(own) else own) for key, own in value.items()]
+            items = [
+                (key, as_floats(own, name) if np.ndim(own) else own) for key, own in value.items()
+            ]
             written[name] = {"items": plain(items, name)}
         elif isinstance(value, list | tuple) or np.ndim(value) > 0:
             written[name] = plain(as_floats(value, name), name)

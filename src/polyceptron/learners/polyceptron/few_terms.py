@@ -35,11 +35,11 @@ _FIRST_LOGIT = -2.0
 _OFFERED = 4
 """Terms that are tried in place of each that a face has."""
 _FIRST_WEIGHT = 0.3
-_ROUNDS, _FACE_STEPS = 5, 12
+_ROUNDS, _FACE_STEPS = 5, 5
 _GAIN = 1e-4
 """Share of the loss that an exchange has to gain."""
 _GROW_STEPS, _THIN_STEPS, _HALVE_STEPS, _SWAP_STEPS, _LAST_STEPS = 60, 25, 25, 15, 60
-_TRIMS = 4
+_TRIMS = 6
 """Terms that are tried to do without."""
 
 Flags = NDArray[np.bool_]
@@ -83,8 +83,9 @@ class SparseFit:
     def __init__(self, data: ArrayBlocks, penalty: float, limits: Limits) -> None:
         self.data, self.penalty, self.limits = data, penalty, limits
         self._rows = whole_rows(data), data.y, data.weight, np.empty(0)
+        self._at: tuple[Point, Floats, list[Floats]] | None = None
         X: Any = data.matrix
-        self._by_column = np.ascontiguousarray(X.T, np.float64) if self._is_dense else X.tocsc()
+        self._by_column: Any = X.T.astype(np.float64, "C") if self._is_dense else X.tocsc()
 
     @property
     def _is_dense(self) -> bool:
@@ -173,13 +174,10 @@ class SparseFit:
 
     def _exchanged(self, point: Point) -> Point:
         """Terms swapped for others, or added where there is room, while the loss falls."""
-        k, stuck = 0, 0
-        for _ in range(_ROUNDS * point.union.n_faces):
-            F = point.union.n_faces
-            offer = self._with_swap(point, k % F)
-            stuck = 0 if offer is not None else stuck + 1
-            point = point if offer is None else offer
-            k += 1
+        stuck = 0
+        for turn in range(_ROUNDS * point.union.n_faces):
+            offer = self._with_swap(point, turn % point.union.n_faces)
+            point, stuck = (point, stuck + 1) if offer is None else (offer, 0)
             if stuck >= point.union.n_faces:
                 break
         return self.descended(point.union, point.logit, _LAST_STEPS)
@@ -195,9 +193,7 @@ class SparseFit:
         if not len(new):
             return None
         places = np.concatenate([own, new])
-        first = np.concatenate(
-            [w[own], -_FIRST_WEIGHT * np.sign(gains[new]), [union.theta[k, -1]]]
-        )
+        first = np.concatenate([w[own], -_FIRST_WEIGHT * np.sign(gains[new]), [union.theta[k, -1]]])
         how = self.data.weight, limits.signs[places], first, self.penalty, limits.most, _FACE_STEPS
         columns = self.columns(places)
         loss, used, v = kernels.best_swap(columns, len(own), face.start, face.gain, *how)
@@ -212,8 +208,10 @@ class SparseFit:
             kernels.term_gains(self._by_column, face.slope, gains)
             return gains
         X = self._by_column
-        G = np.asarray(X.T @ face.slope)
-        return G * np.abs(G) / (np.asarray(X.power(2).T @ np.abs(face.slope)) + 1e-12)
+        G, H = (
+            np.asarray(part.T @ by) for part, by in ((X, face.slope), (X.power(2), abs(face.slope)))
+        )
+        return np.asarray(G * np.abs(G) / (H + 1e-12))
 
     def _with_face(self, point: Point, k: int, places: NDArray[np.intp], v: Floats) -> Point:
         theta = point.union.theta.copy()
@@ -225,70 +223,71 @@ class SparseFit:
     def _trimmed(self, point: Point, price: float) -> Point:
         """Without terms, and faces of none, that the rows do not need: each saves the price."""
         while np.count_nonzero(point.union.theta[:, :-1]) > 1:
-            trials = list(self._with_less(point))
-            loss, less = min(trials, key=lambda trial: trial[0])
-            if loss - point.loss > 2 * price:
+            trials = sorted(self._with_less(point), key=lambda trial: trial.rise)
+            if trials[0].rise > 2 * price:
                 break
-            offer = self.descended(less, point.logit, _SWAP_STEPS)
-            if offer.loss - point.loss > price:
+            free = [one for one in trials[1:] if one.rise <= 0.5 * price and one.k != trials[0].k]
+            together = list({one.k: one for one in reversed([trials[0], *free])}.values())
+            offer = self._with_trials(point, together)
+            if offer.loss - point.loss > price * len(together):
+                together = trials[:1]
+                offer = self._with_trials(point, together)
+            if offer.loss - point.loss > price * len(together):
                 break
             point = offer
         return self.descended(point.union, point.logit, _LAST_STEPS)
 
-    def _with_less(self, point: Point) -> Iterator[tuple[float, Union]]:
-        """Unions without one of the terms that seem to matter least, and their losses."""
+    def _with_trials(self, point: Point, trials: list[_Less]) -> Point:
+        theta = point.union.theta.copy()
+        for trial in trials:
+            theta[trial.k] = trial.face
+        union = point.union._replace(theta=theta)
+        return self.descended(union, point.logit, _SWAP_STEPS)
+
+    def _with_less(self, point: Point) -> Iterator[_Less]:
+        """Faces without one of the terms that seem to matter least."""
         union, W = point.union, point.union.theta[:, :-1]
-        faces, costs = [], []
+        costs = []
         for k, w in enumerate(W):
-            face = self._face(point, k)
-            own = np.flatnonzero(w)
+            face, own = self._face(point, k), np.flatnonzero(w)
             matters = (w[own, None] * self.columns(own)) ** 2 @ np.abs(face.slope * face.holds)
             costs += [(float(cost), k, int(j)) for cost, j in zip(matters, own, strict=True)]
-            faces.append(face)
         for _, k, j in sorted(costs)[:_TRIMS]:
             kept = np.flatnonzero(W[k])
             kept = kept[kept != j]
+            new = np.zeros(union.theta.shape[1])
             if len(kept):
-                first = np.append(W[k, kept], union.theta[k, -1])
-                loss, v = kernels.fit_face(
-                    self.columns(kept),
-                    np.arange(len(kept)),
-                    faces[k].start,
-                    faces[k].gain,
-                    self.data.weight,
-                    self.limits.signs[kept],
-                    first,
-                    self.penalty,
-                    _FACE_STEPS,
-                )
-                theta = union.theta.copy()
-                theta[k] = 0.0
-                theta[k, kept], theta[k, -1] = v[:-1], v[-1]
-                yield loss + faces[k].rest, union._replace(theta=theta)
+                face, first = self._face(point, k), np.append(W[k, kept], union.theta[k, -1])
+                rows = np.arange(len(kept)), face.start, face.gain, self.data.weight
+                how = self.limits.signs[kept], first, self.penalty, _FACE_STEPS
+                loss, v = kernels.fit_face(self.columns(kept), *rows, *how)
+                new[kept], new[-1] = v[:-1], v[-1]
+                yield _Less(loss + face.rest - point.loss, k, new)
             elif union.n_faces > 1:
-                less = union.without({k})
-                yield self.loss_of(less, point.logit), less
+                yield _Less(self.loss_of(union.without({k}), point.logit) - point.loss, k, new)
 
     # --- one face ---------------------------------------------------------------------------
 
     def _face(self, point: Point, k: int) -> _Face:
         """What the others leave to face k."""
-        union = point.union
-        S = 1.0 / (1.0 + np.exp(-np.clip(_scores(self.data, union), -40.0, 40.0)))
-        outside, own = np.ones(len(S)), np.ones(len(S))
-        for faces in union.places():
-            if k in faces:
-                own = S[:, [j for j in faces if j != k]].prod(axis=1)
-            else:
-                outside *= 1.0 - S[:, faces].prod(axis=1)
+        if self._at is None or self._at[0] is not point:
+            S = 1.0 / (1.0 + np.exp(-np.clip(_scores(self.data, point.union).T, -40.0, 40.0)))
+            self._at = point, S, [S[faces].prod(axis=0) for faces in point.union.places()]
+        _, S, pieces = self._at
+        own = next(m for m, faces in enumerate(point.union.places()) if k in faces)
+        outside = np.ones(S.shape[1])
+        for m, inside in enumerate(pieces):
+            if m != own:
+                outside *= 1.0 - inside
         noise, y = float(kernels.noise_of(point.logit)), self.data.y
         start = noise + (1 - 2 * noise) * np.where(y > 0, 1.0 - outside, outside)
-        gain = (1 - 2 * noise) * y * outside * own
-        squares = (union.theta[:, :-1] ** 2).sum(axis=1)
+        gain = (1 - 2 * noise) * y * outside * (pieces[own] / S[k])
+        squares = (point.union.theta[:, :-1] ** 2).sum(axis=1)
         rest = 0.5 * self.penalty * float(squares.sum() - squares[k])
-        s = np.ascontiguousarray(S[:, k])
-        slope = -self.data.weights * gain * s * (1 - s) / (start + gain * s)
-        return _Face(start, gain, s, slope, rest)
+        slope = -gain * S[k] * (1 - S[k]) / (start + gain * S[k])
+        if self.data.weight.size:
+            slope *= self.data.weight
+        return _Face(start, gain, S[k], slope, rest)
 
     # --- the rule ---------------------------------------------------------------------------
 
@@ -308,6 +307,14 @@ class SparseFit:
                 union = union._replace(theta=theta)
                 found[:, k] -= cut
         return of_mean_size(data, union.pieces())
+
+
+class _Less(NamedTuple):
+    """Face k with a term less, all zero if it had one, and what that adds to the loss."""
+
+    rise: float
+    k: int
+    face: Floats
 
 
 class _Face(NamedTuple):

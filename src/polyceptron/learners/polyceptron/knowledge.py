@@ -13,8 +13,8 @@ from scipy import sparse
 
 from polyceptron.data.blocks import ArrayBlocks, kernel_rows
 from polyceptron.data.encoding import missing_columns
-from polyceptron.inequalities import parse_inequality
 from polyceptron.data.training import TrainingData
+from polyceptron.inequalities import parse_inequality
 from polyceptron.learners.polyceptron.few_terms import Limits
 from polyceptron.learners.polyceptron.rounding import rows_in_user_units, short_offsets
 from polyceptron.learners.polyceptron.sample import Sample
@@ -46,7 +46,9 @@ class Knowledge(NamedTuple):
     """Rows that have to be inside."""
 
     @classmethod
-    def of(cls, given: Mapping[str, Any], n_features: int, names: Sequence[str] | None) -> Knowledge:
+    def of(
+        cls, given: Mapping[str, Any], n_features: int, names: Sequence[str] | None
+    ) -> Knowledge:
         """Read the parameters; those that are wrong are a ValueError that says how."""
         columns = list(names) if names is not None else [f"x{j}" for j in range(n_features)]
         faces = _read_faces(given["fixed_faces"], columns)
@@ -216,7 +218,9 @@ def _read_faces(given: Any, columns: list[str]) -> Floats:
     if faces.ndim != 2 or faces.shape[1] != d + 1:
         raise ValueError(f"fixed_faces have {faces.shape[-1] - 1} columns, and X has {d}")
     if not np.isfinite(faces).all() or not faces[:, :-1].any(axis=1).all():
-        raise ValueError("fixed_faces must be finite, and each must have a coefficient other than 0")
+        raise ValueError(
+            "fixed_faces must be finite, and each must have a coefficient other than 0"
+        )
     return faces
 
 

@@ -37,6 +37,7 @@ from polyceptron.learners.documents import (
     NotNegative,
 )
 from polyceptron.learners.polyceptron.automatic import choose_automatically
+from polyceptron.learners.polyceptron.few_terms import Limits
 from polyceptron.learners.polyceptron.hyperplanes import (
     FIT,
     Setting,
@@ -44,7 +45,6 @@ from polyceptron.learners.polyceptron.hyperplanes import (
     learn_hyperplanes,
     needed,
 )
-from polyceptron.learners.polyceptron.few_terms import Limits
 from polyceptron.learners.polyceptron.knowledge import (
     NAMES,
     OF_THE_INSIDE,

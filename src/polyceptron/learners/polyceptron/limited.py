@@ -10,6 +10,7 @@ from polyceptron.data.blocks import ArrayBlocks
 from polyceptron.learners.polyceptron.few_terms import Limits, SparseFit, thin_path
 from polyceptron.learners.polyceptron.hyperplanes import Setting, in_sign
 from polyceptron.learners.polyceptron.selection import (
+    MANY_ROWS,
     FoldTrials,
     TrialOutcome,
     mean_and_error,
@@ -79,38 +80,62 @@ class Search(NamedTuple):
                 limits = self.limits._replace(most=one.max_terms)
                 fit = SparseFit(data, one.penalty * total, limits)
                 found[key] = fit.fitted(start, price)
-        return [found[one.max_terms, one.penalty, of_size(path, one.n_faces).n_faces] for one in candidates]
+        return [
+            found[one.max_terms, one.penalty, of_size(path, one.n_faces).n_faces]
+            for one in candidates
+        ]
 
     def tried(self, trials: FoldTrials, candidates: list[Candidate]) -> list[Tried]:
-        """What rows held out say of each."""
-        insides = sorted({one.inside for one in candidates})
-        own = {inside: [one for one in candidates if one.inside == inside] for inside in insides}
-        tasks = [(inside, number) for inside in insides for number in range(len(trials.folds))]
+        """What rows held out say of the candidates of one class inside.
 
-        def judge(task: tuple[int, int]) -> tuple[Floats, Floats]:
+        The first folds say which class that is: of many rows one fold is enough.
+        """
+        insides, numbers = sorted({one.inside for one in candidates}), range(len(trials.folds))
+        first = numbers[: 1 if trials.data.n_samples >= MANY_ROWS else 2]
+        found = self._judged(trials, candidates, [(inside, n) for inside in insides for n in first])
+        own = {one: [c for c in candidates if c.inside == one] for one in insides}
+        tried = [one for inside in insides for one in self._summary(trials, own[inside], found)]
+        inside = fewest_terms(tried).candidate.inside
+        rest = [(inside, number) for number in numbers if number not in first]
+        return self._summary(trials, own[inside], found | self._judged(trials, candidates, rest))
+
+    def _judged(
+        self, trials: FoldTrials, candidates: list[Candidate], tasks: list[tuple[int, int]]
+    ) -> dict[tuple[int, int], tuple[Floats, Floats]]:
+        """Scores of rows held out, by class inside and fold, and terms, faces and pieces."""
+
+        def judge(task: tuple[int, int]) -> Floats:
             inside, number = task
             train, test, _ = trials.folds[number]
-            unions = self.unions(train, own[inside])
-            facts = [(n_terms(one), one.n_faces, len(one.sizes)) for one in unions]
-            return np.array([one.scores(test) for one in unions]), np.array(facts, float)
+            unions = self.unions(train, [one for one in candidates if one.inside == inside])
+            facts = [[n_terms(one), one.n_faces, len(one.sizes)] for one in unions]
+            return np.column_stack([facts, [one.scores(test) for one in unions]])
 
-        def learned() -> tuple[Floats, Floats]:
-            found = dict(zip(tasks, trials.in_threads(judge, tasks), strict=True))
-            h, facts = np.empty((len(candidates), trials.data.n_samples)), []
-            for inside in insides:
-                lines = [i for i, one in enumerate(candidates) if one.inside == inside]
-                for number, (_, _, places) in enumerate(trials.folds):
-                    h[np.ix_(lines, places)] = found[inside, number][0]
-                facts += [np.stack([found[inside, n][1] for n in range(len(trials.folds))], 1)]
-            return h, np.concatenate(facts)
+        name = f"folds {tasks} of {candidates} within {self.limits}"
+        found = trials.journal.memo(name, lambda: tuple(trials.in_threads(judge, tasks)))
+        pairs = zip(tasks, found, strict=True)
+        return {task: (one[:, :3], one[:, 3:]) for task, one in pairs}
 
-        name = f"folds of {candidates} within {self.limits.signs.tolist()}"
-        h, facts = trials.journal.memo(name, learned)
+    def _summary(
+        self,
+        trials: FoldTrials,
+        candidates: list[Candidate],
+        found: dict[tuple[int, int], tuple[Floats, Floats]],
+    ) -> list[Tried]:
+        """What came of candidates of one class inside in the folds that were tried."""
+        inside = candidates[0].inside
+        numbers = sorted(number for one, number in found if one == inside)
+        rows = np.concatenate([trials.folds[number][2] for number in numbers])
+        facts = np.stack([found[inside, number][0] for number in numbers])
+        h = np.concatenate([found[inside, number][1] for number in numbers], axis=1)
+        order = np.argsort(rows)
+        rows, h = rows[order], h[:, order]
+        is_inside, weight = trials.is_inside(inside)[rows], trials.weight[rows]
         tried = []
-        for one, own_h, fact in zip(candidates, h, facts, strict=True):
-            outcome = TrialOutcome(own_h, trials.is_inside(one.inside), trials.weight)
-            n_faces, n_pieces = (int(v) for v in np.median(fact[:, 1:], axis=0))
-            tried.append(Tried(one, float(fact[:, 0].mean()), n_faces, n_pieces, outcome))
+        for i, one in enumerate(candidates):
+            n_faces, n_pieces = (int(v) for v in np.median(facts[:, i, 1:], axis=0))
+            outcome = TrialOutcome(h[i], is_inside, weight)
+            tried.append(Tried(one, float(facts[:, i, 0].mean()), n_faces, n_pieces, outcome))
         return tried
 
     def fitted(self, data: ArrayBlocks, chosen: Candidate) -> Union:
