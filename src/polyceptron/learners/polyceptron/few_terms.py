@@ -122,11 +122,9 @@ class SparseFit:
         bare = np.flatnonzero(~union.theta[:, :-1].any(axis=1))
         if len(bare) < union.n_faces:
             return union.without(set(bare.tolist()))
-        theta = np.zeros((1, union.theta.shape[1]))
-        sign = np.where(self.limits.signs == 0, 1, self.limits.signs)
-        theta[0, :-1] = 1e-9 * sign * self.limits.groups[0]
-        places = np.flatnonzero(theta[0])[self.limits.most :]
-        theta[0, places] = 0.0
+        # One term only: with more, to try without one of them would never end.
+        theta, j = np.zeros((1, union.theta.shape[1])), int(self.limits.groups[0].argmax())
+        theta[0, j] = -1e-9 if self.limits.signs[j] < 0 else 1e-9
         return Union(theta, (1,))
 
     def _minimised(
