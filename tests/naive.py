@@ -394,6 +394,5 @@ def swaps(n_own, n_columns, most):
         if n_own < most:
             found.append([*own, new])
         else:
-            for out in own:
-                found.append([*[j for j in own if j != out], new])
+            found += [[*[j for j in own if j != out], new] for out in own]
     return found
