@@ -360,6 +360,8 @@ def _let_in(rows: Any, w: Floats, b: float, spread: float) -> float:
 
 
 def _downwards(number: float) -> Iterator[float]:
+    """Lower numbers, in steps that double: what terms lose in a sum may dwarf the sum."""
+    step = math.ulp(number)
     while math.isfinite(number):
         yield number
-        number = math.nextafter(number, -math.inf)
+        number, step = number - step, 2 * step
