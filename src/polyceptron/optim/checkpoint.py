@@ -271,9 +271,9 @@ def described(value: Any) -> str:
 
 
 def _shape(value: Any) -> tuple[int, ...]:
-    if isinstance(value, np.ndarray):
-        return value.shape
-    return (len(value),) if _is_list(value) else ()
+    if _is_list(value):
+        return (len(value),)
+    return np.shape(value) if isinstance(value, np.ndarray) else ()
 
 
 def _is_list(value: Any) -> bool:
