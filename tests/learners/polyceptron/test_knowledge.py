@@ -1,5 +1,7 @@
 """What a caller knows of a class is kept to by the final rule, whatever the rows say."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,6 +10,7 @@ from sklearn.base import clone
 
 from common import assert_equal_models
 from polyceptron import Polyceptron, Polyhedron, load_model, save_model
+from polyceptron.learners.polyceptron.knowledge import _let_in
 from printed_rules import read_pieces
 
 NAMES = ["age", "bmi", "dose", "rate"]
@@ -124,10 +127,6 @@ class TestSigns:
             assert model.inside_ == place
             assert (signs * own_faces(model.rule_, place)[:, 0] >= 0).all()
 
-    def test_by_name(self):
-        one = fit(FRAME, monotonic_cst={"age": 1, "dose": -1})
-        assert_equal_models(one, fit(FRAME, monotonic_cst=np.array([1.0, 0, -1, 0])))
-
     @pytest.mark.parametrize("max_terms", [None, 1, 2])
     def test_against_the_rows(self, max_terms):
         """Nothing can be learned then; but it ends, and keeps to them."""
@@ -168,12 +167,9 @@ class TestFaces:
             ({"fixed_faces": 3}, "must be inequalities such as"),
             ({"fixed_faces": [[1, 0, 0, 0, 1]]}, "array of rows"),
             ({"fixed_faces": np.ones(5)}, r"rows \[w, b\] of 5 numbers; got shape \(5,\)"),
-            ({"fixed_faces": np.array(1.0)}, r"got shape \(\)"),
-            ({"fixed_faces": np.ones((1, 3))}, "have 2 columns, and X has 4"),
             ({"fixed_faces": ([["a"]], [1])}, "must be numbers"),
             ({"fixed_faces": ([1, 0, 0, 0], 1)}, r"of shapes \(m, 4\) and \(m,\)"),
             ({"fixed_faces": np.full((1, 5), np.nan)}, "must be finite"),
-            ({"fixed_faces": np.eye(5)[4:]}, "a coefficient other than 0"),
             (
                 {"fixed_faces": Polyhedron([[1, 0, 0, 0]], [0], list("abcd"))},
                 "column 'a' is missing",
@@ -181,24 +177,17 @@ class TestFaces:
             ({"fixed_faces": "age <= 1", "monotonic_cst": {"age": 1}}, "'age <= 1' is against"),
             ({"fixed_faces": "age >= 1", "must_contain": X[:1] * 0}, "row 0 .*'age >= 1'"),
             ({"monotonic_cst": [1, 1]}, r"each of the 4 columns.*shape \(2,\)"),
-            ({"monotonic_cst": "up"}, "each of the 4 columns"),
-            ({"monotonic_cst": [1, 2, 0, 0]}, "1, -1 or 0 for 'bmi'; got 2"),
             ({"monotonic_cst": [1, np.nan, 0, 0]}, "for 'bmi'; got nan"),
             ({"monotonic_cst": [1, [2], 0, 0]}, r"for 'bmi'; got \[2\]"),
             ({"monotonic_cst": {"doze": 1}}, "'doze' is missing .is it 'dose'"),
             ({"monotonic_cst": {4: 1}}, "no column 4; there are 4"),
             ({"features_of_faces": 3}, "list of lists"),
-            ({"features_of_faces": ["age"]}, "list of lists"),
             ({"features_of_faces": []}, "must have a group"),
-            ({"features_of_faces": [["age"], []]}, "each group a column"),
-            ({"features_of_faces": [["agee"]]}, "is it 'age'"),
             ({"features_of_faces": [[True]]}, "its name or its number"),
             ({"features_of_faces": np.ones((1, 3))}, "must have 4 columns; got 3"),
             ({"features_of_faces": np.full((1, 4), np.nan)}, "1 or 0 in each place"),
             ({"must_contain": X[0]}, "must_contain: X must be 2-D"),
-            ({"must_contain": X[:, :2]}, "must_contain: X has 2 columns"),
             ({"must_contain": X[:1] * np.inf}, "not a finite number"),
-            ({"must_contain": "all"}, "must_contain: X must hold real numbers"),
         ],
     )
     @pytest.mark.filterwarnings("ignore:invalid value")
@@ -216,6 +205,14 @@ class TestRows:
             model = fit(FRAME, must_contain=rows, max_terms=2, digits=digits)
             assert (model.predict(frame) == 1).all()
 
+    def test_terms_that_cancel_out(self):
+        """Their sum is known to far fewer digits than it seems; the search for an offset ends."""
+        w, rows = np.array([1.1, -0.7, 0.3]), 1e8 * np.random.default_rng(0).random((5, 3))
+        rows[:, 2] = -(rows[:, :2] @ w[:2]) / w[2]
+        for spread in (1.0, 1e-300):
+            b = _let_in(rows, w, -1.0, spread)
+            assert Polyhedron([w], [b]).contains(rows).all()
+
     def test_sparse_rows(self):
         S = sparse.csr_matrix(np.where(np.abs(X) < 0.5, 0, X))
         known = {"fixed_faces": TestFaces.FACES, "monotonic_cst": [1, -1, 0, 0]}
@@ -231,7 +228,7 @@ class TestRows:
 
     @pytest.mark.parametrize("n", [2, 3, 6, 10])
     def test_few(self, n):
-        known = {"monotonic_cst": [1, -1, 1, 0], "must_contain": X[1:2]}
+        known = {"monotonic_cst": [1, -1, 1, 0], "must_contain": X[1:2], "max_terms": 1}
         check_all(fit(X[:n], np.arange(n) % 2, **known), X[:n], **known)
 
 
@@ -263,18 +260,19 @@ class TestClasses:
             fit(FRAME, Y3, **known)
 
 
-@pytest.mark.parametrize("is_sparse", [False, True])
-def test_files_keep_what_is_known(tmp_path, is_sparse):
+def test_files_keep_what_is_known(tmp_path):
     """As arrays, which say the same: what learns from them again is the same model."""
     known = {"monotonic_cst": {"age": 1}, "fixed_faces": "rate <= 1.5", "max_terms": 2}
-    rows = FRAME[(Y == 1) & (X[:, 3] < 1)][:2]
-    rows = sparse.csr_matrix(rows.to_numpy()) if is_sparse else rows
+    rows = sparse.csr_matrix(X[(Y == 1) & (X[:, 3] < 1)][:2])
     model = fit(FRAME, features_of_faces=[["age", 3], ["bmi"]], must_contain=rows, **known)
     save_model(model, tmp_path / "model.json")
     loaded = load_model(tmp_path / "model.json")
     np.testing.assert_array_equal(loaded.monotonic_cst, [1, 0, 0, 0])
     np.testing.assert_array_equal(loaded.fixed_faces, [[0, 0, 0, -1, 1.5]])
     np.testing.assert_array_equal(loaded.features_of_faces, [[1, 0, 0, 1], [0, 1, 0, 0]])
-    assert_equal_models(clone(loaded).fit(FRAME, Y), model)
     save_model(loaded, tmp_path / "again.json")
-    assert_equal_models(load_model(tmp_path / "again.json"), model)
+    for one in (clone(loaded).fit(FRAME, Y), load_model(tmp_path / "again.json")):
+        assert_equal_models(one, model)
+    for one in (clone(model).fit(FRAME, Y), pickle.loads(pickle.dumps(model))):
+        assert_equal_models(one, model)
+        assert repr(one)
