@@ -44,7 +44,8 @@ def test_term_gains(d, n):
 def test_fit_face_finds_the_optimum_within_signs(used, is_weighted, signs):
     columns, start, gain, weight = face_of(60, 4)
     given, weights = (weight, weight) if is_weighted else (NO_WEIGHT, np.ones(60))
-    own, first = [signs[j] for j in used], np.zeros(len(used) + 1)
+    own = [signs[j] for j in used]
+    first = np.append(own, 0.0)  # which has weights to take back to zero, and no further
     loss, v = fit_face(columns, used, start, gain, given, signs, first, 100)
     expected = naive.face_loss(columns[used], start, gain, weights, v, PENALTY)[0]
     assert loss == pytest.approx(expected, rel=1e-9)

@@ -1,5 +1,6 @@
 """What a caller knows of a class is kept to by the final rule, whatever the rows say."""
 
+import itertools
 import pickle
 
 import numpy as np
@@ -10,7 +11,7 @@ from sklearn.base import clone
 
 from common import assert_equal_models
 from polyceptron import Polyceptron, Polyhedron, load_model, save_model
-from polyceptron.learners.polyceptron.knowledge import _let_in
+from polyceptron.learners.polyceptron.knowledge import _downwards
 from printed_rules import read_pieces
 
 NAMES = ["age", "bmi", "dose", "rate"]
@@ -205,13 +206,12 @@ class TestRows:
             model = fit(FRAME, must_contain=rows, max_terms=2, digits=digits)
             assert (model.predict(frame) == 1).all()
 
-    def test_terms_that_cancel_out(self):
-        """Their sum is known to far fewer digits than it seems; the search for an offset ends."""
-        w, rows = np.array([1.1, -0.7, 0.3]), 1e8 * np.random.default_rng(0).random((5, 3))
-        rows[:, 2] = -(rows[:, :2] @ w[:2]) / w[2]
-        for spread in (1.0, 1e-300):
-            b = _let_in(rows, w, -1.0, spread)
-            assert Polyhedron([w], [b]).contains(rows).all()
+    def test_the_search_for_an_offset_ends(self):
+        """Terms that cancel out have a sum far smaller than the rounding of it."""
+        steps = list(itertools.islice(_downwards(1e-20), 200))
+        assert steps[0] == 1e-20
+        assert np.all(np.diff(steps[1:]) < 0)
+        assert steps[-1] < -1e9
 
     def test_sparse_rows(self):
         S = sparse.csr_matrix(np.where(np.abs(X) < 0.5, 0, X))
@@ -225,6 +225,14 @@ class TestRows:
         check_all(fit(constant, **known), constant, **known)
         with pytest.raises(ValueError, match="all columns of its groups are constant"):
             fit(constant, features_of_faces=[[2]])
+
+    def test_mirrored_columns_stay_in_their_groups(self):
+        yes = (X[:, 1] > 0).astype(float)
+        mirrored = np.column_stack([X[:, 0], yes, 1 - yes, X[:, 3]])
+        known = {"features_of_faces": [[0, 1], [2], [3]]}
+        model = fit(mirrored, (X[:, 0] + 2 * yes > 1).astype(int), inside=1, **known)
+        assert own_faces(model.rule_, 1)[:, 1].any()
+        check_all(model, mirrored, **known)
 
     @pytest.mark.parametrize("n", [2, 3, 6, 10])
     def test_few(self, n):
