@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from polyceptron.data.blocks import ArrayBlocks
-from polyceptron.learners.polyceptron.few_terms import Limits, SparseFit, thin_path
+from polyceptron.learners.polyceptron.few_terms import FaceLimits, SparseFit, thin_path
 from polyceptron.learners.polyceptron.hyperplanes import Setting, in_sign
 from polyceptron.learners.polyceptron.selection import (
     MANY_ROWS,
@@ -64,7 +64,7 @@ class Search(NamedTuple):
 
     shape: Shape
     sizes: tuple[int, ...]
-    limits: Limits
+    limits: FaceLimits
 
     def unions(self, data: ArrayBlocks, candidates: list[Candidate]) -> list[Union]:
         """One for each candidate, all of the same class inside."""
