@@ -235,7 +235,23 @@ class SparseFit:
             if offer.loss - point.loss > price * len(together):
                 break
             point = offer
+        point = self._without_pieces(point, price)
         return self.descended(point.union, point.logit, _LAST_STEPS)
+
+    def _without_pieces(self, point: Reached, price: float) -> Reached:
+        """Without pieces whose terms are together not worth their price."""
+        while len(point.union.sizes) > 1:
+            offers = []
+            for faces in point.union.places():
+                saved = price * np.count_nonzero(point.union.theta[faces, :-1])
+                less = point.union.without(set(faces))
+                offers.append((self.loss_of(less, point.logit) - point.loss - saved, saved, less))
+            _, saved, less = min(offers, key=lambda offer: offer[0])
+            offer = self.descended(less, point.logit, _SWAP_STEPS)
+            if offer.loss - point.loss > saved:
+                break
+            point = offer
+        return point
 
     def _with_trials(self, point: Reached, trials: list[_Less]) -> Reached:
         theta = point.union.theta.copy()
