@@ -15,11 +15,12 @@ from polyceptron.data.blocks import ArrayBlocks, kernel_rows
 from polyceptron.data.encoding import missing_columns
 from polyceptron.data.training import TrainingData
 from polyceptron.inequalities import parse_inequality
-from polyceptron.learners.polyceptron.few_terms import Limits
+from polyceptron.learners.polyceptron.few_terms import FaceLimits
 from polyceptron.learners.polyceptron.rounding import rows_in_user_units, short_offsets
 from polyceptron.learners.polyceptron.sample import Sample
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.scoring import as_rows, scores
+from polyceptron.utils.checks import place_of
 from polyceptron.utils.text import printed_face
 from polyceptron.utils.types import Floats
 
@@ -69,7 +70,7 @@ class Knowledge(NamedTuple):
 
     def narrowed(
         self, training: TrainingData, sample: Sample, inside: int
-    ) -> tuple[ArrayBlocks, Limits]:
+    ) -> tuple[ArrayBlocks, FaceLimits]:
         """Rows of which there is something to learn, and limits of what is learned.
 
         Where a given face does not hold, rows are outside whatever is learned. Rows that have to be
@@ -79,7 +80,7 @@ class Knowledge(NamedTuple):
         groups = groups[groups.any(axis=1)]
         if not len(groups):
             raise ValueError("features_of_faces: all columns of its groups are constant")
-        limits = Limits(len(sample.columns), self.signs[sample.columns], groups)
+        limits = FaceLimits(len(sample.columns), self.signs[sample.columns], groups)
         data = sample.data
         if len(self.faces):
             rows = rows_in_user_units(training, sample.numbers)
@@ -162,15 +163,9 @@ def check_by_class(name: str, given: Any, labels: list[Any]) -> None:
 
 def _place(name: str, column: Any, columns: list[str]) -> int:
     """The place of a column that is named, or counted."""
-    if isinstance(column, str):
-        if column not in columns:
-            raise ValueError(f"{name}: {missing_columns([column], columns)}")
-        return columns.index(column)
-    if isinstance(column, int | np.integer) and not isinstance(column, bool):
-        if 0 <= column < len(columns):
-            return int(column)
-        raise ValueError(f"{name}: there is no column {column}; there are {len(columns)}")
-    raise ValueError(f"{name}: a column is its name or its number; got {column!r}")
+    if isinstance(column, str) and column not in columns:
+        raise ValueError(f"{name}: {missing_columns([column], columns)}")
+    return place_of(column, columns, name, ValueError)
 
 
 def _read_signs(given: Any, columns: list[str]) -> NDArray[np.int8]:

@@ -37,7 +37,7 @@ from polyceptron.learners.documents import (
     NotNegative,
 )
 from polyceptron.learners.polyceptron.automatic import choose_automatically
-from polyceptron.learners.polyceptron.few_terms import Limits
+from polyceptron.learners.polyceptron.few_terms import FaceLimits
 from polyceptron.learners.polyceptron.hyperplanes import (
     FIT,
     Setting,
@@ -105,6 +105,12 @@ def _say(labels: list[Any], setting: Setting, share: float) -> None:
         f"Polyceptron: inside={labels[inside]!r}, {several}n_hyperplanes={K}, margin={width}, "
         f"penalty={penalty}{', sampled' * sampled}: {share:.2%} of held-out rows\n"
     )
+
+
+def _joined(tables: list[dict[str, list[Any]]]) -> dict[str, list[Any]]:
+    """Tables of classes as one, which says no more which of two is inside."""
+    names = [name for name in tables[0] if name != "inside"]
+    return {name: [v for table in tables for v in table[name]] for name in names}
 
 
 class SelectionTable(Document):
@@ -465,7 +471,7 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         self._set_learned(training, sample, found, selection, best.setting, may_turn, knowledge)
         self.path_ = path_table(tried, best, training.classes.tolist())
 
-    def _search_within(self, limits: Limits, data: ArrayBlocks) -> Search:
+    def _search_within(self, limits: FaceLimits, data: ArrayBlocks) -> Search:
         most = min(self.max_faces, data.n_samples)
         n_faces = 0 if self._is_auto("n_hyperplanes") else int(self.n_hyperplanes)
         if not self._is_auto("n_polyhedra") and self.n_polyhedra != 1:
@@ -669,8 +675,50 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
             {"class": [label] * len(one.selection_["inside"])} | one.selection_
             for label, one in zip(labels, each, strict=True)
         ]
-        names = [name for name in tables[0] if name != "inside"]
-        self.selection_ = {name: [v for table in tables for v in table[name]] for name in names}
+        self.selection_ = _joined(tables)
+        if all("path_" in vars(one) for one in each):
+            paths = zip(labels, (one.path_ for one in each), strict=True)
+            self.path_ = _joined([{"class": [label] * len(p["inside"])} | p for label, p in paths])
+
+    # --- after editing ------------------------------------------------------------------
+
+    def refit(self, X: Any, y: Any, *, locked: Any = None, rule: Rule | None = None) -> Polyceptron:
+        """Return a learner like this one that keeps some faces, fitted to these rows.
+
+        Parameters
+        ----------
+        X, y : rows and labels, as for `fit`
+        locked : list of int, default=None
+            Faces that stay, as ``print(rule)`` numbers them; None is those that are locked.
+        rule : Rule, default=None
+            The rule that has them, such as ``rule_.edit().replace(...).rule``; None is `rule_`.
+
+        Examples
+        --------
+        >>> from polyceptron import Polyceptron
+        >>> from polyceptron.datasets import make_dataset1
+        >>> X, y = make_dataset1(random_state=0, return_X_y=True)
+        >>> model = Polyceptron(max_terms=2, n_polyhedra=1, random_state=0).fit(X, y)
+        >>> rule = model.rule_.edit().replace(0, "x0 + x1 >= -5").rule
+        >>> again = model.refit(X, y, locked=[0], rule=rule)
+        >>> print(again.polyhedron_.to_text().splitlines()[0])
+        x0 + x1 >= -5
+        """
+        rule = self.rule_ if rule is None else rule
+        if len(rule.pieces) > 1:
+            raise ValueError(
+                f"refit keeps faces of one polyhedron, and the rule has {len(rule.pieces)}: fit "
+                "with n_polyhedra=1, or give what is known as fixed_faces"
+            )
+        one = rule.pieces[0].polyhedron
+        kept = [k for _, k in rule.locked] if locked is None else list(locked)
+        if not set(kept) <= set(range(one.n_faces)):
+            raise ValueError(f"locked must be faces from 0 to {one.n_faces - 1}; got {locked!r}")
+        if not kept:
+            raise ValueError("refit keeps faces that are locked, and none is: name them in locked")
+        own = {"inside": rule.labels[rule.pieces[0].place], "n_polyhedra": 1}
+        faces = np.column_stack([one.W, one.b])[kept]
+        return clone(self).set_params(**own, fixed_faces=faces).fit(X, y)  # type: ignore[no-any-return]
 
     # --- model files ------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from polyceptron.data.blocks import ArrayBlocks
-from polyceptron.learners.polyceptron.few_terms import Limits, SparseFit, thin_path
+from polyceptron.learners.polyceptron.few_terms import FaceLimits, SparseFit, thin_path
 from polyceptron.learners.polyceptron.hyperplanes import Setting, in_sign
 from polyceptron.learners.polyceptron.selection import (
     MANY_ROWS,
@@ -28,6 +28,8 @@ PENALTY = 1e-4
 """Per row, of faces with few terms."""
 DENSE_PENALTIES = (0.25, 1.2, 6.0, 30.0)
 """Of all rows together, where a face may have all terms."""
+_ALIKE = 0.5
+"""Standard errors within which one class inside is as good as the other."""
 _SEED = 0
 _ROWS = 20_000
 """Most rows that a union within limits is fitted to."""
@@ -64,7 +66,7 @@ class Search(NamedTuple):
 
     shape: Shape
     sizes: tuple[int, ...]
-    limits: Limits
+    limits: FaceLimits
 
     def unions(self, data: ArrayBlocks, candidates: list[Candidate]) -> list[Union]:
         """One for each candidate, all of the same class inside."""
@@ -94,8 +96,8 @@ class Search(NamedTuple):
         first = numbers[: 1 if trials.data.n_samples >= MANY_ROWS else 2]
         found = self._judged(trials, candidates, [(inside, n) for inside in insides for n in first])
         own = {one: [c for c in candidates if c.inside == one] for one in insides}
-        tried = [one for inside in insides for one in self._summary(trials, own[inside], found)]
-        inside = fewest_terms(tried).candidate.inside
+        best = [fewest_terms(self._summary(trials, own[inside], found)) for inside in insides]
+        inside = fewest_terms(best, _ALIKE).candidate.inside
         rest = [(inside, number) for number in numbers if number not in first]
         return self._summary(trials, own[inside], found | self._judged(trials, candidates, rest))
 
@@ -150,16 +152,16 @@ def n_terms(union: Union) -> int:
     return int(np.count_nonzero(union.theta[:, :-1]))
 
 
-def fewest_terms(tried: list[Tried]) -> Tried:
-    """The one with the fewest terms within a standard error of the most accurate."""
+def fewest_terms(tried: list[Tried], n_errors: float = 1.0) -> Tried:
+    """The one with the fewest terms within a standard error, or some, of the most accurate."""
     best = max(tried, key=lambda one: (one.outcome.share, -one.n_terms))
-    near = [one for one in tried if _is_near(one, best)]
+
+    def is_near(one: Tried) -> bool:
+        lost, error = mean_and_error(best.outcome.right - one.outcome.right, best.outcome.weight)
+        return lost <= n_errors * error
+
+    near = [one for one in tried if is_near(one)]
     return min(near, key=lambda one: (one.n_terms, -one.outcome.share))
-
-
-def _is_near(one: Tried, best: Tried) -> bool:
-    lost, error = mean_and_error(best.outcome.right - one.outcome.right, best.outcome.weight)
-    return lost <= error
 
 
 def path_table(tried: list[Tried], chosen: Tried, labels: list[Any]) -> dict[str, list[Any]]:
