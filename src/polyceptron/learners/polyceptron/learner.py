@@ -203,6 +203,24 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         Significant digits of coefficients in the units of X. "auto" takes the fewest that cost
         nothing on the training rows, a number at most so many, and offsets are found again after
         that: what is printed is what predicts. None leaves the coefficients as they were learned.
+    max_terms : int, None or "auto", default=None
+        Most columns that an inequality has. "auto" tries 1, 2, 3, 5 and 8, and takes the fewest
+        terms within one standard error of the best. With this parameter, or one of the next four,
+        at most 20,000 rows are learned from, and `margin` and `sampled` must be "auto".
+    monotonic_cst : array-like of shape (n_features,), dict or None, default=None
+        Of a column 1 if the class inside may not become less likely as it rises, -1 if not more
+        likely, 0 for either; or a dict of these by column. No inequality that is learned has a
+        coefficient of the other sign.
+    fixed_faces : str, list of str, Polyhedron, (A, b) or None, default=None
+        Inequalities such as "2*age - bmi >= 14", or ``A @ x + b >= 0``, that are part of every
+        polyhedron and are never moved; the others are learned around them.
+    features_of_faces : list of lists of columns or None, default=None
+        An inequality has columns of one of these lists only; columns are names or numbers.
+    must_contain : array-like of shape (n_rows, n_features) or None, default=None
+        Rows that have to be inside. They weigh, together, as much as a tenth of the others.
+
+        With ``inside="auto"``, `monotonic_cst`, `fixed_faces` and `must_contain` speak of the
+        greater label; with more than two classes they are dicts from the label of a class.
 
     Attributes
     ----------
@@ -224,6 +242,15 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         What was tried, a column each, for ``pandas.DataFrame(model.selection_)``: "inside" (with
         more than two classes "class"), "n_hyperplanes", "margin", "penalty", "sampled",
         "n_polyhedra", "accuracy" on rows held out, and which was "chosen".
+    path_ : dict of str to list
+        What was tried with `max_terms` or what is known, a column each, few terms first: "inside",
+        "max_terms", "n_terms" of the whole rule in the mean of the folds, "n_hyperplanes" and
+        "n_polyhedra" in their median, "penalty", "accuracy" on rows held out where `fixed_faces`
+        hold, its standard "error", and which was "chosen". With more than two classes each of
+        `estimators_` has its own. It is not in model files.
+    verdict_ : Verdict
+        How well the rule answers the rows learned from, beside always answering one class, and
+        what is remarkable; ``print(model.verdict_)``.
     n_iter_ : int
         Passes of the longest online run; 1 where there was none.
     estimators_ : list of Polyceptron
@@ -233,6 +260,7 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
     See Also
     --------
     OnlinePolyceptron : A single run; also learns from a stream.
+    Rule.edit : Changes of a learned rule by hand.
 
     Notes
     -----
@@ -248,6 +276,18 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
     >>> model = Polyceptron(random_state=0).fit(X, y)
     >>> model.n_hyperplanes_, model.score(X, y) > 0.97
     (3, True)
+
+    Two terms at most, and a limit that is known:
+
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = Polyceptron(max_terms=2, fixed_faces="x2 <= 6", inside=True, random_state=0)
+    >>> print(model.fit(X, y == 1).rule_)
+    True if all 3 hold:
+      face 0: x2 <= 6
+      face 1: 2*x3 + x2 <= 7.9
+      face 2: x2 >= 2.8
+    Otherwise False.
     """
 
     n_hyperplanes: int | str = "auto"  # type: ignore[assignment]
