@@ -246,8 +246,8 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         What was tried with `max_terms` or what is known, a column each, few terms first: "inside",
         "max_terms", "n_terms" of the whole rule in the mean of the folds, "n_hyperplanes" and
         "n_polyhedra" in their median, "penalty", "accuracy" on rows held out where `fixed_faces`
-        hold, its standard "error", and which was "chosen". With more than two classes each of
-        `estimators_` has its own. It is not in model files.
+        hold, its standard "error", and which was "chosen". With more than two classes "class" in
+        the place of "inside". It is not in model files.
     verdict_ : Verdict
         How well the rule answers the rows learned from, beside always answering one class, and
         what is remarkable; ``print(model.verdict_)``.
