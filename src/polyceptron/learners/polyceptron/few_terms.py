@@ -58,10 +58,6 @@ class FaceLimits(NamedTuple):
         signs, groups = np.zeros(n_features, np.int8), np.ones((1, n_features), bool)
         return cls(n_features, signs, groups)
 
-    @property
-    def is_sparse(self) -> bool:
-        return self.most < len(self.signs)
-
     def beside(self, terms: NDArray[np.intp]) -> Flags:
         """Columns that may stand beside these."""
         return np.asarray(self.groups[self.groups[:, terms].all(axis=1)].any(axis=0))
@@ -145,12 +141,12 @@ class SparseFit:
 
     # --- few terms ------------------------------------------------------------------------
 
-    def fitted(self, start: Union, price: float) -> Union:
-        """A union within the limits, from one without; a term has to be worth its price."""
+    def fitted(self, start: Union, price: float | None) -> Union:
+        """A union within the limits, from one without; a term has to be worth its price, if any."""
         point = self._halved(start)
         if len(self.limits.signs) > 1:
             point = self._exchanged(point)
-        if self.limits.is_sparse:
+        if price is not None:
             point = self._trimmed(point, price)
         return self._moved(settled(self.data, point.union))
 

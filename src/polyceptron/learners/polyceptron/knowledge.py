@@ -19,6 +19,7 @@ from polyceptron.learners.polyceptron.few_terms import FaceLimits
 from polyceptron.learners.polyceptron.rounding import rows_in_user_units, short_offsets
 from polyceptron.learners.polyceptron.sample import Sample
 from polyceptron.polyhedron import Polyhedron
+from polyceptron.rule.editing import as_large
 from polyceptron.scoring import as_rows, scores
 from polyceptron.utils.checks import place_of
 from polyceptron.utils.text import printed_face
@@ -28,8 +29,8 @@ NAMES = ("monotonic_cst", "fixed_faces", "features_of_faces", "must_contain")
 """The parameters that say it."""
 OF_THE_INSIDE = ("monotonic_cst", "fixed_faces", "must_contain")
 """Those that speak of one class."""
-_PULL = 0.1
-"""Weight of rows that have to be inside, together, as a share of that of all."""
+_PULL, _MOST_PULL = 0.1, 10.0
+"""Weight of rows that have to be inside, as a share of that of all rows, and of one at most."""
 _REACH = 0.05
 """How far beyond a row a face may go for a short number, in standard deviations of its scores."""
 
@@ -56,6 +57,14 @@ class Knowledge(NamedTuple):
         rows = _read_rows(given["must_contain"], n_features, names)
         _check_possible(rows, faces, columns)
         signs = _read_signs(given["monotonic_cst"], columns)
+        wrong = np.argwhere(signs * faces[:, :-1] < 0).tolist()
+        if wrong:
+            k, j = wrong[0]
+            text = Polyhedron(faces[[k], :-1], faces[[k], -1], columns).to_text()
+            raise ValueError(
+                f"the fixed face {text!r} is against monotonic_cst, which is {signs[j]} for "
+                f"{columns[j]!r}: leave out one of them"
+            )
         return cls(signs, faces, _read_groups(given["features_of_faces"], columns), rows)
 
     @property
@@ -108,7 +117,8 @@ class Knowledge(NamedTuple):
         X = sparse.csr_matrix(X, shape=rows.shape) if isinstance(X, tuple) else X
         X, stack = X[:, sample.columns], np.vstack if is_dense else sparse.vstack
         y = np.append(data.y, np.full(n, 1 if inside == 1 else -1, np.int8)).astype(np.int8)
-        weight = np.append(data.weights, np.full(n, max(1.0, _PULL * data.n_samples / n)))
+        pull = min(max(1.0, _PULL * data.n_samples / n), _MOST_PULL)
+        weight = np.append(data.weights, np.full(n, pull))
         return data.like(stack([there, X]), y, weight / weight.mean())
 
     def plain(self) -> dict[str, Any]:
@@ -140,9 +150,14 @@ class Knowledge(NamedTuple):
             pieces = _with_rows(pieces, self.rows, X)
         if not len(self.faces):
             return pieces
-        size = np.abs(self._margins(X)).mean(axis=0)
-        factors = np.ldexp(1.0, [-math.frexp(one)[1] if one > 0 else 0 for one in size.tolist()])
-        W, b = (self.faces * factors[:, None])[:, :-1], self.faces[:, -1] * factors
+        sizes = np.abs(self._margins(X)).mean(axis=0)
+        given = [
+            as_large(w, b, w / (size or 1.0))  # so that scores of all faces are alike
+            for w, b, size in zip(
+                self.faces[:, :-1], self.faces[:, -1].tolist(), sizes, strict=True
+            )
+        ]
+        W, b = np.array([w for w, _ in given]), np.array([c for _, c in given])
         others = [(one.W, one.b) for one in pieces] or [(W[:0], b[:0])]
         return [Polyhedron(np.vstack([W, V]), np.append(b, c), names) for V, c in others]
 

@@ -456,7 +456,7 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
             self._set_given(training, sample, knowledge, selection, insides[0])
             return
         search = self._search_within(limits, trials.data)
-        tried = search.tried(trials, self._candidates(search, insides, trials.weight))
+        tried = search.climbed(trials, self._candidates(search, insides, trials.weight))
         for one in tried:
             selection.add(one.setting, one.outcome)
         best = fewest_terms(tried)
@@ -469,7 +469,9 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         theta, sizes = trials.journal.memo("union within limits", fitted)
         found, may_turn = Union(theta, tuple(sizes.tolist())), len(insides) > 1
         self._set_learned(training, sample, found, selection, best.setting, may_turn, knowledge)
-        self.path_ = path_table(tried, best, training.classes.tolist())
+        labels = training.classes.tolist()
+        turned = self._inside != best.candidate.inside
+        self.path_ = path_table(tried, best, labels[::-1] if turned else labels)
 
     def _search_within(self, limits: FaceLimits, data: ArrayBlocks) -> Search:
         most = min(self.max_faces, data.n_samples)
@@ -481,7 +483,7 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         else:
             shape = Shape(FIRST_PIECES, FIRST_FACES, most)
         sizes = sorted({*(size for size in SIZES if size < shape.most), shape.most})
-        return Search(shape, tuple(sizes), limits)
+        return Search(shape, tuple(sizes), limits, self.max_terms is not None)
 
     def _candidates(self, search: Search, insides: list[int], weight: Any) -> list[Candidate]:
         d = len(search.limits.signs)
