@@ -352,3 +352,47 @@ def descent_direction(g, pairs):
         V = np.eye(n) - np.outer(y, s) / (s @ y)
         H = V.T @ H @ V + np.outer(s, s) / (s @ y)
     return -H @ g
+
+
+def face_loss(columns, start, gain, weight, v, penalty):
+    """Minus the penalised log-likelihood of start + gain * logistic(score), and its slope in v.
+
+    ``columns`` are those of the face, one after another, and v their weights and the bias.
+    """
+    columns, start, gain, weight, v = _lists(columns, start, gain, weight, v)
+    total, slope = 0.0, [0.0] * len(v)
+    for i in range(len(start)):
+        x = [column[i] for column in columns]
+        s = math.exp(log_sigmoid(scores(x, [v[:-1]], [v[-1]])[0]))
+        p = start[i] + gain[i] * s
+        total -= weight[i] * math.log(p)
+        for j, x_j in enumerate([*x, 1.0]):
+            slope[j] -= weight[i] * gain[i] * s * (1.0 - s) * x_j / p
+    for j, v_j in enumerate(v[:-1]):
+        total += penalty / 2 * v_j * v_j
+        slope[j] += penalty * v_j
+    return total, np.array(slope)
+
+
+def term_gains(columns, slope):
+    """The gradient of each column squared, by its curvature, with the sign of the gradient."""
+    columns, slope = _lists(columns, slope)
+    found = []
+    for column in columns:
+        g, h = 0.0, 1e-12
+        for x, s in zip(column, slope, strict=True):
+            g += s * x
+            h += abs(s) * x * x
+        found.append(g * abs(g) / h)
+    return np.array(found)
+
+
+def swaps(n_own, n_columns, most):
+    """Which columns a face may have after one swap, or with one more where there is room."""
+    own, found = list(range(n_own)), []
+    for new in range(n_own, n_columns):
+        if n_own < most:
+            found.append([*own, new])
+        else:
+            found += [[*[j for j in own if j != out], new] for out in own]
+    return found

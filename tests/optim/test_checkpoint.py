@@ -24,6 +24,7 @@ from polyceptron import (
     CheckpointError,
     OnlinePolyceptron,
     Polyceptron,
+    Polyhedron,
     open_blocks,
 )
 from polyceptron.data.blocks import ArrayBlocks, kernel_rows
@@ -367,6 +368,21 @@ class TestFingerprint:
         found = [described(value) for value in values]
         assert len(set(found)) == len(found) - 1  # X, as an array or as lists
         assert all(len(text) < 80 for text in found)
+
+    def test_parameters_of_several_shapes_are_told_apart(self):
+        many = np.arange(2000.0).reshape(40, 50)
+        values = [
+            [[0, 1], [2]],
+            [[0, 1], [2], *[[0]] * 10],
+            (many, many[:, 0]),
+            sp.csr_matrix(many),
+        ]
+        values += [
+            (many + (many == 900), many[:, 0]),
+            Polyhedron([[1]], [2]),
+            Polyhedron([[1]], [3]),
+        ]
+        assert len({described(value) for value in values}) == len(values)
 
     def test_no_journal(self):
         assert NO_JOURNAL.get("a") is None

@@ -22,6 +22,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from polyceptron.data.blocks import Block, Blocks
 from polyceptron.utils.atomic import write_bytes
@@ -257,11 +258,26 @@ def described(value: Any) -> str:
     """A parameter in a few words that tell it from others: an array by a digest."""
     if isinstance(value, dict):
         return repr({key: described(own) for key, own in value.items()})
-    if hasattr(value, "__array__") or (isinstance(value, list | tuple) and len(value) > 10):
+    if hasattr(value, "to_text"):  # a polyhedron, which does not show its numbers
+        return str(value.to_text())
+    if _is_list(value) and len({_shape(own) for own in value}) > 1:
+        return repr([described(own) for own in value])  # no array: its parts are of several shapes
+    value = value.toarray() if sparse.issparse(value) else value
+    if hasattr(value, "__array__") or (_is_list(value) and len(value) > 10):
         array = np.asarray(value)
         if array.size > 10:
             return f"array {array.shape} {digest_of(array)}"
     return repr(value.tolist() if isinstance(value, np.ndarray) else value)
+
+
+def _shape(value: Any) -> tuple[int, ...]:
+    if _is_list(value):
+        return (len(value),)
+    return np.shape(value) if isinstance(value, np.ndarray) else ()
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list | tuple)
 
 
 def digest_of(*arrays: NDArray[Any]) -> str:

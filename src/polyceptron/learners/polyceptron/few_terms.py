@@ -96,12 +96,14 @@ class SparseFit:
     def descended(self, union: Union, logit: float, n_steps: int) -> Reached:
         """All weights that are not zero, and the noise, fitted together; signs are kept to.
 
-        A weight that would need the other sign becomes zero, and the others are fitted again.
+        A weight that would need the other sign becomes zero, and the others are fitted again. If
+        none is left, the last face is about the same for all rows, and only its bias is fitted.
         """
         signs = self.limits.signs
         while True:
+            is_bare = not union.theta[:, :-1].any()
             union = self._with_terms(union)
-            point = self._minimised(union, logit, n_steps)
+            point = self._minimised(union, logit, n_steps, only_biases=is_bare)
             wrong = signs * point.union.theta[:, :-1] < 0
             if not wrong.any():
                 return point
@@ -114,16 +116,17 @@ class SparseFit:
         bare = np.flatnonzero(~union.theta[:, :-1].any(axis=1))
         if len(bare) < union.n_faces:
             return union.without(set(bare.tolist()))
-        theta = np.zeros((1, union.theta.shape[1]))
-        sign = np.where(self.limits.signs == 0, 1, self.limits.signs)
-        theta[0, :-1] = 1e-9 * sign * self.limits.groups[0]
-        places = np.flatnonzero(theta[0])[self.limits.most :]
-        theta[0, places] = 0.0
+        # One term only: with more, to try without one of them would never end.
+        theta, j = np.zeros((1, union.theta.shape[1])), int(self.limits.groups[0].argmax())
+        theta[0, j] = -1e-9 if self.limits.signs[j] < 0 else 1e-9
         return Union(theta, (1,))
 
-    def _minimised(self, union: Union, logit: float, n_steps: int) -> Reached:
+    def _minimised(
+        self, union: Union, logit: float, n_steps: int, *, only_biases: bool = False
+    ) -> Reached:
         ends, F = np.cumsum(union.sizes), union.n_faces
-        fixed = np.append(np.column_stack([union.theta[:, :-1] == 0, np.zeros(F, bool)]), False)
+        still = (union.theta[:, :-1] == 0) | only_biases
+        fixed = np.append(np.column_stack([still, np.zeros(F, bool)]), False)
 
         def loss(flat: Floats) -> tuple[float, Floats]:
             part = kernels.union_part(*self._rows, flat, ends)

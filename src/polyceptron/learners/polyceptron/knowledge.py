@@ -57,14 +57,7 @@ class Knowledge(NamedTuple):
         rows = _read_rows(given["must_contain"], n_features, names)
         _check_possible(rows, faces, columns)
         signs = _read_signs(given["monotonic_cst"], columns)
-        wrong = np.argwhere(signs * faces[:, :-1] < 0).tolist()
-        if wrong:
-            k, j = wrong[0]
-            text = Polyhedron(faces[[k], :-1], faces[[k], -1], columns).to_text()
-            raise ValueError(
-                f"the fixed face {text!r} is against monotonic_cst, which is {signs[j]} for "
-                f"{columns[j]!r}: leave out one of them"
-            )
+        _check_signs(signs, faces, columns)
         return cls(signs, faces, _read_groups(given["features_of_faces"], columns), rows)
 
     @property
@@ -190,7 +183,7 @@ def _read_signs(given: Any, columns: list[str]) -> NDArray[np.int8]:
     if isinstance(given, Mapping):
         pairs = [(_place(name, column, columns), value) for column, value in given.items()]
     else:
-        values = np.asarray(given)
+        values = np.asarray(given, object)
         if values.shape != (len(columns),):
             raise ValueError(
                 f"{name} must have a number for each of the {len(columns)} columns, or be a dict "
@@ -209,11 +202,11 @@ def _read_faces(given: Any, columns: list[str]) -> Floats:
     if given is None:
         return np.empty((0, d + 1))
     if isinstance(given, Polyhedron):
-        given = given.W, given.b
+        given = _by_names(given, columns), given.b
     if isinstance(given, str):
         given = [given]
     if isinstance(given, tuple) and len(given) == 2 and not isinstance(given[0], str):
-        A, b = (np.asarray(one, float) for one in given)
+        A, b = (_numbers(one) for one in given)
         if A.ndim != 2 or b.shape != A.shape[:1]:
             raise ValueError(
                 f"fixed_faces as (A, b) must be of shapes (m, {d}) and (m,), and says "
@@ -221,12 +214,17 @@ def _read_faces(given: Any, columns: list[str]) -> Floats:
             )
         faces = np.column_stack([A, b])
     elif isinstance(given, np.ndarray):
-        faces = np.asarray(given, float)
+        faces = _numbers(given)
+        if faces.ndim != 2:
+            raise ValueError(
+                f"fixed_faces as an array must have rows [w, b] of {d + 1} numbers; got shape "
+                f"{faces.shape}"
+            )
     else:
-        read = [_read_face(one, columns) for one in given]
+        read = [_read_face(one, columns) for one in _listed(given)]
         faces = np.array([np.append(w, b) for w, b in read]).reshape(-1, d + 1)
-    if faces.ndim != 2 or faces.shape[1] != d + 1:
-        raise ValueError(f"fixed_faces have {faces.shape[-1] - 1} columns, and X has {d}")
+    if faces.shape[1] != d + 1:
+        raise ValueError(f"fixed_faces have {faces.shape[1] - 1} columns, and X has {d}")
     if not np.isfinite(faces).all() or not faces[:, :-1].any(axis=1).all():
         raise ValueError(
             "fixed_faces must be finite, and each must have a coefficient other than 0"
@@ -234,11 +232,34 @@ def _read_faces(given: Any, columns: list[str]) -> Floats:
     return faces
 
 
+def _listed(given: Any) -> list[Any]:
+    """The items of a list; what is none is one item, to be refused."""
+    return list(given) if isinstance(given, list | tuple) else [given]
+
+
+def _numbers(given: Any) -> Floats:
+    try:
+        return np.asarray(given, float)
+    except (TypeError, ValueError):
+        raise ValueError(f"fixed_faces must be numbers, or text; got {given!r:.80}") from None
+
+
+def _by_names(given: Polyhedron, columns: list[str]) -> Floats:
+    """Coefficients in the order of the columns, where the polyhedron has names of its own."""
+    names = given.feature_names
+    if names is None or list(names) == columns:
+        return given.W
+    W = np.zeros((given.n_faces, len(columns)))
+    for j in np.flatnonzero(given.W.any(axis=0)).tolist():
+        W[:, _place("fixed_faces", str(names[j]), columns)] = given.W[:, j]
+    return W
+
+
 def _read_face(text: Any, columns: list[str]) -> tuple[Floats, float]:
     if not isinstance(text, str):
         raise ValueError(
-            "fixed_faces must be inequalities such as '2*age - bmi >= 14', a Polyhedron, or a "
-            f"pair (A, b); got {text!r:.80}"
+            "fixed_faces must be inequalities such as '2*age - bmi >= 14', a Polyhedron, a pair "
+            f"(A, b), or an array of rows [w, b]; got {text!r:.80}"
         )
     try:
         return parse_inequality(text, columns)
@@ -251,11 +272,13 @@ def _read_groups(given: Any, columns: list[str]) -> NDArray[np.bool_]:
     if given is None:
         return np.ones((1, d), bool)
     if isinstance(given, np.ndarray) and given.ndim == 2:
-        groups = given.astype(bool)
+        groups = np.asarray(given == 1)
         if groups.shape[1] != d:
             raise ValueError(f"{name} as an array must have {d} columns; got {groups.shape[1]}")
+        if not np.array_equal(groups, given):
+            raise ValueError(f"{name} as an array must be 1 or 0 in each place; got {given!r:.80}")
     else:
-        if isinstance(given, str) or not all(isinstance(one, list | tuple) for one in given):
+        if not all(isinstance(one, list | tuple) for one in [given, *_listed(given)]):
             raise ValueError(f"{name} must be a list of lists of columns; got {given!r:.80}")
         groups = np.zeros((len(given), d), bool)
         for group, own in zip(groups, given, strict=True):
@@ -295,6 +318,17 @@ def _check_possible(rows: Any, faces: Floats, columns: list[str]) -> None:
         )
 
 
+def _check_signs(signs: NDArray[np.int8], faces: Floats, columns: list[str]) -> None:
+    against = signs * faces[:, :-1] < 0
+    if against.any():
+        face, column = np.argwhere(against)[0].tolist()
+        text = Polyhedron(faces[[face], :-1], faces[[face], -1], columns).to_text()
+        raise ValueError(
+            f"the fixed face {text!r} is against monotonic_cst, which is {signs[column]} for "
+            f"{columns[column]!r}: no rule can have both; leave out one of them"
+        )
+
+
 # --- holding to it --------------------------------------------------------------------------
 
 
@@ -328,6 +362,8 @@ def _let_in(rows: Any, w: Floats, b: float, spread: float) -> float:
 
 
 def _downwards(number: float) -> Iterator[float]:
+    """Lower numbers, in steps that double: what terms lose in a sum may dwarf the sum."""
+    step = math.ulp(number)
     while math.isfinite(number):
         yield number
-        number = math.nextafter(number, -math.inf)
+        number, step = number - step, 2 * step

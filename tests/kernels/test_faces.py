@@ -1,0 +1,121 @@
+"""One face of a soft union with few terms: losses against loops, and optima against scipy."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+import naive
+from kernel_cases import NO_WEIGHT, real
+from polyceptron import kernels
+from polyceptron.data.blocks import frozen
+
+PENALTY = 0.3
+
+
+def face_of(n, d, seed=0):
+    """Columns, start, gain and weight, where the first columns tell the labels with some noise."""
+    rng = np.random.default_rng([n, d, seed])
+    columns = rng.standard_normal((d, n))
+    s = 1 / (1 + np.exp(-(1.5 * columns[0] - 1.0 * columns[1 % d] + 0.5)))
+    y = np.where(rng.random(n) < s, 1, -1)
+    outside, noise = rng.uniform(0.3, 1, n), 0.02
+    start = noise + (1 - 2 * noise) * np.where(y > 0, 1 - outside, outside)
+    return columns, start, (1 - 2 * noise) * y * outside, rng.uniform(0.2, 3, n)
+
+
+def bounds_of(signs):
+    return [{1: (0, None), -1: (None, 0), 0: (None, None)}[s] for s in signs] + [(None, None)]
+
+
+def optimum(columns, start, gain, weight, signs, first):
+    def loss(v):
+        return naive.face_loss(columns, start, gain, weight, v, PENALTY)
+
+    return minimize(loss, first, jac=True, method="L-BFGS-B", bounds=bounds_of(signs))
+
+
+def fit_face(columns, used, start, gain, weight, signs, first, n_steps):
+    return kernels.fit_face(
+        columns, np.array(used), start, gain, weight, np.array(signs, np.int8), first, PENALTY,
+        n_steps,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("d", "n"), [(1, 7), (3, 65), (20, 64)])
+def test_term_gains(d, n):
+    case, gains = real(1, d, n), np.empty(d)
+    columns = case.X.T.copy()
+    slope = case.weight * case.y
+    kernels.term_gains(columns, slope, gains)
+    np.testing.assert_allclose(gains, naive.term_gains(columns, slope), rtol=1e-9, atol=1e-9)
+    assert (np.sign(gains) == np.sign(columns @ slope)).all()
+
+
+@pytest.mark.parametrize("signs", [[0, 0, 0, 0], [1, -1, 0, 0], [-1, 1, 1, -1], [-1, 0, 0, 1]])
+@pytest.mark.parametrize("is_weighted", [False, True])
+@pytest.mark.parametrize("used", [[0], [1, 0], [3, 0, 1, 2]])
+def test_fit_face_finds_the_optimum_within_signs(used, is_weighted, signs):
+    columns, start, gain, weight = face_of(60, 4)
+    given, weights = (weight, weight) if is_weighted else (NO_WEIGHT, np.ones(60))
+    own, first = [signs[j] for j in used], np.zeros(len(used) + 1)
+    loss, v = fit_face(columns, used, start, gain, given, signs, first, 100)
+    expected = naive.face_loss(columns[used], start, gain, weights, v, PENALTY)[0]
+    assert loss == pytest.approx(expected, rel=1e-9)
+    assert (np.array(own) * v[:-1] >= 0).all()
+    best = optimum(columns[used], start, gain, weights, own, first)
+    assert loss == pytest.approx(best.fun, rel=1e-4)
+    np.testing.assert_allclose(v, best.x, atol=0.05)
+
+
+def test_fit_face_only_gets_better():
+    """Steps that would not are not taken, from near and from far; none leaves the start."""
+    columns, start, gain, weight = face_of(40, 3)
+    for size in (0.0, 1.0, 30.0, 1e3):
+        first = size * np.array([-1.0, 1.0, 1.0, -1.0])
+        before, v = fit_face(columns, [0, 1, 2], start, gain, weight, [0, 0, 0], first, 0)
+        np.testing.assert_array_equal(v, first)
+        for n_steps in (1, 2, 5, 20):
+            loss, _ = fit_face(columns, [0, 1, 2], start, gain, weight, [0, 0, 0], first, n_steps)
+            assert loss <= before
+            before = loss
+
+
+def test_weight_is_how_often_a_row_is_there():
+    columns, start, gain, _ = face_of(30, 2)
+    times = np.arange(30) % 3 + 1
+    rows = np.repeat(np.arange(30), times)
+    how = [0, 1], np.zeros(3), 50
+    one = fit_face(columns, how[0], start, gain, times.astype(float), [0, 0], *how[1:])
+    more = fit_face(
+        columns[:, rows].copy(), how[0], start[rows], gain[rows], NO_WEIGHT, [0, 0], *how[1:]
+    )
+    assert one[0] == pytest.approx(more[0], rel=1e-9)
+    np.testing.assert_allclose(one[1], more[1], rtol=1e-6)
+
+
+@pytest.mark.parametrize("most", [2, 3])
+@pytest.mark.parametrize("signs", [[0] * 5, [0, 1, -1, 1, -1]])
+@pytest.mark.parametrize("is_weighted", [False, True])
+def test_best_swap_is_the_best_of_all(most, signs, is_weighted):
+    columns, start, gain, weight = face_of(50, 5, seed=most)
+    columns = columns[[2, 3, 0, 4, 1]].copy()  # those that tell something stand behind
+    weight = weight if is_weighted else NO_WEIGHT
+    first = np.array([0.3, -0.2, 0.3, 0.3, -0.3, 0.1])
+    first = np.where(np.append(signs, 0) * first < 0, 0.0, first)
+    loss, used, v = kernels.best_swap(
+        columns, 2, start, gain, weight, np.array(signs, np.int8), first, PENALTY, most, 5
+    )
+    ways = naive.swaps(2, 5, most)
+    each = [fit_face(columns, way, start, gain, weight, signs, first[[*way, 5]], 5) for way in ways]
+    place = naive.least([one[0] for one in each])
+    assert used.tolist() == ways[place]
+    assert loss == each[place][0]
+    np.testing.assert_array_equal(v, each[place][1])
+
+
+def test_frozen_rows_are_taken_as_well():
+    columns, start, gain, weight = face_of(20, 2)
+    how = np.zeros(2, np.int8), np.zeros(3), PENALTY, 3
+    one = kernels.fit_face(columns, np.arange(2), start, gain, weight, *how)
+    other = kernels.fit_face(columns, np.arange(2), start, gain, frozen(weight), *how)
+    assert one[0] == other[0]

@@ -1,0 +1,280 @@
+"""What a caller knows of a class is kept to by the final rule, whatever the rows say."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+
+from common import assert_equal_models
+from polyceptron import Polyceptron, Polyhedron, load_model, save_model
+from printed_rules import read_pieces
+
+NAMES = ["age", "bmi", "dose", "rate"]
+X = np.random.default_rng(0).standard_normal((120, 4))
+Y = ((X[:, 0] >= -0.5) & (X[:, 1] <= 0.7)).astype(int)
+FRAME = pd.DataFrame(X, columns=NAMES)
+
+
+def fit(X=X, y=Y, **parameters):
+    given = {"max_faces": 2, "random_state": 0, "n_jobs": 1, "digits": "auto"} | parameters
+    return Polyceptron(**given).fit(X, y)
+
+
+def own_faces(rule, place, n_fixed=0):
+    """Coefficients of the faces of a class, but for those that are given."""
+    pieces = [one.polyhedron for one in rule.pieces if one.place == place]
+    return np.concatenate([one.W[n_fixed:] for one in pieces])
+
+
+def some_rows(X):
+    rng = np.random.default_rng(1)
+    far = X.mean(axis=0) + 3 * X.std(axis=0) * rng.standard_normal((200, X.shape[1]))
+    return np.vstack([X, far]).astype(X.dtype)
+
+
+def check_signs(model, rows, signs, spread):
+    """Rows that are moved up a column do not leave the class, nor become less likely."""
+    assert (np.array(signs) * own_faces(model.rule_, 1) >= 0).all()
+    rng = np.random.default_rng(2)
+    inside, likely = model.predict(rows) == 1, model.predict_proba(rows)[:, 1]
+    for j in np.flatnonzero(signs):
+        moved = rows.copy()
+        moved[:, j] += (signs[j] * spread[j] * rng.exponential(size=len(rows))).astype(rows.dtype)
+        assert ((model.predict(moved) == 1) >= inside).all()
+        assert (model.predict_proba(moved)[:, 1] >= likely - 1e-12).all()
+
+
+def check_faces(model, rows, faces):
+    """In each piece, as they were but for a power of two; no row beyond them is inside."""
+    given = Polyhedron(faces[:, :-1], faces[:, -1])
+    assert given.contains(np.asarray(rows))[model.predict(rows) == 1].all()
+    for piece in model.rule_.pieces:
+        W, b = piece.polyhedron.W, piece.polyhedron.b
+        for own, face in zip(np.column_stack([W, b]), faces, strict=False):
+            (factor,) = set((own[face != 0] / face[face != 0]).tolist())
+            assert np.frexp(factor)[0] == 0.5
+            assert not own[face == 0].any()
+
+
+def check_text(model, rows):
+    """What is printed answers as the model does."""
+    pieces = read_pieces(str(model.rule_), list(model.rule_.names))
+    inside = np.any([piece.contains(rows) for piece in pieces], axis=0)
+    np.testing.assert_array_equal(inside, model.predict(rows) == 1)
+
+
+def check_all(model, X, max_terms=None, monotonic_cst=None, fixed_faces=None, **known):
+    rows = some_rows(X)
+    check_text(model, rows)
+    np.testing.assert_array_equal(model.predict(sparse.csr_matrix(rows)), model.predict(rows))
+    if monotonic_cst is not None:
+        check_signs(model, rows, monotonic_cst, X.std(axis=0))
+    if fixed_faces is not None:
+        check_faces(model, rows, fixed_faces)
+    for w in own_faces(model.rule_, 1, 0 if fixed_faces is None else len(fixed_faces)):
+        used = set(np.flatnonzero(w).tolist())
+        assert len(used) <= (max_terms or len(w))
+        assert any(used <= set(group) for group in known.get("features_of_faces", [range(9)]))
+    if "must_contain" in known:
+        assert (model.predict(known["must_contain"]) == 1).all()
+
+
+def random_problem(seed):
+    """Rows in odd units, the means near or far, and some of what may be known of them."""
+    rng = np.random.default_rng(seed)
+    Z = rng.standard_normal((150, 4))
+    h = [1 - np.abs(Z[:, :2]).max(axis=1), Z[:, 0] * Z[:, 1], Z[:, 0] + Z[:, 1] - Z[:, 2]]
+    y = ((h[seed % 3] > 0) ^ (rng.random(150) < 0.05)).astype(int)
+    far = rng.choice([-1, 1], 4) * 10 ** rng.uniform(0, 6 if seed % 2 else 0.1, 4)
+    unit = 10 ** rng.uniform(-6, 6, 4)
+    X = (unit * (Z + far)).astype(np.float32 if seed % 5 == 4 else float)
+    known, asked = {}, rng.random(5) < 0.5
+    signs = rng.integers(-1, 2, 4)
+    if asked[0]:
+        known["monotonic_cst"] = signs.tolist()
+    if asked[1]:
+        known["max_terms"] = int(rng.integers(1, 4))
+    if asked[2]:
+        known["features_of_faces"] = [[[0, 1], [2, 3]], [[0], [1], [2, 1, 3]]][seed % 2]
+    inside = np.ones(150, bool)
+    if asked[3]:
+        W = np.round(rng.standard_normal((2, 4)), 2) * (rng.random((2, 4)) < 0.7) + [0.5, 0, 0, 0]
+        W = np.where(signs * W < 0, -W, W) / unit if asked[0] else W / unit
+        b = -np.quantile(X @ W.T, 0.15, axis=0)
+        known["fixed_faces"] = np.column_stack([W, b])
+        inside = Polyhedron(W, b).contains(X)
+    if asked[4]:
+        known["must_contain"] = X[np.flatnonzero(inside)[:4]]
+    return X, y, known
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_every_promise_holds_for_random_problems(seed):
+    X, y, known = random_problem(seed)
+    model = fit(X, y, inside=1, digits=[None, 2, "auto"][seed % 3], **known)
+    check_all(model, X, **known)
+
+
+class TestSigns:
+    def test_of_the_greater_label_or_of_the_inside(self):
+        for y, kind, signs in ((Y, {}, 1), (1 - Y, {}, -1), (Y, {"inside": 0}, -1)):
+            model = fit(y=y, monotonic_cst=[signs, 0, 0, 0], **kind)
+            place = kind.get("inside", 1)
+            assert model.inside_ == place
+            assert (signs * own_faces(model.rule_, place)[:, 0] >= 0).all()
+
+    def test_by_name(self):
+        one = fit(FRAME, monotonic_cst={"age": 1, "dose": -1})
+        assert_equal_models(one, fit(FRAME, monotonic_cst=np.array([1.0, 0, -1, 0])))
+
+    @pytest.mark.parametrize("max_terms", [None, 1, 2])
+    def test_against_the_rows(self, max_terms):
+        """Nothing can be learned then; but it ends, and keeps to them."""
+        y = (X[:, 0] + X[:, 1] + X[:, 2] + X[:, 3] < 0).astype(int)
+        model = fit(y=y, monotonic_cst=[1, 1, 1, 1], max_terms=max_terms)
+        check_signs(model, some_rows(X), [1, 1, 1, 1], X.std(axis=0))
+
+
+class TestFaces:
+    FACES = np.array([[1, 0, 0, 0, 0.25], [0, -3, 0, 1.5, 1]])
+    KINDS = (
+        ["age >= -0.25", "3*bmi <= 1 + 1.5*rate"],
+        FACES,
+        (FACES[:, :-1].tolist(), FACES[:, -1]),
+        Polyhedron(FACES[:, :-1], FACES[:, -1]),
+        Polyhedron(FACES[:, [3, 1, 2, 0]], FACES[:, -1], [NAMES[j] for j in (3, 1, 2, 0)]),
+    )
+
+    def test_all_kinds_say_the_same(self):
+        first, *others = (fit(FRAME, fixed_faces=kind) for kind in self.KINDS)
+        check_faces(first, pd.DataFrame(some_rows(X), columns=NAMES), self.FACES)
+        assert "age >= -0.25" in str(first.rule_)
+        for other in others:
+            assert_equal_models(other, first)
+
+    def test_alone_where_they_leave_nothing_to_learn(self):
+        model = fit(FRAME, fixed_faces=["age >= -0.5", "bmi <= 0.7"])
+        assert str(model.polyhedron_) == "age >= -0.5\nbmi <= 0.7"
+        np.testing.assert_array_equal(model.predict(FRAME), Y)
+        one = fit(FRAME, fixed_faces="age >= 100", must_contain=[[200, 0, 0, 0]])
+        assert str(one.polyhedron_) == "age >= 100"
+
+    @pytest.mark.parametrize(
+        ("known", "problem"),
+        [
+            ({"fixed_faces": "age >= 100"}, "leave no row of the class 1 inside"),
+            ({"fixed_faces": "agee >= 1"}, "'agee' is missing .is it 'age'"),
+            ({"fixed_faces": 3}, "must be inequalities such as"),
+            ({"fixed_faces": [[1, 0, 0, 0, 1]]}, "array of rows"),
+            ({"fixed_faces": np.ones(5)}, r"rows \[w, b\] of 5 numbers; got shape \(5,\)"),
+            ({"fixed_faces": np.array(1.0)}, r"got shape \(\)"),
+            ({"fixed_faces": np.ones((1, 3))}, "have 2 columns, and X has 4"),
+            ({"fixed_faces": ([["a"]], [1])}, "must be numbers"),
+            ({"fixed_faces": ([1, 0, 0, 0], 1)}, r"of shapes \(m, 4\) and \(m,\)"),
+            ({"fixed_faces": np.full((1, 5), np.nan)}, "must be finite"),
+            ({"fixed_faces": np.eye(5)[4:]}, "a coefficient other than 0"),
+            (
+                {"fixed_faces": Polyhedron([[1, 0, 0, 0]], [0], list("abcd"))},
+                "column 'a' is missing",
+            ),
+            ({"fixed_faces": "age <= 1", "monotonic_cst": {"age": 1}}, "'age <= 1' is against"),
+            ({"fixed_faces": "age >= 1", "must_contain": X[:1] * 0}, "row 0 .*'age >= 1'"),
+            ({"monotonic_cst": [1, 1]}, r"each of the 4 columns.*shape \(2,\)"),
+            ({"monotonic_cst": "up"}, "each of the 4 columns"),
+            ({"monotonic_cst": [1, 2, 0, 0]}, "1, -1 or 0 for 'bmi'; got 2"),
+            ({"monotonic_cst": [1, np.nan, 0, 0]}, "for 'bmi'; got nan"),
+            ({"monotonic_cst": [1, [2], 0, 0]}, r"for 'bmi'; got \[2\]"),
+            ({"monotonic_cst": {"doze": 1}}, "'doze' is missing .is it 'dose'"),
+            ({"monotonic_cst": {4: 1}}, "no column 4; there are 4"),
+            ({"features_of_faces": 3}, "list of lists"),
+            ({"features_of_faces": ["age"]}, "list of lists"),
+            ({"features_of_faces": []}, "must have a group"),
+            ({"features_of_faces": [["age"], []]}, "each group a column"),
+            ({"features_of_faces": [["agee"]]}, "is it 'age'"),
+            ({"features_of_faces": [[True]]}, "its name or its number"),
+            ({"features_of_faces": np.ones((1, 3))}, "must have 4 columns; got 3"),
+            ({"features_of_faces": np.full((1, 4), np.nan)}, "1 or 0 in each place"),
+            ({"must_contain": X[0]}, "must_contain: X must be 2-D"),
+            ({"must_contain": X[:, :2]}, "must_contain: X has 2 columns"),
+            ({"must_contain": X[:1] * np.inf}, "not a finite number"),
+            ({"must_contain": "all"}, "must_contain: X must hold real numbers"),
+        ],
+    )
+    @pytest.mark.filterwarnings("ignore:invalid value")
+    def test_bad_input(self, known, problem):
+        with pytest.raises(ValueError, match=problem):
+            fit(FRAME, **known)
+
+
+class TestRows:
+    def test_rows_of_any_kind_are_let_in(self):
+        far = np.array([[-3.0, 0, 0, 0], [0, 3, 0, 1e6]])
+        frame = pd.DataFrame(far, columns=NAMES)
+        kinds = {None: far, 1: far.tolist(), "auto": frame, 2: sparse.csr_matrix(far)}
+        for digits, rows in kinds.items():
+            model = fit(FRAME, must_contain=rows, max_terms=2, digits=digits)
+            assert (model.predict(frame) == 1).all()
+
+    def test_sparse_rows(self):
+        S = sparse.csr_matrix(np.where(np.abs(X) < 0.5, 0, X))
+        known = {"fixed_faces": TestFaces.FACES, "monotonic_cst": [1, -1, 0, 0]}
+        known["must_contain"] = np.array([[5.0, -5, 0, 0]])
+        check_all(fit(S, **known), S.toarray(), **known)
+
+    def test_constant_columns(self):
+        constant = np.column_stack([X[:, :2], np.ones(len(X)), X[:, 3]])
+        known = {"features_of_faces": [[2], [0, 2], [1]], "monotonic_cst": [1, 0, 1, 0]}
+        check_all(fit(constant, **known), constant, **known)
+        with pytest.raises(ValueError, match="all columns of its groups are constant"):
+            fit(constant, features_of_faces=[[2]])
+
+    @pytest.mark.parametrize("n", [2, 3, 6, 10])
+    def test_few(self, n):
+        known = {"monotonic_cst": [1, -1, 1, 0], "must_contain": X[1:2]}
+        check_all(fit(X[:n], np.arange(n) % 2, **known), X[:n], **known)
+
+
+Y3 = np.array(["low", "mid", "top"])[np.digitize(X[:, 0], [-0.4, 0.4])]
+KNOWN_OF_THREE = {
+    "monotonic_cst": {"low": [-1, 0, 0, 0], "top": {"age": 1}},
+    "fixed_faces": {"mid": "age <= 0.75"},
+    "must_contain": {"top": [[3.0, 3, 3, 3]]},
+    "features_of_faces": [["age"], ["bmi", "dose", "rate"]],
+}
+
+
+class TestClasses:
+    def test_each_has_its_own(self, tmp_path):
+        model = fit(FRAME, Y3, **KNOWN_OF_THREE)
+        faces = [own_faces(model.rule_, place) for place in range(3)]
+        assert (faces[0][:, 0] <= 0).all()
+        assert (faces[2][:, 0] >= 0).all()
+        assert "age <= 0.75" in str(model.rule_)
+        assert all(not w[0] or not w[1:].any() for W in faces for w in W)
+        assert model.polyhedra_["top"].contains([[3.0, 3, 3, 3]]).all()
+        save_model(model, tmp_path / "model.json")
+        again = clone(load_model(tmp_path / "model.json")).fit(FRAME, Y3)
+        assert again.rule_ == model.rule_
+
+    @pytest.mark.parametrize("known", [{"monotonic_cst": [1, 0, 0, 0]}, {"fixed_faces": {"?": []}}])
+    def test_of_which_class(self, known):
+        with pytest.raises(ValueError, match=r"with 3 classes, .* must be a dict from the label"):
+            fit(FRAME, Y3, **known)
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_files_keep_what_is_known(tmp_path, is_sparse):
+    """As arrays, which say the same: what learns from them again is the same model."""
+    known = {"monotonic_cst": {"age": 1}, "fixed_faces": "rate <= 1.5", "max_terms": 2}
+    rows = FRAME[(Y == 1) & (X[:, 3] < 1)][:2]
+    rows = sparse.csr_matrix(rows.to_numpy()) if is_sparse else rows
+    model = fit(FRAME, features_of_faces=[["age", 3], ["bmi"]], must_contain=rows, **known)
+    save_model(model, tmp_path / "model.json")
+    loaded = load_model(tmp_path / "model.json")
+    np.testing.assert_array_equal(loaded.monotonic_cst, [1, 0, 0, 0])
+    np.testing.assert_array_equal(loaded.fixed_faces, [[0, 0, 0, -1, 1.5]])
+    np.testing.assert_array_equal(loaded.features_of_faces, [[1, 0, 0, 1], [0, 1, 0, 0]])
+    assert_equal_models(clone(loaded).fit(FRAME, Y), model)
+    save_model(loaded, tmp_path / "again.json")
+    assert_equal_models(load_model(tmp_path / "again.json"), model)
