@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from cli_files import QUICK, done, failed, people, run, text_of
+from polyceptron import load_model
 from polyceptron.data.columns import as_labels
 from polyceptron.model_file import read_model
 
@@ -289,6 +290,58 @@ class TestMissing:
         assert colour.fill in colour.categories
         assert len(done("predict", tmp_path / "m", gaps).splitlines()) == 201
         assert "if missing" in done("show", tmp_path / "m")
+
+
+class TestWhatIsKnown:
+    """Few terms, signs, given faces and groups of columns, by the names of the columns."""
+
+    @pytest.fixture
+    def plant(self, tmp_path):
+        random = np.random.default_rng(3)
+        X = random.normal([350, 101_325, 7], [8, 900, 0.4], (400, 3)).round(2)
+        ok = (X[:, 0] <= 355) & (X[:, 1] + 300 * X[:, 2] >= 103_000)
+        lines = [
+            f"{a},{b},{c},{'ok' if one else 'off'}" for (a, b, c), one in zip(X, ok, strict=True)
+        ]
+        path = tmp_path / "plant.csv"
+        path.write_text("\n".join(["temperature,pressure,pH,state", *lines]))
+        return "fit", path, "-t", "state", "--inside", "ok", "-o", tmp_path / "m"
+
+    def test_few_terms(self, plant, tmp_path):
+        text = done(*plant, "--max-terms", 1, "--max-faces", 3, "--show-path")
+        assert "Terms and accuracy" in text
+        assert text.count("chosen\n") == 1
+        rule = load_model(tmp_path / "m").rule_
+        for piece in rule.pieces:
+            assert (np.count_nonzero(piece.polyhedron.W, axis=1) == 1).all()
+            assert all(line in text for line in piece.polyhedron.to_text().splitlines())
+
+    def test_faces_signs_and_groups(self, plant, tmp_path):
+        given = ["--face", "temperature <= 351.5", "--monotone", "pressure=+1"]
+        text = done(*plant, "-k", 3, *given, "--together", "pressure,pH")
+        assert "temperature <= 351.5" in text
+        model = load_model(tmp_path / "m")
+        W = model.polyhedron_.W
+        assert (W[:, 1] >= 0).all()
+        assert not W[1:, 0].any()
+        assert np.array_equal(model.monotonic_cst, [0, 1, 0])  # as the file keeps it
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (["--monotone", "presure=1"], "is it 'pressure'?"),
+            (["--monotone", "pressure=2"], "is not COLUMN=+1 or COLUMN=-1"),
+            (["--face", "pH > 3"], "must be >= or <="),
+            (["--together", "pH,x"], "column 'x' is missing"),
+            (["--show-path"], "--show-path needs --max-terms"),
+            (["-l", "batch", "--face", "pH >= 3"], "leave out --face"),
+        ],
+    )
+    def test_mistakes(self, plant, tmp_path, arguments, message):
+        result = run(*plant, *arguments)
+        assert result.exit_code in (1, 2)
+        assert message in result.stderr
+        assert not (tmp_path / "m").exists()
 
 
 class TestRefusals:

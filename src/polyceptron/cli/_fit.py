@@ -21,7 +21,8 @@ from polyceptron.learners import registry
 
 _MOST_COLUMNS = 1000
 """Of which a model file says what is usual in them."""
-_FOR_THE_LEARNER = ("k", "inside", "balanced", "n_polyhedra", "max_faces", "digits")
+_FOR_THE_LEARNER = ("k", "inside", "balanced", "n_polyhedra", "max_faces", "digits", "max_terms")
+_KNOWN = ("monotone", "faces", "together")
 _TYPICAL_ROWS = 100_000
 """That tell what is usual, at most."""
 
@@ -33,6 +34,7 @@ _TYPICAL_ROWS = 100_000
 )
 @_options.learning_options
 @_options.union_options
+@_options.knowledge_options
 @click.option(
     "--test-size",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
@@ -46,6 +48,9 @@ _TYPICAL_ROWS = 100_000
     help="Cross-validate in N folds; the model learns from all rows.",
 )
 @_options.digits_option
+@click.option(
+    "--show-path", is_flag=True, help="With --max-terms: what was tried, those of few terms first."
+)
 @_options.seed_option
 @_options.place_options
 @click.option(
@@ -58,6 +63,7 @@ def fit(
     learner: str,
     test_size: float | None,
     cv: int | None,
+    show_path: bool,
     seed: int,
     out_of_core: bool | None,
     memory_limit: int | None,
@@ -77,39 +83,57 @@ def fit(
     Rows that do not fit into memory stay on disk (--out-of-core), as do those of several files.
     """
     asked = {name: what.pop(name) for name in _FOR_THE_LEARNER}
-    if test_size is not None and cv is not None:
-        raise click.UsageError("--test-size and --cv exclude each other.")
+    known = {name: what.pop(name) for name in _KNOWN}
+    _check_options(test_size, cv, show_path, asked["max_terms"])
     check_free(output, force, what["data"])
     checkpoint = _checkpoint(learner, output, resume, force)
     on_disk = is_out_of_core(what["data"], out_of_core, memory_limit)
     if on_disk:
         _refuse_options(learner, test_size, cv)
     rows: Any = open_rows(**what, cache_dir=cache_dir) if on_disk else read_rows(**what)
+    asked |= _options.knowledge(rows, **known)
     estimator = _learning.make(learner, rows.classes, seed=seed, **asked)
-    score = None
     with _model_path(output, checkpoint) as path:
-        if on_disk:
-            with Waiting("Learning"):
-                with_checkpoint(estimator, checkpoint).fit_blocks(rows)
-            X = rows.take(_some(rows.n_samples)).X
-        else:
-            X, train = rows.X, slice(None)
-            if cv is not None:
-                score = _learning.cross_validated(estimator, rows, cv, seed)
-            if test_size is not None:
-                train, test = _learning.split(rows.codes, test_size, seed)
-                X = X[train]
-            with Waiting("Learning"):
-                with_checkpoint(estimator, checkpoint).fit(X, rows.y[train])
-            if test_size is not None:
-                score = _learning.held_out(estimator.rule_, rows.X[test], rows.codes[test])
-            _name_identifiers(estimator, rows)
-            X = X[_some(X.shape[0])]
+        score = None if cv is None else _learning.cross_validated(estimator, rows, cv, seed)
+        estimator = with_checkpoint(estimator, checkpoint)
+        X, held_out = _learned(estimator, rows, on_disk, test_size, seed)
+        score = held_out or score
         summary = _save(path, estimator, rows, X, score)
         if checkpoint is not None:
             checkpoint.unlink(missing_ok=True)
         _say(estimator, rows, score, on_disk)
+        if show_path:
+            _learning.show_path(estimator.path_)
         _say_rule(estimator, rows, X, summary.get("digits"))
+
+
+def _learned(
+    estimator: Any, rows: Any, on_disk: bool, test_size: float | None, seed: int
+) -> tuple[Any, Any]:
+    """Fit the estimator; many of the rows that it learned from, and the score of those held out."""
+    if on_disk:
+        with Waiting("Learning"):
+            estimator.fit_blocks(rows)
+        return rows.take(_some(rows.n_samples)).X, None
+    X, train, score = rows.X, slice(None), None
+    if test_size is not None:
+        train, test = _learning.split(rows.codes, test_size, seed)
+        X = X[train]
+    with Waiting("Learning"):
+        estimator.fit(X, rows.y[train])
+    if test_size is not None:
+        score = _learning.held_out(estimator.rule_, rows.X[test], rows.codes[test])
+    _name_identifiers(estimator, rows)
+    return X[_some(X.shape[0])], score
+
+
+def _check_options(
+    test_size: float | None, cv: int | None, show_path: bool, max_terms: Any
+) -> None:
+    if show_path and max_terms is None:
+        raise click.UsageError("--show-path needs --max-terms, such as --max-terms auto.")
+    if test_size is not None and cv is not None:
+        raise click.UsageError("--test-size and --cv exclude each other.")
 
 
 @contextmanager

@@ -17,6 +17,13 @@ if TYPE_CHECKING:
     from polyceptron.verdict import Verdict
 
 
+_OPTIONS = {
+    "monotonic_cst": "--monotone",
+    "fixed_faces": "--face",
+    "features_of_faces": "--together",
+}
+
+
 def make(
     name: str,
     classes: Any,
@@ -61,7 +68,7 @@ def make(
     missing = next((size for size in sizes if size not in known), None)
     if missing is not None:
         able = _those_that(lambda one: missing in registry.parameters_of(one))
-        option = "--" + missing.removeprefix("n_").replace("_", "-")
+        option = _OPTIONS.get(missing, "--" + missing.removeprefix("n_").replace("_", "-"))
         raise click.UsageError(
             f"--learner {name} has no {missing}; leave out {option}, or choose one that has: {able}"
         )
@@ -158,6 +165,27 @@ def show_verdict(verdict: Verdict, what: str = "") -> None:
     section("Classes", table(["class", "rows", "precision", "recall"], cells))
     if verdict.remarks:
         section("Remarks", "\n".join(verdict.remarks))
+
+
+def show_path(path: dict[str, list[Any]]) -> None:
+    """Print what was tried with few terms.
+
+    What is no more accurate than one with fewer terms is left out, but for the one chosen.
+    """
+    lines, best = [], -1.0
+    for n, faces, pieces, accuracy, error, is_chosen in zip(
+        *(path[name] for name in ("n_terms", "n_hyperplanes", "n_polyhedra")),
+        *(path[name] for name in ("accuracy", "error", "chosen")),
+        strict=True,
+    ):
+        if accuracy > best or is_chosen:
+            mark = "chosen" if is_chosen else ""
+            held_out = f"{percent(accuracy)} ± {100 * error:.2f}"
+            lines.append([f"{n:.1f}", faces, pieces, held_out, mark])
+            best = max(best, accuracy)
+    heads = ["terms", "faces", "polyhedra", "rows held out", ""]
+    section("Terms and accuracy", table(heads, lines))
+    click.echo("Chosen are the fewest terms within a standard error of the most accurate.")
 
 
 def _part(share: float | None) -> str:

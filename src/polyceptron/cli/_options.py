@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from polyceptron.cli._lazy import columns, encoding
+from polyceptron.cli._lazy import columns, encoding, np
 from polyceptron.learners import registry
 
 
@@ -199,6 +199,59 @@ union_options = all_of(
         help="Most inequalities of all polyhedra of a class together.",
     ),
 )
+knowledge_options = all_of(
+    click.option(
+        "--max-terms",
+        type=as_count_or_auto,
+        metavar="N|auto",
+        help="Most terms of an inequality; auto takes the fewest of all that cost little.",
+    ),
+    columns_option("--monotone", "The class inside gets no less likely as A rises.", "A=+1"),
+    click.option(
+        "--face",
+        "faces",
+        metavar="TEXT",
+        multiple=True,
+        help="An inequality that is part of the rule, such as '2*age - bmi >= 14'; the rest is "
+        "learned around it.",
+    ),
+    columns_option("--together", "Columns that may stand in one inequality; others may not."),
+)
+
+
+def knowledge(
+    rows: Any, monotone: Sequence[str], faces: Sequence[str], together: Sequence[str]
+) -> dict[str, Any]:
+    """What is known of the features of these rows, as parameters of a learner."""
+    from polyceptron.inequalities import parse_inequality
+
+    if (monotone or faces) and len(rows.classes) > 2:
+        raise click.UsageError(
+            f"--monotone and --face speak of one class, and there are {len(rows.classes)}; in "
+            "Python they can be given for each"
+        )
+    names = list(rows.feature_names or (f"x{j}" for j in range(rows.n_features)))
+    found: dict[str, Any] = {}
+    if monotone:
+        signs = np.zeros(len(names))
+        for one in monotone:
+            name, _, sign = one.rpartition("=")
+            if sign.strip() not in ("+1", "1", "-1") or not name:
+                raise click.BadParameter(
+                    f"{one!r} is not COLUMN=+1 or COLUMN=-1", param_hint="--monotone"
+                )
+            signs[feature_places("--monotone", [name], names)] = int(sign)
+        found["monotonic_cst"] = signs
+    if faces:
+        read = [parse_inequality(text, names) for text in faces]
+        found["fixed_faces"] = np.array([[*w, b] for w, b in read])
+    if together:
+        found["features_of_faces"] = [
+            feature_places("--together", [one], names) for one in together
+        ]
+    return found
+
+
 seed_option = click.option(
     "--seed", type=click.IntRange(0, 2**31 - 1), default=0, show_default=True
 )

@@ -28,7 +28,7 @@ from polyceptron.learners.polyceptron.union import (
 )
 from polyceptron.optim import lbfgs
 from polyceptron.scoring import scores
-from polyceptron.utils.types import Floats
+from polyceptron.utils.types import Flags, Floats
 
 _FIRST_PENALTY = 0.01
 _FIRST_LOGIT = -2.0
@@ -42,10 +42,8 @@ _GROW_STEPS, _THIN_STEPS, _HALVE_STEPS, _SWAP_STEPS, _LAST_STEPS = 60, 25, 25, 1
 _TRIMS = 6
 """Terms that are tried to do without."""
 
-Flags = NDArray[np.bool_]
 
-
-class Limits(NamedTuple):
+class FaceLimits(NamedTuple):
     """What faces have to hold to."""
 
     most: int
@@ -56,20 +54,16 @@ class Limits(NamedTuple):
     """Columns that may stand together in a face, a line for each group."""
 
     @classmethod
-    def none(cls, n_features: int) -> Limits:
+    def none(cls, n_features: int) -> FaceLimits:
         signs, groups = np.zeros(n_features, np.int8), np.ones((1, n_features), bool)
         return cls(n_features, signs, groups)
-
-    @property
-    def is_sparse(self) -> bool:
-        return self.most < len(self.signs)
 
     def beside(self, terms: NDArray[np.intp]) -> Flags:
         """Columns that may stand beside these."""
         return np.asarray(self.groups[self.groups[:, terms].all(axis=1)].any(axis=0))
 
 
-class Point(NamedTuple):
+class Reached(NamedTuple):
     """A union, the logit of the share of wrong labels, and the penalised loss there."""
 
     union: Union
@@ -80,10 +74,10 @@ class Point(NamedTuple):
 class SparseFit:
     """Fits unions within limits to rows, +1 of which are inside."""
 
-    def __init__(self, data: ArrayBlocks, penalty: float, limits: Limits) -> None:
+    def __init__(self, data: ArrayBlocks, penalty: float, limits: FaceLimits) -> None:
         self.data, self.penalty, self.limits = data, penalty, limits
         self._rows = whole_rows(data), data.y, data.weight, np.empty(0)
-        self._at: tuple[Point, Floats, list[Floats]] | None = None
+        self._at: tuple[Reached, Floats, list[Floats]] | None = None
         X: Any = data.matrix
         self._by_column: Any = X.T.astype(np.float64, "C") if self._is_dense else X.tocsc()
 
@@ -99,7 +93,7 @@ class SparseFit:
 
     # --- all faces ----------------------------------------------------------------------
 
-    def descended(self, union: Union, logit: float, n_steps: int) -> Point:
+    def descended(self, union: Union, logit: float, n_steps: int) -> Reached:
         """All weights that are not zero, and the noise, fitted together; signs are kept to.
 
         A weight that would need the other sign becomes zero, and the others are fitted again. If
@@ -129,7 +123,7 @@ class SparseFit:
 
     def _minimised(
         self, union: Union, logit: float, n_steps: int, *, only_biases: bool = False
-    ) -> Point:
+    ) -> Reached:
         ends, F = np.cumsum(union.sizes), union.n_faces
         still = (union.theta[:, :-1] == 0) | only_biases
         fixed = np.append(np.column_stack([still, np.zeros(F, bool)]), False)
@@ -141,29 +135,31 @@ class SparseFit:
             return value, slope
 
         flat = lbfgs.minimise(loss, np.append(union.theta, logit), n_steps, 1e-7)
-        return Point(union._replace(theta=flat[:-1].reshape(F, -1)), float(flat[-1]), loss(flat)[0])
+        return Reached(
+            union._replace(theta=flat[:-1].reshape(F, -1)), float(flat[-1]), loss(flat)[0]
+        )
 
     def loss_of(self, union: Union, logit: float) -> float:
         return self._minimised(union, logit, 0).loss
 
     # --- few terms ------------------------------------------------------------------------
 
-    def fitted(self, start: Union, price: float) -> Union:
-        """A union within the limits, from one without; a term has to be worth its price."""
+    def fitted(self, start: Union, price: float | None) -> Union:
+        """A union within the limits, from one without; a term has to be worth its price, if any."""
         point = self._halved(start)
         if len(self.limits.signs) > 1:
             point = self._exchanged(point)
-        if self.limits.is_sparse:
+        if price is not None:
             point = self._trimmed(point, price)
         return self._moved(settled(self.data, point.union))
 
-    def _halved(self, start: Union) -> Point:
+    def _halved(self, start: Union) -> Reached:
         """The greatest weights of each face, of one group, half of them at a time."""
         theta, most = start.theta.copy(), self.limits.most
         W = theta[:, :-1]
         kept = self.limits.groups[(W**2 @ self.limits.groups.T).argmax(axis=1)]
         W[~kept | (self.limits.signs * W < 0)] = 0.0
-        point = Point(start._replace(theta=theta), _FIRST_LOGIT, np.inf)
+        point = Reached(start._replace(theta=theta), _FIRST_LOGIT, np.inf)
         n = int(kept.sum(axis=1).max())
         while True:
             point = self.descended(point.union, point.logit, _HALVE_STEPS)
@@ -175,7 +171,7 @@ class SparseFit:
             np.put_along_axis(theta, order[:, n:], 0.0, axis=1)
             point = point._replace(union=point.union._replace(theta=theta))
 
-    def _exchanged(self, point: Point) -> Point:
+    def _exchanged(self, point: Reached) -> Reached:
         """Terms swapped for others, or added where there is room, while the loss falls."""
         stuck = 0
         for turn in range(_ROUNDS * point.union.n_faces):
@@ -185,7 +181,7 @@ class SparseFit:
                 break
         return self.descended(point.union, point.logit, _LAST_STEPS)
 
-    def _with_swap(self, point: Point, k: int) -> Point | None:
+    def _with_swap(self, point: Reached, k: int) -> Reached | None:
         union, limits = point.union, self.limits
         w, face = union.theta[k, :-1], self._face(point, k)
         own = np.flatnonzero(w)
@@ -205,7 +201,7 @@ class SparseFit:
         offer = self._with_face(point, k, places[used], v)
         return offer if offer.loss < point.loss else None
 
-    def _gains(self, face: _Face) -> Floats:
+    def _gains(self, face: _OneFace) -> Floats:
         if self._is_dense:
             gains = np.empty(len(self.limits.signs))
             kernels.term_gains(self._by_column, face.slope, gains)
@@ -216,14 +212,14 @@ class SparseFit:
         )
         return np.asarray(G * np.abs(G) / (H + 1e-12))
 
-    def _with_face(self, point: Point, k: int, places: NDArray[np.intp], v: Floats) -> Point:
+    def _with_face(self, point: Reached, k: int, places: NDArray[np.intp], v: Floats) -> Reached:
         theta = point.union.theta.copy()
         theta[k] = 0.0
         theta[k, places], theta[k, -1] = v[:-1], v[-1]
         union = point.union._replace(theta=theta)
         return self.descended(union, point.logit, _SWAP_STEPS)
 
-    def _trimmed(self, point: Point, price: float) -> Point:
+    def _trimmed(self, point: Reached, price: float) -> Reached:
         """Without terms, and faces of none, that the rows do not need: each saves the price."""
         while np.count_nonzero(point.union.theta[:, :-1]) > 1:
             trials = sorted(self._with_less(point), key=lambda trial: trial.rise)
@@ -238,16 +234,32 @@ class SparseFit:
             if offer.loss - point.loss > price * len(together):
                 break
             point = offer
+        point = self._without_pieces(point, price)
         return self.descended(point.union, point.logit, _LAST_STEPS)
 
-    def _with_trials(self, point: Point, trials: list[_Less]) -> Point:
+    def _without_pieces(self, point: Reached, price: float) -> Reached:
+        """Without pieces whose terms are together not worth their price."""
+        while len(point.union.sizes) > 1:
+            offers = []
+            for faces in point.union.places():
+                saved = price * np.count_nonzero(point.union.theta[faces, :-1])
+                less = point.union.without(set(faces))
+                offers.append((self.loss_of(less, point.logit) - point.loss - saved, saved, less))
+            _, saved, less = min(offers, key=lambda offer: offer[0])
+            offer = self.descended(less, point.logit, _SWAP_STEPS)
+            if offer.loss - point.loss > saved:
+                break
+            point = offer
+        return point
+
+    def _with_trials(self, point: Reached, trials: list[_Less]) -> Reached:
         theta = point.union.theta.copy()
         for trial in trials:
             theta[trial.k] = trial.face
         union = point.union._replace(theta=theta)
         return self.descended(union, point.logit, _SWAP_STEPS)
 
-    def _with_less(self, point: Point) -> Iterator[_Less]:
+    def _with_less(self, point: Reached) -> Iterator[_Less]:
         """Faces without one of the terms that seem to matter least."""
         union, W = point.union, point.union.theta[:, :-1]
         costs = []
@@ -271,7 +283,7 @@ class SparseFit:
 
     # --- one face ---------------------------------------------------------------------------
 
-    def _face(self, point: Point, k: int) -> _Face:
+    def _face(self, point: Reached, k: int) -> _OneFace:
         """What the others leave to face k."""
         if self._at is None or self._at[0] is not point:
             S = 1.0 / (1.0 + np.exp(-np.clip(_scores(self.data, point.union).T, -40.0, 40.0)))
@@ -290,7 +302,7 @@ class SparseFit:
         slope = -gain * S[k] * (1 - S[k]) / (start + gain * S[k])
         if self.data.weight.size:
             slope *= self.data.weight
-        return _Face(start, gain, S[k], slope, rest)
+        return _OneFace(start, gain, S[k], slope, rest)
 
     # --- the rule ---------------------------------------------------------------------------
 
@@ -320,7 +332,7 @@ class _Less(NamedTuple):
     face: Floats
 
 
-class _Face(NamedTuple):
+class _OneFace(NamedTuple):
     """P(label) = start + gain * logistic(score) while the other faces stay."""
 
     start: Floats

@@ -15,11 +15,13 @@ from polyceptron.data.blocks import ArrayBlocks, kernel_rows
 from polyceptron.data.encoding import missing_columns
 from polyceptron.data.training import TrainingData
 from polyceptron.inequalities import parse_inequality
-from polyceptron.learners.polyceptron.few_terms import Limits
+from polyceptron.learners.polyceptron.few_terms import FaceLimits
 from polyceptron.learners.polyceptron.rounding import rows_in_user_units, short_offsets
 from polyceptron.learners.polyceptron.sample import Sample
 from polyceptron.polyhedron import Polyhedron
+from polyceptron.rule.editing import as_large
 from polyceptron.scoring import as_rows, scores
+from polyceptron.utils.checks import place_of
 from polyceptron.utils.text import printed_face
 from polyceptron.utils.types import Floats
 
@@ -27,8 +29,8 @@ NAMES = ("monotonic_cst", "fixed_faces", "features_of_faces", "must_contain")
 """The parameters that say it."""
 OF_THE_INSIDE = ("monotonic_cst", "fixed_faces", "must_contain")
 """Those that speak of one class."""
-_PULL = 0.1
-"""Weight of rows that have to be inside, together, as a share of that of all."""
+_PULL, _MOST_PULL = 0.1, 10.0
+"""Weight of rows that have to be inside, as a share of that of all rows, and of one at most."""
 _REACH = 0.05
 """How far beyond a row a face may go for a short number, in standard deviations of its scores."""
 
@@ -70,7 +72,7 @@ class Knowledge(NamedTuple):
 
     def narrowed(
         self, training: TrainingData, sample: Sample, inside: int
-    ) -> tuple[ArrayBlocks, Limits]:
+    ) -> tuple[ArrayBlocks, FaceLimits]:
         """Rows of which there is something to learn, and limits of what is learned.
 
         Where a given face does not hold, rows are outside whatever is learned. Rows that have to be
@@ -80,7 +82,7 @@ class Knowledge(NamedTuple):
         groups = groups[groups.any(axis=1)]
         if not len(groups):
             raise ValueError("features_of_faces: all columns of its groups are constant")
-        limits = Limits(len(sample.columns), self.signs[sample.columns], groups)
+        limits = FaceLimits(len(sample.columns), self.signs[sample.columns], groups)
         data = sample.data
         if len(self.faces):
             rows = rows_in_user_units(training, sample.numbers)
@@ -108,7 +110,8 @@ class Knowledge(NamedTuple):
         X = sparse.csr_matrix(X, shape=rows.shape) if isinstance(X, tuple) else X
         X, stack = X[:, sample.columns], np.vstack if is_dense else sparse.vstack
         y = np.append(data.y, np.full(n, 1 if inside == 1 else -1, np.int8)).astype(np.int8)
-        weight = np.append(data.weights, np.full(n, max(1.0, _PULL * data.n_samples / n)))
+        pull = min(max(1.0, _PULL * data.n_samples / n), _MOST_PULL)
+        weight = np.append(data.weights, np.full(n, pull))
         return data.like(stack([there, X]), y, weight / weight.mean())
 
     def plain(self) -> dict[str, Any]:
@@ -140,9 +143,14 @@ class Knowledge(NamedTuple):
             pieces = _with_rows(pieces, self.rows, X)
         if not len(self.faces):
             return pieces
-        size = np.abs(self._margins(X)).mean(axis=0)
-        factors = np.ldexp(1.0, [-math.frexp(one)[1] if one > 0 else 0 for one in size.tolist()])
-        W, b = (self.faces * factors[:, None])[:, :-1], self.faces[:, -1] * factors
+        sizes = np.abs(self._margins(X)).mean(axis=0)
+        given = [
+            as_large(w, b, w / (size or 1.0))  # so that scores of all faces are alike
+            for w, b, size in zip(
+                self.faces[:, :-1], self.faces[:, -1].tolist(), sizes, strict=True
+            )
+        ]
+        W, b = np.array([w for w, _ in given]), np.array([c for _, c in given])
         others = [(one.W, one.b) for one in pieces] or [(W[:0], b[:0])]
         return [Polyhedron(np.vstack([W, V]), np.append(b, c), names) for V, c in others]
 
@@ -163,15 +171,9 @@ def check_by_class(name: str, given: Any, labels: list[Any]) -> None:
 
 def _place(name: str, column: Any, columns: list[str]) -> int:
     """The place of a column that is named, or counted."""
-    if isinstance(column, str):
-        if column not in columns:
-            raise ValueError(f"{name}: {missing_columns([column], columns)}")
-        return columns.index(column)
-    if isinstance(column, int | np.integer) and not isinstance(column, bool):
-        if 0 <= column < len(columns):
-            return int(column)
-        raise ValueError(f"{name}: there is no column {column}; there are {len(columns)}")
-    raise ValueError(f"{name}: a column is its name or its number; got {column!r}")
+    if isinstance(column, str) and column not in columns:
+        raise ValueError(f"{name}: {missing_columns([column], columns)}")
+    return place_of(column, columns, name, ValueError)
 
 
 def _read_signs(given: Any, columns: list[str]) -> NDArray[np.int8]:

@@ -37,7 +37,7 @@ from polyceptron.learners.documents import (
     NotNegative,
 )
 from polyceptron.learners.polyceptron.automatic import choose_automatically
-from polyceptron.learners.polyceptron.few_terms import Limits
+from polyceptron.learners.polyceptron.few_terms import FaceLimits
 from polyceptron.learners.polyceptron.hyperplanes import (
     FIT,
     Setting,
@@ -105,6 +105,12 @@ def _say(labels: list[Any], setting: Setting, share: float) -> None:
         f"Polyceptron: inside={labels[inside]!r}, {several}n_hyperplanes={K}, margin={width}, "
         f"penalty={penalty}{', sampled' * sampled}: {share:.2%} of held-out rows\n"
     )
+
+
+def _joined(tables: list[dict[str, list[Any]]]) -> dict[str, list[Any]]:
+    """Tables of classes as one, which says no more which of two is inside."""
+    names = [name for name in tables[0] if name != "inside"]
+    return {name: [v for table in tables for v in table[name]] for name in names}
 
 
 class SelectionTable(Document):
@@ -197,6 +203,24 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         Significant digits of coefficients in the units of X. "auto" takes the fewest that cost
         nothing on the training rows, a number at most so many, and offsets are found again after
         that: what is printed is what predicts. None leaves the coefficients as they were learned.
+    max_terms : int, None or "auto", default=None
+        Most columns that an inequality has. "auto" tries 1, 2, 3, 5 and 8, and takes the fewest
+        terms within one standard error of the best. With this parameter, or one of the next four,
+        at most 20,000 rows are learned from, and `margin` and `sampled` must be "auto".
+    monotonic_cst : array-like of shape (n_features,), dict or None, default=None
+        Of a column 1 if the class inside may not become less likely as it rises, -1 if not more
+        likely, 0 for either; or a dict of these by column. No inequality that is learned has a
+        coefficient of the other sign.
+    fixed_faces : str, list of str, Polyhedron, (A, b) or None, default=None
+        Inequalities such as "2*age - bmi >= 14", or ``A @ x + b >= 0``, that are part of every
+        polyhedron and are never moved; the others are learned around them.
+    features_of_faces : list of lists of columns or None, default=None
+        An inequality has columns of one of these lists only; columns are names or numbers.
+    must_contain : array-like of shape (n_rows, n_features) or None, default=None
+        Rows that have to be inside. They weigh, together, as much as a tenth of the others.
+
+        With ``inside="auto"``, `monotonic_cst`, `fixed_faces` and `must_contain` speak of the
+        greater label; with more than two classes they are dicts from the label of a class.
 
     Attributes
     ----------
@@ -218,6 +242,15 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         What was tried, a column each, for ``pandas.DataFrame(model.selection_)``: "inside" (with
         more than two classes "class"), "n_hyperplanes", "margin", "penalty", "sampled",
         "n_polyhedra", "accuracy" on rows held out, and which was "chosen".
+    path_ : dict of str to list
+        What was tried with `max_terms` or what is known, a column each, few terms first: "inside",
+        "max_terms", "n_terms" of the whole rule in the mean of the folds, "n_hyperplanes" and
+        "n_polyhedra" in their median, "penalty", "accuracy" on rows held out where `fixed_faces`
+        hold, its standard "error", and which was "chosen". With more than two classes "class" in
+        the place of "inside". It is not in model files.
+    verdict_ : Verdict
+        How well the rule answers the rows learned from, beside always answering one class, and
+        what is remarkable; ``print(model.verdict_)``.
     n_iter_ : int
         Passes of the longest online run; 1 where there was none.
     estimators_ : list of Polyceptron
@@ -227,6 +260,7 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
     See Also
     --------
     OnlinePolyceptron : A single run; also learns from a stream.
+    Rule.edit : Changes of a learned rule by hand.
 
     Notes
     -----
@@ -242,6 +276,18 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
     >>> model = Polyceptron(random_state=0).fit(X, y)
     >>> model.n_hyperplanes_, model.score(X, y) > 0.97
     (3, True)
+
+    Two terms at most, and a limit that is known:
+
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = Polyceptron(max_terms=2, fixed_faces="x2 <= 6", inside=True, random_state=0)
+    >>> print(model.fit(X, y == 1).rule_)
+    True if all 3 hold:
+      face 0: x2 <= 6
+      face 1: 2*x3 + x2 <= 7.9
+      face 2: x2 >= 2.8
+    Otherwise False.
     """
 
     n_hyperplanes: int | str = "auto"  # type: ignore[assignment]
@@ -410,7 +456,7 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
             self._set_given(training, sample, knowledge, selection, insides[0])
             return
         search = self._search_within(limits, trials.data)
-        tried = search.tried(trials, self._candidates(search, insides, trials.weight))
+        tried = search.climbed(trials, self._candidates(search, insides, trials.weight))
         for one in tried:
             selection.add(one.setting, one.outcome)
         best = fewest_terms(tried)
@@ -423,9 +469,11 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         theta, sizes = trials.journal.memo("union within limits", fitted)
         found, may_turn = Union(theta, tuple(sizes.tolist())), len(insides) > 1
         self._set_learned(training, sample, found, selection, best.setting, may_turn, knowledge)
-        self.path_ = path_table(tried, best, training.classes.tolist())
+        labels = training.classes.tolist()
+        turned = self._inside != best.candidate.inside
+        self.path_ = path_table(tried, best, labels[::-1] if turned else labels)
 
-    def _search_within(self, limits: Limits, data: ArrayBlocks) -> Search:
+    def _search_within(self, limits: FaceLimits, data: ArrayBlocks) -> Search:
         most = min(self.max_faces, data.n_samples)
         n_faces = 0 if self._is_auto("n_hyperplanes") else int(self.n_hyperplanes)
         if not self._is_auto("n_polyhedra") and self.n_polyhedra != 1:
@@ -435,7 +483,7 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         else:
             shape = Shape(FIRST_PIECES, FIRST_FACES, most)
         sizes = sorted({*(size for size in SIZES if size < shape.most), shape.most})
-        return Search(shape, tuple(sizes), limits)
+        return Search(shape, tuple(sizes), limits, self.max_terms is not None)
 
     def _candidates(self, search: Search, insides: list[int], weight: Any) -> list[Candidate]:
         d = len(search.limits.signs)
@@ -629,8 +677,50 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
             {"class": [label] * len(one.selection_["inside"])} | one.selection_
             for label, one in zip(labels, each, strict=True)
         ]
-        names = [name for name in tables[0] if name != "inside"]
-        self.selection_ = {name: [v for table in tables for v in table[name]] for name in names}
+        self.selection_ = _joined(tables)
+        if all("path_" in vars(one) for one in each):
+            paths = zip(labels, (one.path_ for one in each), strict=True)
+            self.path_ = _joined([{"class": [label] * len(p["inside"])} | p for label, p in paths])
+
+    # --- after editing ------------------------------------------------------------------
+
+    def refit(self, X: Any, y: Any, *, locked: Any = None, rule: Rule | None = None) -> Polyceptron:
+        """Return a learner like this one that keeps some faces, fitted to these rows.
+
+        Parameters
+        ----------
+        X, y : rows and labels, as for `fit`
+        locked : list of int, default=None
+            Faces that stay, as ``print(rule)`` numbers them; None is those that are locked.
+        rule : Rule, default=None
+            The rule that has them, such as ``rule_.edit().replace(...).rule``; None is `rule_`.
+
+        Examples
+        --------
+        >>> from polyceptron import Polyceptron
+        >>> from polyceptron.datasets import make_dataset1
+        >>> X, y = make_dataset1(random_state=0, return_X_y=True)
+        >>> model = Polyceptron(max_terms=2, n_polyhedra=1, random_state=0).fit(X, y)
+        >>> rule = model.rule_.edit().replace(0, "x0 + x1 >= -5").rule
+        >>> again = model.refit(X, y, locked=[0], rule=rule)
+        >>> print(again.polyhedron_.to_text().splitlines()[0])
+        x0 + x1 >= -5
+        """
+        rule = self.rule_ if rule is None else rule
+        if len(rule.pieces) > 1:
+            raise ValueError(
+                f"refit keeps faces of one polyhedron, and the rule has {len(rule.pieces)}: fit "
+                "with n_polyhedra=1, or give what is known as fixed_faces"
+            )
+        one = rule.pieces[0].polyhedron
+        kept = [k for _, k in rule.locked] if locked is None else list(locked)
+        if not set(kept) <= set(range(one.n_faces)):
+            raise ValueError(f"locked must be faces from 0 to {one.n_faces - 1}; got {locked!r}")
+        if not kept:
+            raise ValueError("refit keeps faces that are locked, and none is: name them in locked")
+        own = {"inside": rule.labels[rule.pieces[0].place], "n_polyhedra": 1}
+        faces = np.column_stack([one.W, one.b])[kept]
+        return clone(self).set_params(**own, fixed_faces=faces).fit(X, y)  # type: ignore[no-any-return]
 
     # --- model files ------------------------------------------------------------------
 

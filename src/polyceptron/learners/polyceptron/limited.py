@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from polyceptron.data.blocks import ArrayBlocks
-from polyceptron.learners.polyceptron.few_terms import Limits, SparseFit, thin_path
+from polyceptron.learners.polyceptron.few_terms import FaceLimits, SparseFit, thin_path
 from polyceptron.learners.polyceptron.hyperplanes import Setting, in_sign
 from polyceptron.learners.polyceptron.selection import (
     MANY_ROWS,
@@ -24,10 +25,14 @@ SIZES = (1, 2, 3, 4, 6, 8, 12, 16)
 """Numbers of faces that are tried, up to the most that there may be."""
 TERMS = (1, 2, 3, 5, 8)
 """Terms of a face that are tried where none are given."""
+_ALWAYS = 3
+"""Terms of a face up to which all numbers are tried."""
 PENALTY = 1e-4
 """Per row, of faces with few terms."""
 DENSE_PENALTIES = (0.25, 1.2, 6.0, 30.0)
 """Of all rows together, where a face may have all terms."""
+_ALIKE = 0.5
+"""Standard errors within which one class inside is as good as the other."""
 _SEED = 0
 _ROWS = 20_000
 """Most rows that a union within limits is fitted to."""
@@ -64,7 +69,9 @@ class Search(NamedTuple):
 
     shape: Shape
     sizes: tuple[int, ...]
-    limits: Limits
+    limits: FaceLimits
+    has_price: bool
+    """Whether a term has to be worth its price: that of BIC."""
 
     def unions(self, data: ArrayBlocks, candidates: list[Candidate]) -> list[Union]:
         """One for each candidate, all of the same class inside."""
@@ -72,7 +79,8 @@ class Search(NamedTuple):
         total, pieces, faces = float(data.weights.sum()), self.shape.n_pieces, self.shape.n_faces
         weakest = total * min(one.penalty for one in candidates)
         path = thin_path(data, pieces, faces, self.shape.most, weakest, _SEED)
-        price, found = 0.5 * np.log(data.n_samples), {}
+        price = 0.5 * math.log(data.n_samples) if self.has_price else None
+        found = {}
         for one in candidates:
             start = of_size(path, one.n_faces)
             key = one.max_terms, one.penalty, start.n_faces
@@ -85,6 +93,19 @@ class Search(NamedTuple):
             for one in candidates
         ]
 
+    def climbed(self, trials: FoldTrials, candidates: list[Candidate]) -> list[Tried]:
+        """What rows held out say of candidates, those of many terms only while these gain."""
+        few = [one for one in candidates if one.max_terms <= _ALWAYS]
+        tried = self.tried(trials, few or candidates)
+        inside = tried[0].candidate.inside
+        for number in sorted({one.max_terms for one in candidates if few} - {*range(_ALWAYS + 1)}):
+            own = [one for one in candidates if (one.inside, one.max_terms) == (inside, number)]
+            before = max(one.outcome.share for one in tried)
+            tried += self.tried(trials, own)
+            if max(one.outcome.share for one in tried) <= before:
+                break
+        return tried
+
     def tried(self, trials: FoldTrials, candidates: list[Candidate]) -> list[Tried]:
         """What rows held out say of the candidates of one class inside.
 
@@ -94,8 +115,8 @@ class Search(NamedTuple):
         first = numbers[: 1 if trials.data.n_samples >= MANY_ROWS else 2]
         found = self._judged(trials, candidates, [(inside, n) for inside in insides for n in first])
         own = {one: [c for c in candidates if c.inside == one] for one in insides}
-        tried = [one for inside in insides for one in self._summary(trials, own[inside], found)]
-        inside = fewest_terms(tried).candidate.inside
+        best = [fewest_terms(self._summary(trials, own[inside], found)) for inside in insides]
+        inside = fewest_terms(best, _ALIKE).candidate.inside
         rest = [(inside, number) for number in numbers if number not in first]
         return self._summary(trials, own[inside], found | self._judged(trials, candidates, rest))
 
@@ -150,21 +171,23 @@ def n_terms(union: Union) -> int:
     return int(np.count_nonzero(union.theta[:, :-1]))
 
 
-def fewest_terms(tried: list[Tried]) -> Tried:
-    """The one with the fewest terms within a standard error of the most accurate."""
+def fewest_terms(tried: list[Tried], n_errors: float = 1.0) -> Tried:
+    """The one with the fewest terms within a standard error, or some, of the most accurate."""
     best = max(tried, key=lambda one: (one.outcome.share, -one.n_terms))
-    near = [one for one in tried if _is_near(one, best)]
+
+    def is_near(one: Tried) -> bool:
+        lost, error = mean_and_error(best.outcome.right - one.outcome.right, best.outcome.weight)
+        return lost <= n_errors * error
+
+    near = [one for one in tried if is_near(one)]
     return min(near, key=lambda one: (one.n_terms, -one.outcome.share))
 
 
-def _is_near(one: Tried, best: Tried) -> bool:
-    lost, error = mean_and_error(best.outcome.right - one.outcome.right, best.outcome.weight)
-    return lost <= error
-
-
 def path_table(tried: list[Tried], chosen: Tried, labels: list[Any]) -> dict[str, list[Any]]:
-    """What was tried, a column each, those of few terms first."""
-    ordered = sorted(tried, key=lambda one: (one.n_terms, one.outcome.share))
+    """What was tried, a column each, those of few terms first; what came to the same only once."""
+    different = {(one.candidate[:3], one.n_terms, one.outcome.share): one for one in tried}
+    different[chosen.candidate[:3], chosen.n_terms, chosen.outcome.share] = chosen
+    ordered = sorted(different.values(), key=lambda one: (one.n_terms, one.outcome.share))
     table: dict[str, list[Any]] = {
         "inside": [labels[one.candidate.inside] for one in ordered],
         "max_terms": [one.candidate.max_terms for one in ordered],

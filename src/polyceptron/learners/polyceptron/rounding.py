@@ -22,7 +22,7 @@ from polyceptron.data.training import TrainingData
 from polyceptron.learners.polyceptron.sample import Sample
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.scoring import scores
-from polyceptron.utils.types import Floats, Indices
+from polyceptron.utils.types import Flags, Floats, Indices
 
 _MOST_ROWS = 50_000
 """That tell what rounding costs."""
@@ -39,8 +39,6 @@ _USUAL = 1e100
 """Faces with numbers beyond this, or its inverse, are left as they are."""
 _NEAR = 50
 """Rows that tell where a face is, at least."""
-
-Flags = NDArray[np.bool_]
 
 
 def rows_to_round_by(training: TrainingData, sample: Sample, inside: int) -> ArrayBlocks:
