@@ -342,7 +342,8 @@ def as_large(w: Floats, b: float, like: Floats) -> tuple[Floats, float]:
     Then scores of faces can be compared as before. Decimals may become whole numbers, of which text
     leaves out powers of two. What is as large already, or has long numbers, stays as it is.
     """
-    if abs(round(_log2_length(like) - _log2_length(w))) <= 1:
+    is_long = any(count_digits(c) > MOST_SHORT for c in [*w.tolist(), b])
+    if is_long or abs(round(_log2_length(like) - _log2_length(w))) <= 1:
         return w, b
     places = max(-int(Decimal(repr(c)).normalize().as_tuple().exponent) for c in w.tolist())
     sized = []
