@@ -145,14 +145,23 @@ class Knowledge(NamedTuple):
             return pieces
         sizes = np.abs(self._margins(X)).mean(axis=0)
         given = [
-            as_large(w, b, w / (size or 1.0))  # so that scores of all faces are alike
-            for w, b, size in zip(
-                self.faces[:, :-1], self.faces[:, -1].tolist(), sizes, strict=True
-            )
+            self._sized(face[:-1], float(face[-1]), size)
+            for face, size in zip(self.faces, sizes.tolist(), strict=True)
         ]
         W, b = np.array([w for w, _ in given]), np.array([c for _, c in given])
         others = [(one.W, one.b) for one in pieces] or [(W[:0], b[:0])]
         return [Polyhedron(np.vstack([W, V]), np.append(b, c), names) for V, c in others]
+
+    def _sized(self, w: Floats, b: float, size: float) -> tuple[Floats, float]:
+        """A given face so that scores of all faces are alike.
+
+        It may be times a power of ten, which can put a row that is just on it outside: then it
+        stays as it is.
+        """
+        v, c = as_large(w, b, w / (size or 1.0))
+        if self.rows.shape[0] and (scores(self.rows, v[None], np.array([c])) < 0).any():
+            return w, b
+        return v, c
 
 
 def check_by_class(name: str, given: Any, labels: list[Any]) -> None:
