@@ -11,7 +11,8 @@ from sklearn.base import clone
 
 from common import assert_equal_models
 from polyceptron import Polyceptron, Polyhedron, load_model, save_model
-from polyceptron.learners.polyceptron.knowledge import _downwards
+from polyceptron.learners.polyceptron.knowledge import NAMES as PARAMETERS
+from polyceptron.learners.polyceptron.knowledge import Knowledge, _downwards
 from printed_rules import read_pieces
 
 NAMES = ["age", "bmi", "dose", "rate"]
@@ -181,10 +182,10 @@ class TestFaces:
             ({"monotonic_cst": [1, np.nan, 0, 0]}, "for 'bmi'; got nan"),
             ({"monotonic_cst": [1, [2], 0, 0]}, r"for 'bmi'; got \[2\]"),
             ({"monotonic_cst": {"doze": 1}}, "'doze' is missing .is it 'dose'"),
-            ({"monotonic_cst": {4: 1}}, "no column 4; there are 4"),
+            ({"monotonic_cst": {4: 1}}, "names 4, which is no feature"),
             ({"features_of_faces": 3}, "list of lists"),
             ({"features_of_faces": []}, "must have a group"),
-            ({"features_of_faces": [[True]]}, "its name or its number"),
+            ({"features_of_faces": [[True]]}, "names True, which is no feature"),
             ({"features_of_faces": np.ones((1, 3))}, "must have 4 columns; got 3"),
             ({"features_of_faces": np.full((1, 4), np.nan)}, "1 or 0 in each place"),
             ({"must_contain": X[0]}, "must_contain: X must be 2-D"),
@@ -205,6 +206,16 @@ class TestRows:
         for digits, rows in kinds.items():
             model = fit(FRAME, must_contain=rows, max_terms=2, digits=digits)
             assert (model.predict(frame) == 1).all()
+
+    def test_rows_on_a_given_face(self):
+        """They are inside by the last bit alone, and stay so where the face is scaled."""
+        rng, nothing = np.random.default_rng(0), dict.fromkeys(PARAMETERS)
+        for a, c, x0, x1 in (rng.integers(1, 99, (300, 4)) / 100).tolist():
+            face, row = np.array([[a, c, -round(a * x0 + c * x1, 6)]]), [[x0, x1]]
+            if Polyhedron(face[:, :2], face[:, 2]).contains(row).all():
+                known = nothing | {"fixed_faces": face, "must_contain": row}
+                (piece,) = Knowledge.of(known, 2, None).held_to([], 50 * X[:, :2], None)
+                assert piece.contains(row).all()
 
     def test_the_search_for_an_offset_ends(self):
         """Terms that cancel out have a sum far smaller than the rounding of it."""
