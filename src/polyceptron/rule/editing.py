@@ -240,7 +240,7 @@ class Editing:
             raise ValueError(f"w must have {self.rule.n_features} numbers; got shape {w.shape}")
         Polyhedron([w], [b])  # which refuses what is no face
         like = self.rule.pieces[p].polyhedron.W[k]
-        return self._with_face("replace", name, (p, k), *as_large(w, b, like), why)
+        return self._with_face("replace", name, (p, k), *_as_large(w, b, like), why)
 
     def round(self, face: FaceName, digits: int, *, why: str = "") -> Editing:
         """A face whose numbers have so many significant digits."""
@@ -336,7 +336,7 @@ def _number(value: Any, name: str) -> float:
     return float(number)
 
 
-def as_large(w: Floats, b: float, like: Floats) -> tuple[Floats, float]:
+def _as_large(w: Floats, b: float, like: Floats) -> tuple[Floats, float]:
     """The same inequality times a power of two, so that w is about as long as another normal.
 
     Then scores of faces can be compared as before. Decimals may become whole numbers, of which text

@@ -19,7 +19,6 @@ from polyceptron.learners.polyceptron.few_terms import FaceLimits
 from polyceptron.learners.polyceptron.rounding import rows_in_user_units, short_offsets
 from polyceptron.learners.polyceptron.sample import Sample
 from polyceptron.polyhedron import Polyhedron
-from polyceptron.rule.editing import as_large
 from polyceptron.scoring import as_rows, scores
 from polyceptron.utils.checks import place_of
 from polyceptron.utils.text import printed_face
@@ -144,24 +143,11 @@ class Knowledge(NamedTuple):
         if not len(self.faces):
             return pieces
         sizes = np.abs(self._margins(X)).mean(axis=0)
-        given = [
-            self._sized(face[:-1], float(face[-1]), size)
-            for face, size in zip(self.faces, sizes.tolist(), strict=True)
-        ]
+        pairs = zip(self.faces[:, :-1], self.faces[:, -1].tolist(), sizes.tolist(), strict=True)
+        given = [_near_one(w, c, size) for w, c, size in pairs]
         W, b = np.array([w for w, _ in given]), np.array([c for _, c in given])
         others = [(one.W, one.b) for one in pieces] or [(W[:0], b[:0])]
         return [Polyhedron(np.vstack([W, V]), np.append(b, c), names) for V, c in others]
-
-    def _sized(self, w: Floats, b: float, size: float) -> tuple[Floats, float]:
-        """A given face so that scores of all faces are alike.
-
-        It may be times a power of ten, which can put a row that is just on it outside: then it
-        stays as it is.
-        """
-        v, c = as_large(w, b, w / (size or 1.0))
-        if self.rows.shape[0] and (scores(self.rows, v[None], np.array([c])) < 0).any():
-            return w, b
-        return v, c
 
 
 def check_by_class(name: str, given: Any, labels: list[Any]) -> None:
@@ -339,6 +325,14 @@ def _check_signs(signs: NDArray[np.int8], faces: Floats, columns: list[str]) -> 
 
 
 # --- holding to it --------------------------------------------------------------------------
+
+
+def _near_one(w: Floats, b: float, size: float) -> tuple[Floats, float]:
+    """The face times a power of two that makes scores of this size about 1, if it prints alike."""
+    e = -math.frexp(size)[1] if size > 0 else 0
+    offer = np.ldexp(w, e), math.ldexp(b, e)
+    texts = {Polyhedron([v], [c]).to_text() for v, c in (offer, (w, b))}
+    return offer if len(texts) == 1 else (w, b)
 
 
 def _with_rows(pieces: list[Polyhedron], rows: Any, X: Any) -> list[Polyhedron]:
