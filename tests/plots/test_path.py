@@ -27,7 +27,7 @@ def test_what_is_drawn_is_the_path(model):
     assert len(display.ax_.texts) == len(front)
 
 
-def test_there_may_be_none(model):
+def test_there_may_be_none():
     X, y = make_dataset1(random_state=0, return_X_y=True)
     dense = Polyceptron(1, random_state=0, n_init=1, max_iter=5).fit(X[:50], y[:50])
     with pytest.raises(ValueError, match="fit with max_terms"):
