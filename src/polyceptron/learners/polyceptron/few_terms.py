@@ -53,11 +53,6 @@ class FaceLimits(NamedTuple):
     groups: Flags
     """Columns that may stand together in a face, a line for each group."""
 
-    @classmethod
-    def none(cls, n_features: int) -> FaceLimits:
-        signs, groups = np.zeros(n_features, np.int8), np.ones((1, n_features), bool)
-        return cls(n_features, signs, groups)
-
     def beside(self, terms: NDArray[np.intp]) -> Flags:
         """Columns that may stand beside these."""
         return np.asarray(self.groups[self.groups[:, terms].all(axis=1)].any(axis=0))
