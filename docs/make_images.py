@@ -1,6 +1,7 @@
 """Make the pictures of the documentation: ``python docs/make_images.py``."""
 
 import io
+import json
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from polyceptron.plots import (
 )
 
 IMAGES = Path(__file__).parent / "images"
+READABLE = Path(__file__).parent / "results" / "readable.json"
 MOST_BYTES = 60_000
 
 
@@ -63,6 +65,47 @@ def cancer_displays() -> dict[str, Any]:
     }
 
 
+def readable_figure() -> Any:
+    """Draw accuracy against terms, as ``python -m benchmarks.readable`` measured it."""
+    from matplotlib.figure import Figure
+
+    lines = pd.DataFrame(json.loads(READABLE.read_text(encoding="utf-8"))["summary"])
+    free = lines[lines["budget"] == "None"]
+    limited = lines[lines["budget"] != "None"].astype({"budget": int})
+    budgets = sorted(limited["budget"].unique())
+    figure = Figure(figsize=(6.4, 4.2), layout="constrained")
+    axes = figure.subplots()
+    ends = {}
+    for n, (method, line) in enumerate(limited.groupby("method", sort=False)):
+        ours = method == "polyceptron"
+        style = {"color": "black" if ours else f"C{n}", "linewidth": 2.5 if ours else 1.5}
+        axes.plot(line["budget"], line["accuracy"], "o-", markersize=4, **style)
+        ends[method] = (line["accuracy"].iloc[-1], style["color"])
+    for _, one in free.iterrows():
+        axes.axhline(one["accuracy"], color="gray", linestyle="--", linewidth=1)
+        text = f"{one['method']}, {one['terms']:.0f} functions of one or two columns"
+        above = {"xytext": (0, 3), "textcoords": "offset points", "color": "gray"}
+        axes.annotate(text, (budgets[0], one["accuracy"]), va="bottom", **above)
+    axes.set_xscale("log")
+    axes.set_xticks(budgets, [str(budget) for budget in budgets])
+    axes.set_xticks([], minor=True)
+    axes.set_xlabel("most terms of the model")
+    axes.set_ylabel(f"accuracy on test rows, mean of {lines['sets'].iloc[0]} sets (%)")
+    axes.spines[["top", "right"]].set_visible(False)
+    _label_ends(axes, ends, budgets[-1])
+    return figure
+
+
+def _label_ends(axes: Any, ends: dict[str, tuple[float, str]], x: float) -> None:
+    """Write names where lines end, from the lowest up, a line of text apart."""
+    low, high = axes.get_ylim()
+    apart, y = (high - low) / 20, -np.inf
+    for name, (value, color) in sorted(ends.items(), key=lambda one: one[1][0]):
+        y = max(value, y + apart)
+        place = {"xytext": (8, 0), "textcoords": "offset points", "annotation_clip": False}
+        axes.annotate(name, (x, y), color=color, va="center", **place)
+
+
 def animation() -> bytes:
     """Draw the online learner at work."""
     X, labels = window_rows(100)
@@ -97,4 +140,5 @@ if __name__ == "__main__":
     mpl.use("Agg")
     for name, display in {**window_displays(), **cancer_displays()}.items():
         write(f"{name}.png", png(display))
+    write("readable.png", png(readable_figure()))
     write("learning.gif", animation())
