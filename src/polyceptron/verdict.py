@@ -273,10 +273,11 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         if self.unclaimed is not None and self.contested is not None:
             claims = self.unclaimed, self.contested
             none, several = (_share(rows, self.counted) or 0.0 for rows in claims)
-            yield (
-                f"{none:.2%} of the rows{learned} satisfy the rule of no class and "
-                f"{several:.2%} those of several: there the most probable class is answered."
-            )
+            if any(claims):
+                yield (
+                    f"{none:.2%} of the rows{learned} satisfy the rule of no class and "
+                    f"{several:.2%} those of several: there the most probable class is answered."
+                )
         if empty := [f"piece {p + 1} of {n}" for p in self.empty_pieces]:
             yield f"{_clause(empty, 'contain', 'pieces')} no row{learned}."
         for verb, faces in [("reject", self.idle_faces), ("hold for", self.closed_faces)]:

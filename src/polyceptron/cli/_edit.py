@@ -117,12 +117,16 @@ def _changed(step: Editing, name: str, texts: Sequence[str], why: str) -> Editin
     known = step.addresses
     if name == "drop":  # from the last, so that numbers of the others stay
         texts = sorted(set(texts), key=lambda face: known.get(face, (0, 0)), reverse=True)
+    done: set[str] = set()
     for text in texts:
         face, how = text, {}
         if name in _FORMS:  # labels may have colons, too
             faces = (one for one in known if text.startswith(f"{one}:"))
             face = max(faces, key=len, default=text.partition(":")[0])
             how = _how(name, text, text[len(face) + 1 :].strip())
+        if face in done:
+            raise click.UsageError(f"--{name}: face {face} is named twice.")
+        done.add(face)
         try:
             step = getattr(step, {"set": "replace"}.get(name, name))(face, **how, why=why)
         except ValueError as error:

@@ -103,7 +103,7 @@ def fit(
             checkpoint.unlink(missing_ok=True)
         _say(estimator, rows, score, on_disk)
         if show_path:
-            _learning.show_path(estimator.path_)
+            _learning.show_paths(estimator.path_)
         _say_rule(estimator, rows, X, summary.get("digits"))
 
 

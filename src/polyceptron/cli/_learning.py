@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import compress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -167,7 +168,16 @@ def show_verdict(verdict: Verdict, what: str = "") -> None:
         section("Remarks", "\n".join(verdict.remarks))
 
 
-def show_path(path: dict[str, list[Any]]) -> None:
+def show_paths(path: dict[str, list[Any]]) -> None:
+    """Print what was tried with few terms, of more than two classes each by itself."""
+    for label in dict.fromkeys(path.get("class", [None])):
+        own = [label in (None, other) for other in path.get("class", path["chosen"])]
+        part = {name: list(compress(values, own)) for name, values in path.items()}
+        _show_path(part, "" if label is None else f": {shown(label)}")
+    click.echo("Chosen are the fewest terms within a standard error of the most accurate.")
+
+
+def _show_path(path: dict[str, list[Any]], of: str) -> None:
     """Print what was tried with few terms.
 
     What is no more accurate than one with fewer terms is left out, but for the one chosen.
@@ -184,8 +194,7 @@ def show_path(path: dict[str, list[Any]]) -> None:
             lines.append([f"{n:.1f}", faces, pieces, held_out, mark])
             best = max(best, accuracy)
     heads = ["terms", "faces", "polyhedra", "rows held out", ""]
-    section("Terms and accuracy", table(heads, lines))
-    click.echo("Chosen are the fewest terms within a standard error of the most accurate.")
+    section(f"Terms and accuracy{of}", table(heads, lines))
 
 
 def _part(share: float | None) -> str:

@@ -240,7 +240,10 @@ def knowledge(
                 raise click.BadParameter(
                     f"{one!r} is not COLUMN=+1 or COLUMN=-1", param_hint="--monotone"
                 )
-            signs[feature_places("--monotone", [name], names)] = int(sign)
+            places = feature_places("--monotone", [name], names)
+            if (signs[places] == -int(sign)).any():
+                raise click.BadParameter(f"{name} has both signs", param_hint="--monotone")
+            signs[places] = int(sign)
         found["monotonic_cst"] = signs
     if faces:
         read = [parse_inequality(text, names) for text in faces]

@@ -324,7 +324,7 @@ class Editing:
     def _next(self, new: Rule, what: Any, face: str, why: str, *texts: str) -> Editing:
         when = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         named = dict(zip(("before", "after"), texts, strict=False))
-        edit = Edit(what=what, face=face, when=when, why=str(why), **named)
+        edit = Edit(what=what, face=face, when=when, why=str(why or ""), **named)
         new = replace(new, edits=(*new.edits, edit))
         return replace(self, rule=new, before=self.rule)
 

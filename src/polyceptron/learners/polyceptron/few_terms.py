@@ -318,6 +318,19 @@ class SparseFit:
                 found[:, k] -= cut
         return of_mean_size(data, union.pieces())
 
+    def containing(self, union: Union, rows: Any) -> Union:
+        """The pieces moved as little as lets each of these rows into one of them."""
+        if not rows.shape[0]:
+            return union
+        W, b = union.theta[:, :-1].copy(), union.theta[:, -1].copy()
+        lacking = np.minimum(scores(rows, W, b), 0.0)
+        spread = _scores(self.data, union).std(axis=0) + 1e-300
+        places, theta = union.places(), union.theta.copy()
+        nearest = np.argmax([(lacking / spread)[:, faces].sum(axis=1) for faces in places], axis=0)
+        for m, faces in enumerate(places):
+            theta[faces, -1] -= lacking[nearest == m][:, faces].min(axis=0, initial=0.0)
+        return union._replace(theta=theta)
+
 
 class _Less(NamedTuple):
     """Face k with a term less, all zero if it had one, and what that adds to the loss."""

@@ -71,8 +71,8 @@ class Knowledge(NamedTuple):
 
     def narrowed(
         self, training: TrainingData, sample: Sample, inside: int
-    ) -> tuple[ArrayBlocks, FaceLimits]:
-        """Rows of which there is something to learn, and limits of what is learned.
+    ) -> tuple[ArrayBlocks, FaceLimits, Any]:
+        """Rows of which there is something to learn, limits of that, and rows that are inside.
 
         Where a given face does not hold, rows are outside whatever is learned. Rows that have to be
         inside are added to the others.
@@ -86,32 +86,32 @@ class Knowledge(NamedTuple):
         if len(self.faces):
             rows = rows_in_user_units(training, sample.numbers)
             data = data.take(np.flatnonzero(self.admits(rows.matrix)))
-        if self.rows.shape[0]:
-            data = self._with_own_rows(training, sample, data, inside)
+        own = self._own_rows(training, sample)
+        if own.shape[0]:
+            n, sign = own.shape[0], np.int8(1 if inside == 1 else -1)
+            pull = min(max(1.0, _PULL * data.n_samples / n), _MOST_PULL)
+            weight = np.append(data.weights, np.full(n, pull))
+            stack = np.vstack if isinstance(own, np.ndarray) else sparse.vstack
+            y = np.append(data.y, np.full(n, sign))
+            data = data.like(stack([data.matrix, own]), y, weight / weight.mean())
         if not ((data.y > 0) == (inside == 1)).any():
             label = training.classes.tolist()[inside]
             raise ValueError(
                 f"fixed_faces leave no row of the class {label!r} inside; are they of the other "
                 "class, or in other units? `inside` says which class they are of"
             )
-        return data, limits
+        return data, limits, own
 
-    def _with_own_rows(
-        self, training: TrainingData, sample: Sample, data: ArrayBlocks, inside: int
-    ) -> ArrayBlocks:
-        there, n, rows = data.matrix, self.rows.shape[0], self.rows
-        is_dense = isinstance(there, np.ndarray)
-        if is_dense and sparse.issparse(rows):
-            rows = rows.toarray()
-        elif not is_dense:
+    def _own_rows(self, training: TrainingData, sample: Sample) -> Any:
+        """The rows that have to be inside, as those of the sample are."""
+        there, rows = sample.data.matrix, self.rows
+        if not isinstance(there, np.ndarray):
             rows = sparse.csr_matrix(rows)
+        elif sparse.issparse(rows):
+            rows = rows.toarray()
         X: Any = training.coordinates.transform(kernel_rows(rows.astype(there.dtype)))
         X = sparse.csr_matrix(X, shape=rows.shape) if isinstance(X, tuple) else X
-        X, stack = X[:, sample.columns], np.vstack if is_dense else sparse.vstack
-        y = np.append(data.y, np.full(n, 1 if inside == 1 else -1, np.int8)).astype(np.int8)
-        pull = min(max(1.0, _PULL * data.n_samples / n), _MOST_PULL)
-        weight = np.append(data.weights, np.full(n, pull))
-        return data.like(stack([there, X]), y, weight / weight.mean())
+        return X[:, sample.columns]
 
     def plain(self) -> dict[str, Any]:
         """The parameters as arrays, which say the same."""
@@ -175,7 +175,7 @@ def _read_signs(given: Any, columns: list[str]) -> NDArray[np.int8]:
     name, signs = "monotonic_cst", np.zeros(len(columns), np.int8)
     if given is None:
         return signs
-    if isinstance(given, Mapping):
+    if isinstance(given, Mapping) or hasattr(given, "items"):  # a pandas Series, too
         pairs = [(_place(name, column, columns), value) for column, value in given.items()]
     else:
         values = np.asarray(given, object)
@@ -186,7 +186,7 @@ def _read_signs(given: Any, columns: list[str]) -> NDArray[np.int8]:
             )
         pairs = list(enumerate(values.tolist()))
     for place, value in pairs:
-        if value not in (-1, 0, 1):
+        if np.ndim(value) or value not in (-1, 0, 1):
             raise ValueError(f"{name} must be 1, -1 or 0 for {columns[place]!r}; got {value!r}")
         signs[place] = value
     return signs

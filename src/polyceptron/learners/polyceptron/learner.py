@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -220,7 +220,8 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         Rows that have to be inside. They weigh, together, as much as a tenth of the others.
 
         With ``inside="auto"``, `monotonic_cst`, `fixed_faces` and `must_contain` speak of the
-        greater label; with more than two classes they are dicts from the label of a class.
+        greater label; with more than two classes they are dicts from the label of a class, and
+        hold for the polyhedra of that class: the answer is still the most probable class.
 
     Attributes
     ----------
@@ -449,13 +450,13 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
             insides = [self._inside_of(training.classes)]
         elif knowledge.is_of_the_inside:
             insides = [1]  # the greater label, as what rises is in scikit-learn
-        data, limits = knowledge.narrowed(training, sample, insides[0])
+        data, limits, rows = knowledge.narrowed(training, sample, insides[0])
         trials = trials_of(data)
         selection = Selection(trials)
         if len(insides) == 1 and trials.is_inside(insides[0]).all():
             self._set_given(training, sample, knowledge, selection, insides[0])
             return
-        search = self._search_within(limits, trials.data)
+        search = self._search_within(limits, trials.data, rows)
         tried = search.climbed(trials, self._candidates(search, insides, trials.weight))
         for one in tried:
             selection.add(one.setting, one.outcome)
@@ -473,7 +474,7 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         turned = self._inside != best.candidate.inside
         self.path_ = path_table(tried, best, labels[::-1] if turned else labels)
 
-    def _search_within(self, limits: FaceLimits, data: ArrayBlocks) -> Search:
+    def _search_within(self, limits: FaceLimits, data: ArrayBlocks, rows: Any) -> Search:
         most = min(self.max_faces, data.n_samples)
         n_faces = 0 if self._is_auto("n_hyperplanes") else int(self.n_hyperplanes)
         if not self._is_auto("n_polyhedra") and self.n_polyhedra != 1:
@@ -483,7 +484,7 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         else:
             shape = Shape(FIRST_PIECES, FIRST_FACES, most)
         sizes = sorted({*(size for size in SIZES if size < shape.most), shape.most})
-        return Search(shape, tuple(sizes), limits, self.max_terms is not None)
+        return Search(shape, tuple(sizes), limits, self.max_terms is not None, rows)
 
     def _candidates(self, search: Search, insides: list[int], weight: Any) -> list[Candidate]:
         d = len(search.limits.signs)
@@ -525,6 +526,7 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         self.n_iter_, self._exponent, self._coordinates = 1, 0, training.coordinates
         self.classes_ = training.classes
         self._set_chosen([piece], selection, chosen, selection.outcomes[chosen].calibration)
+        self._lock(piece.n_faces)
 
     def _set_learned(
         self,
@@ -575,6 +577,13 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         if knowledge is not None:
             pieces = knowledge.held_to(pieces, rows.matrix, self._names)
         self._set_chosen(pieces, selection, chosen, link)
+        if knowledge is not None:
+            self._lock(len(knowledge.faces))
+
+    def _lock(self, n: int) -> None:
+        """Nobody changes by accident the faces that were given, the first n of each piece."""
+        pieces = range(len(self.rule_.pieces))
+        self.rule_ = replace(self.rule_, locked=tuple((p, k) for p in pieces for k in range(n)))
 
     def _set_chosen(
         self, pieces: list[Polyhedron], selection: Selection, chosen: Setting, link: Any
@@ -684,14 +693,23 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
 
     # --- after editing ------------------------------------------------------------------
 
-    def refit(self, X: Any, y: Any, *, locked: Any = None, rule: Rule | None = None) -> Polyceptron:
+    def refit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        locked: Any = None,
+        rule: Rule | None = None,
+    ) -> Polyceptron:
         """Return a learner like this one that keeps some faces, fitted to these rows.
 
         Parameters
         ----------
-        X, y : rows and labels, as for `fit`
+        X, y, sample_weight : as for `fit`
         locked : list of int, default=None
-            Faces that stay, as ``print(rule)`` numbers them; None is those that are locked.
+            Faces that stay, as ``print(rule)`` numbers them, beside those that are locked, as given
+            faces are.
         rule : Rule, default=None
             The rule that has them, such as ``rule_.edit().replace(...).rule``; None is `rule_`.
 
@@ -712,15 +730,18 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
                 f"refit keeps faces of one polyhedron, and the rule has {len(rule.pieces)}: fit "
                 "with n_polyhedra=1, or give what is known as fixed_faces"
             )
-        one = rule.pieces[0].polyhedron
-        kept = [k for _, k in rule.locked] if locked is None else list(locked)
-        if not set(kept) <= set(range(one.n_faces)):
+        one, named = rule.pieces[0].polyhedron, [] if locked is None else locked
+        if not np.isin(named, np.arange(one.n_faces)).all() or np.asarray(named).dtype == bool:
             raise ValueError(f"locked must be faces from 0 to {one.n_faces - 1}; got {locked!r}")
+        kept = sorted({int(k) for k in np.ravel(named)} | {k for _, k in rule.locked})
         if not kept:
             raise ValueError("refit keeps faces that are locked, and none is: name them in locked")
         own = {"inside": rule.labels[rule.pieces[0].place], "n_polyhedra": 1}
         faces = np.column_stack([one.W, one.b])[kept]
-        return clone(self).set_params(**own, fixed_faces=faces).fit(X, y)  # type: ignore[no-any-return]
+        model: Polyceptron = clone(self).set_params(**own, fixed_faces=faces)
+        model.fit(X, y, sample_weight)
+        model.rule_ = replace(model.rule_, edits=rule.edits)
+        return model
 
     # --- model files ------------------------------------------------------------------
 

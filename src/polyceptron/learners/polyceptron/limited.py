@@ -21,7 +21,7 @@ from polyceptron.learners.polyceptron.union import Union, without_idle_faces
 from polyceptron.learners.polyceptron.union_trials import Shape, of_size
 from polyceptron.utils.types import Floats
 
-SIZES = (1, 2, 3, 4, 6, 8, 12, 16)
+SIZES = (1, 2, 3, 4, 6, 10, 16)
 """Numbers of faces that are tried, up to the most that there may be."""
 TERMS = (1, 2, 3, 5, 8)
 """Terms of a face that are tried where none are given."""
@@ -72,6 +72,8 @@ class Search(NamedTuple):
     limits: FaceLimits
     has_price: bool
     """Whether a term has to be worth its price: that of BIC."""
+    inside: Any
+    """Rows that have to be inside, as those that are learned from."""
 
     def unions(self, data: ArrayBlocks, candidates: list[Candidate]) -> list[Union]:
         """One for each candidate, all of the same class inside."""
@@ -87,7 +89,7 @@ class Search(NamedTuple):
             if key not in found:
                 limits = self.limits._replace(most=one.max_terms)
                 fit = SparseFit(data, one.penalty * total, limits)
-                found[key] = fit.fitted(start, price)
+                found[key] = fit.containing(fit.fitted(start, price), self.inside)
         return [
             found[one.max_terms, one.penalty, of_size(path, one.n_faces).n_faces]
             for one in candidates
