@@ -20,7 +20,7 @@ TRIANGLE = Polyhedron([[1, 0], [0, 1], [-1, -2]], [0, 0, 4], ["age", "dose"])
 
 def test_every_display_is_made_from_an_estimator_and_from_predictions():
     displays = [getattr(plots, name) for name in plots.__all__ if name.endswith("Display")]
-    assert len(displays) == 6
+    assert len(displays) == 7
     assert plots.PolyhedraDisplay is PolyhedronDisplay
     assert all(callable(d.from_estimator) and callable(d.from_predictions) for d in displays)
 

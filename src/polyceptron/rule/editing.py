@@ -252,6 +252,8 @@ class Editing:
     def lock(self, face: FaceName, *, why: str = "") -> Editing:
         """A face that refuses to be changed."""
         name, at = self._find(face)
+        if at in self.rule.locked:
+            raise ValueError(f"face {name} is locked already")
         new = replace(self.rule, locked=(*self.rule.locked, at))
         return self._next(new, "lock", name, why, self._text(*at))
 
