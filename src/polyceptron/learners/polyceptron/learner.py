@@ -217,7 +217,7 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
     features_of_faces : list of lists of columns or None, default=None
         An inequality has columns of one of these lists only; columns are names or numbers.
     must_contain : array-like of shape (n_rows, n_features) or None, default=None
-        Rows that have to be inside. They weigh, together, as much as a tenth of the others.
+        Rows that have to be inside. Each counts up to ten times.
 
         With ``inside="auto"``, `monotonic_cst`, `fixed_faces` and `must_contain` speak of the
         greater label; with more than two classes they are dicts from the label of a class, and
