@@ -326,6 +326,24 @@ class TestWhatIsKnown:
         assert not W[1:, 0].any()
         assert np.array_equal(model.monotonic_cst, [0, 1, 0])  # as the file keeps it
 
+    def test_three_classes(self, tmp_path):
+        random = np.random.default_rng(0)
+        X = random.normal(size=(150, 2)).round(2)
+        y = np.select([X[:, 0] > 0.3, X[:, 1] > 0], ["high: a", "b"], "high")
+        lines = [f"{a},{b},{label}" for (a, b), label in zip(X, y, strict=True)]
+        (tmp_path / "d.csv").write_text("\n".join(["age,bmi,risk", *lines]))
+        fit = "fit", tmp_path / "d.csv", "-t", "risk", "-o", tmp_path / "m", "--max-faces", 2
+        given = ["--face", "high: a: age >= 0.25", "--monotone", "b:bmi=+1", "--max-terms", 2]
+        text = done(*fit, *given, "--show-path")
+        assert text.count("Terms and accuracy: ") == 3
+        model = load_model(tmp_path / "m")
+        assert "age >= 0.25" in str(model.polyhedra_["high: a"])
+        (piece,) = (one for one in model.rule_.pieces if model.rule_.labels[one.place] == "b")
+        assert (piece.polyhedron.W[:, 1] >= 0).all()
+        assert "say of which this is known: 'b: age >= 1'" in failed(
+            *fit, "--force", "--face", "age >= 1", code=2
+        )
+
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [

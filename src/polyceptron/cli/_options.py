@@ -213,7 +213,7 @@ knowledge_options = all_of(
         metavar="TEXT",
         multiple=True,
         help="An inequality that is part of the rule, such as '2*age - bmi >= 14'; the rest is "
-        "learned around it.",
+        "learned around it. Of three classes 'high: age >= 40', and so --monotone.",
     ),
     columns_option("--together", "Columns that may stand in one inequality; others may not."),
 )
@@ -223,36 +223,57 @@ def knowledge(
     rows: Any, monotone: Sequence[str], faces: Sequence[str], together: Sequence[str]
 ) -> dict[str, Any]:
     """What is known of the features of these rows, as parameters of a learner."""
-    from polyceptron.inequalities import parse_inequality
-
-    if (monotone or faces) and len(rows.classes) > 2:
-        raise click.UsageError(
-            f"--monotone and --face speak of one class, and there are {len(rows.classes)}; in "
-            "Python they can be given for each"
-        )
     names = list(rows.feature_names or (f"x{j}" for j in range(rows.n_features)))
     found: dict[str, Any] = {}
     if monotone:
-        signs = np.zeros(len(names))
-        for one in monotone:
-            name, _, sign = one.rpartition("=")
-            if sign.strip() not in ("+1", "1", "-1") or not name:
-                raise click.BadParameter(
-                    f"{one!r} is not COLUMN=+1 or COLUMN=-1", param_hint="--monotone"
-                )
-            places = feature_places("--monotone", [name], names)
-            if (signs[places] == -int(sign)).any():
-                raise click.BadParameter(f"{name} has both signs", param_hint="--monotone")
-            signs[places] = int(sign)
-        found["monotonic_cst"] = signs
+        found["monotonic_cst"] = _by_class("--monotone", monotone, rows, names, _signs)
     if faces:
-        read = [parse_inequality(text, names) for text in faces]
-        found["fixed_faces"] = np.array([[*w, b] for w, b in read])
+        found["fixed_faces"] = _by_class("--face", faces, rows, names, _faces)
     if together:
         found["features_of_faces"] = [
             feature_places("--together", [one], names) for one in together
         ]
     return found
+
+
+def _by_class(
+    option: str, texts: Sequence[str], rows: Any, names: Sequence[str], read: Callable[..., Any]
+) -> Any:
+    """What texts say; of more than two classes each by the label that is before it."""
+    labels = rows.classes.tolist()
+    if len(labels) == 2:
+        return read(texts, names)
+    parts: dict[Any, list[str]] = {}
+    for text in texts:
+        owners = [label for label in labels if text.startswith(f"{label}:")]
+        if not owners:
+            raise click.UsageError(
+                f"{option}: there are {len(labels)} classes, so say of which this is known: "
+                f"'{labels[0]}: {text}'"
+            )
+        owner = max(owners, key=lambda label: len(str(label)))
+        parts.setdefault(owner, []).append(text[len(str(owner)) + 1 :].strip())
+    return {label: read(own, names) for label, own in parts.items()}
+
+
+def _signs(texts: Sequence[str], names: Sequence[str]) -> Any:
+    signs = np.zeros(len(names))
+    for one in texts:
+        name, _, sign = one.rpartition("=")
+        if sign.strip() not in ("+1", "1", "-1") or not name:
+            form = f"{one!r} is not COLUMN=+1 or COLUMN=-1"
+            raise click.BadParameter(form, param_hint="--monotone")
+        places = feature_places("--monotone", [name], names)
+        if (signs[places] == -int(sign)).any():
+            raise click.BadParameter(f"{name} has both signs", param_hint="--monotone")
+        signs[places] = int(sign)
+    return signs
+
+
+def _faces(texts: Sequence[str], names: Sequence[str]) -> Any:
+    from polyceptron.inequalities import parse_inequality
+
+    return np.array([[*w, b] for w, b in (parse_inequality(text, names) for text in texts)])
 
 
 seed_option = click.option(
