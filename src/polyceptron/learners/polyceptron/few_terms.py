@@ -119,23 +119,28 @@ class SparseFit:
     def _minimised(
         self, union: Union, logit: float, n_steps: int, *, only_biases: bool = False
     ) -> Reached:
-        ends, F = np.cumsum(union.sizes), union.n_faces
-        still = (union.theta[:, :-1] == 0) | only_biases
+        F, still = union.n_faces, (union.theta[:, :-1] == 0) | only_biases
         fixed = np.append(np.column_stack([still, np.zeros(F, bool)]), False)
 
         def loss(flat: Floats) -> tuple[float, Floats]:
-            part = kernels.union_part(*self._rows, flat, ends)
-            value, slope = kernels.penalised(part, flat, F, self.penalty, 1.0, True)
+            value, slope = self._loss_at(flat, union.sizes)
             slope[fixed] = 0.0
             return value, slope
 
         flat = lbfgs.minimise(loss, np.append(union.theta, logit), n_steps, 1e-7)
-        return Reached(
-            union._replace(theta=flat[:-1].reshape(F, -1)), float(flat[-1]), loss(flat)[0]
+        there = union._replace(theta=flat[:-1].reshape(F, -1))
+        return Reached(there, float(flat[-1]), self._loss_at(flat, union.sizes)[0])
+
+    def _loss_at(self, flat: Floats, sizes: tuple[int, ...]) -> tuple[float, Floats]:
+        """The penalised loss and its slope, of faces and the noise in one flat array."""
+        part = kernels.union_part(*self._rows, flat, np.cumsum(sizes))
+        found: tuple[float, Floats] = kernels.penalised(
+            part, flat, sum(sizes), self.penalty, 1.0, True
         )
+        return found
 
     def loss_of(self, union: Union, logit: float) -> float:
-        return self._minimised(union, logit, 0).loss
+        return self._loss_at(np.append(union.theta, logit), union.sizes)[0]
 
     # --- few terms ------------------------------------------------------------------------
 
@@ -193,7 +198,7 @@ class SparseFit:
         loss, used, v = kernels.best_swap(columns, len(own), face.start, face.gain, *how)
         if not loss + face.rest < point.loss * (1 - _GAIN):
             return None
-        offer = self._with_face(point, k, places[used], v)
+        offer = self._with_faces(point, {k: self._face_of(places[used], v)})
         return offer if offer.loss < point.loss else None
 
     def _gains(self, face: _OneFace) -> Floats:
@@ -207,12 +212,17 @@ class SparseFit:
         )
         return np.asarray(G * np.abs(G) / (H + 1e-12))
 
-    def _with_face(self, point: Reached, k: int, places: NDArray[np.intp], v: Floats) -> Reached:
+    def _face_of(self, places: NDArray[np.intp], v: Floats) -> Floats:
+        """The row [w, b] of a face with these terms; v has their weights, and the bias."""
+        face = np.zeros(len(self.limits.signs) + 1)
+        face[places], face[-1] = v[:-1], v[-1]
+        return face
+
+    def _with_faces(self, point: Reached, faces: dict[int, Floats]) -> Reached:
+        """With these in place of others, and all fitted together."""
         theta = point.union.theta.copy()
-        theta[k] = 0.0
-        theta[k, places], theta[k, -1] = v[:-1], v[-1]
-        union = point.union._replace(theta=theta)
-        return self.descended(union, point.logit, _SWAP_STEPS)
+        theta[list(faces)] = list(faces.values())
+        return self.descended(point.union._replace(theta=theta), point.logit, _SWAP_STEPS)
 
     def _trimmed(self, point: Reached, price: float) -> Reached:
         """Without terms, and faces of none, that the rows do not need: each saves the price."""
@@ -221,11 +231,11 @@ class SparseFit:
             if trials[0].rise > 2 * price:
                 break
             free = [one for one in trials[1:] if one.rise <= 0.5 * price and one.k != trials[0].k]
-            together = list({one.k: one for one in reversed([trials[0], *free])}.values())
-            offer = self._with_trials(point, together)
+            together = {one.k: one.face for one in reversed([trials[0], *free])}
+            offer = self._with_faces(point, together)
             if offer.loss - point.loss > price * len(together):
-                together = trials[:1]
-                offer = self._with_trials(point, together)
+                together = {trials[0].k: trials[0].face}
+                offer = self._with_faces(point, together)
             if offer.loss - point.loss > price * len(together):
                 break
             point = offer
@@ -247,13 +257,6 @@ class SparseFit:
             point = offer
         return point
 
-    def _with_trials(self, point: Reached, trials: list[_Less]) -> Reached:
-        theta = point.union.theta.copy()
-        for trial in trials:
-            theta[trial.k] = trial.face
-        union = point.union._replace(theta=theta)
-        return self.descended(union, point.logit, _SWAP_STEPS)
-
     def _with_less(self, point: Reached) -> Iterator[_Less]:
         """Faces without one of the terms that seem to matter least."""
         union, W = point.union, point.union.theta[:, :-1]
@@ -265,16 +268,15 @@ class SparseFit:
         for _, k, j in sorted(costs)[:_TRIMS]:
             kept = np.flatnonzero(W[k])
             kept = kept[kept != j]
-            new = np.zeros(union.theta.shape[1])
             if len(kept):
                 face, first = self._face(point, k), np.append(W[k, kept], union.theta[k, -1])
                 rows = np.arange(len(kept)), face.start, face.gain, self.data.weight
                 how = self.limits.signs[kept], first, self.penalty, _FACE_STEPS
                 loss, v = kernels.fit_face(self.columns(kept), *rows, *how)
-                new[kept], new[-1] = v[:-1], v[-1]
-                yield _Less(loss + face.rest - point.loss, k, new)
+                yield _Less(loss + face.rest - point.loss, k, self._face_of(kept, v))
             elif union.n_faces > 1:
-                yield _Less(self.loss_of(union.without({k}), point.logit) - point.loss, k, new)
+                rise = self.loss_of(union.without({k}), point.logit) - point.loss
+                yield _Less(rise, k, np.zeros(union.theta.shape[1]))
 
     # --- one face ---------------------------------------------------------------------------
 
@@ -326,7 +328,7 @@ class SparseFit:
         lacking = np.minimum(scores(rows, W, b), 0.0)
         spread = _scores(self.data, union).std(axis=0) + 1e-300
         places, theta = union.places(), union.theta.copy()
-        nearest = np.argmax([(lacking / spread)[:, faces].sum(axis=1) for faces in places], axis=0)
+        nearest = nearest_pieces([(lacking / spread)[:, faces] for faces in places])
         for m, faces in enumerate(places):
             theta[faces, -1] -= lacking[nearest == m][:, faces].min(axis=0, initial=0.0)
         return union._replace(theta=theta)
@@ -351,6 +353,11 @@ class _OneFace(NamedTuple):
     """Of the loss in its score."""
     rest: float
     """The penalty of the others."""
+
+
+def nearest_pieces(lacking: list[Floats]) -> NDArray[np.intp]:
+    """For each row the piece with least to move, from what it lacks of each face: 0 or less."""
+    return np.asarray(np.argmax([one.sum(axis=1) for one in lacking], axis=0))
 
 
 def _scores(data: ArrayBlocks, union: Union) -> Floats:

@@ -15,7 +15,7 @@ from polyceptron.data.blocks import ArrayBlocks, kernel_rows
 from polyceptron.data.encoding import missing_columns
 from polyceptron.data.training import TrainingData
 from polyceptron.inequalities import parse_inequality
-from polyceptron.learners.polyceptron.few_terms import FaceLimits
+from polyceptron.learners.polyceptron.few_terms import FaceLimits, nearest_pieces
 from polyceptron.learners.polyceptron.rounding import rows_in_user_units, short_offsets
 from polyceptron.learners.polyceptron.sample import Sample
 from polyceptron.polyhedron import Polyhedron
@@ -175,7 +175,7 @@ def _read_signs(given: Any, columns: list[str]) -> NDArray[np.int8]:
     name, signs = "monotonic_cst", np.zeros(len(columns), np.int8)
     if given is None:
         return signs
-    if isinstance(given, Mapping) or hasattr(given, "items"):  # a pandas Series, too
+    if hasattr(given, "items"):  # a dict, or a pandas Series
         pairs = [(_place(name, column, columns), value) for column, value in given.items()]
     else:
         values = np.asarray(given, object)
@@ -341,8 +341,7 @@ def _with_rows(pieces: list[Polyhedron], rows: Any, X: Any) -> list[Polyhedron]:
         return pieces
     spreads = [scores(X, one.W, one.b).std(axis=0) + 1e-300 for one in pieces]
     short = [np.minimum(scores(rows, one.W, one.b), 0.0) for one in pieces]
-    far = [(part / spread).sum(axis=1) for part, spread in zip(short, spreads, strict=True)]
-    nearest = np.argmax(far, axis=0)  # a piece that contains the row lacks nothing
+    nearest = nearest_pieces([part / by for part, by in zip(short, spreads, strict=True)])
     moved = []
     for m, piece in enumerate(pieces):
         b, own = piece.b.copy(), np.flatnonzero(nearest == m)

@@ -82,18 +82,19 @@ class Search(NamedTuple):
         weakest = total * min(one.penalty for one in candidates)
         path = thin_path(data, pieces, faces, self.shape.most, weakest, _SEED)
         price = 0.5 * math.log(data.n_samples) if self.has_price else None
-        found = {}
+        fits: dict[Any, SparseFit] = {}
+        found: dict[Any, Union] = {}
+        unions = []
         for one in candidates:
-            start = of_size(path, one.n_faces)
-            key = one.max_terms, one.penalty, start.n_faces
-            if key not in found:
+            start, how = of_size(path, one.n_faces), (one.max_terms, one.penalty)
+            if how not in fits:
                 limits = self.limits._replace(most=one.max_terms)
-                fit = SparseFit(data, one.penalty * total, limits)
-                found[key] = fit.containing(fit.fitted(start, price), self.inside)
-        return [
-            found[one.max_terms, one.penalty, of_size(path, one.n_faces).n_faces]
-            for one in candidates
-        ]
+                fits[how] = SparseFit(data, one.penalty * total, limits)
+            key = *how, start.n_faces
+            if key not in found:
+                found[key] = fits[how].containing(fits[how].fitted(start, price), self.inside)
+            unions.append(found[key])
+        return unions
 
     def climbed(self, trials: FoldTrials, candidates: list[Candidate]) -> list[Tried]:
         """What rows held out say of candidates, those of many terms only while these gain."""
