@@ -8,6 +8,7 @@ from scipy import sparse
 
 from polyceptron import Polyceptron, load_model, save_model
 from polyceptron.data.blocks import ArrayBlocks, kernel_rows
+from polyceptron.datasets import make_dataset1
 from polyceptron.learners.polyceptron.union import (
     Union,
     ascend,
@@ -325,3 +326,13 @@ def test_many_faces():
     found = Polyceptron(random_state=0).fit(X[:6000], inside[:6000])
     assert found.score(X[6000:], inside[6000:]) > 0.985
     assert found.n_polyhedra_ == 1
+
+
+def test_of_two_classes_as_likely_the_likelier_one_is_inside():
+    # Few rows of noisy labels do not tell them apart for sure; by order it would be the other.
+    X, y = make_dataset1(n_samples=2000, random_state=7006, return_X_y=True)
+    flipped = np.random.default_rng(106).random(1000) < 0.1
+    labels = np.where(flipped, -y[:1000], y[:1000])
+    found = Polyceptron(n_polyhedra=1, random_state=6).fit(X[:1000], labels)
+    assert found.inside_ == 1
+    assert found.score(X[1000:], y[1000:]) > 0.95  # 0.84 with the other one

@@ -103,9 +103,10 @@ def choose_union(
     nearest = {inside: _least(losses[inside], weight) for inside in insides}
     best = {inside: losses[inside][nearest[inside]] for inside in insides}
     fair = [one for one, loss in best.items() if _is_near(loss, best.values(), weight, CLEARLY)]
-    if len(fair) > 1:  # as likely one way as the other: the one in fewer pieces
-        fair.sort(key=lambda one: search.n_pieces(one, paths[one][0], nearest[one]))
-    inside = fair[0]
+    if len(fair) > 1 and shape.n_pieces > 1:  # as likely either way: the one in fewer pieces
+        fewest = {one: search.n_pieces(one, paths[one][0], nearest[one]) for one in fair}
+        fair = [one for one in fair if fewest[one] == min(fewest.values())]
+    inside = min(fair, key=lambda one: float(weight @ best[one]))
     near = nearest[inside]
     if rival is not None:
         before = rival.surprise[search.rows(paths[inside])]
