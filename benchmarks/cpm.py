@@ -24,11 +24,11 @@ from typing import Any, Self
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+
+from benchmarks.two_classes import TwoClassPeer
 
 
-class ConvexPolytopeMachine(ClassifierMixin, BaseEstimator):
+class ConvexPolytopeMachine(TwoClassPeer):
     """The Convex Polytope Machine for two classes, as the module says.
 
     Parameters
@@ -71,29 +71,21 @@ class ConvexPolytopeMachine(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> Self:
-        X, y = validate_data(self, X, y, dtype=np.float64, order="C")
-        self.classes_ = np.unique(y)
-        if len(self.classes_) != 2:
-            raise ValueError(f"y must have two classes; got {len(self.classes_)}")
-        inside = self.classes_[1] if self.inside is None else self.inside
-        if inside not in self.classes_:
-            raise ValueError(f"inside must be one of {self.classes_.tolist()}; got {inside!r}")
-        self.inside_ = inside
+        X, is_inside = self._rows_of_two(X, y)
         K = self.n_hyperplanes
         rng = np.random.RandomState(self.random_state)
         start = rng.standard_normal((K, X.shape[1] + 1)) / np.sqrt(X.shape[1] + 1)
         rows = np.column_stack([X, np.ones(len(X))])
         seed = rng.randint(2**31 - 1)
         least = self.entropy * np.log(K)
-        W = descend(rows, y != inside, start, 1.0 / (self.C * len(X)), least, self.epochs, seed)
+        W = descend(rows, ~is_inside, start, 1.0 / (self.C * len(X)), least, self.epochs, seed)
         self.coef_, self.intercept_ = W[:, :-1].copy(), W[:, -1].copy()
         self.n_hyperplanes_ = K
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Positive for ``classes_[1]``."""
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
+        X = self._rows_to_answer(X)
         outside: NDArray[np.float64] = (X @ self.coef_.T + self.intercept_).max(axis=1)
         return outside if self.inside_ == self.classes_[0] else -outside
 

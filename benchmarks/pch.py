@@ -41,9 +41,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 from scipy.special import expit
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+
+from benchmarks.two_classes import TwoClassPeer
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -53,7 +53,7 @@ SUMS = np.array([0.0, 2.0, 1.0, 0.0])
 """Of weights times y, 1, p and q y."""
 
 
-class ProjectionConvexHull(ClassifierMixin, BaseEstimator):
+class ProjectionConvexHull(TwoClassPeer):
     """PCH for two classes, as the module says.
 
     Its lengths, ``band`` and ``1 / steepness``, suit columns between -1 and 1.
@@ -107,15 +107,8 @@ class ProjectionConvexHull(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any) -> Self:
         self._check_parameters()
-        X, y = validate_data(self, X, y, dtype=np.float64, order="C")
-        self.classes_ = np.unique(y)
-        if len(self.classes_) != 2:
-            raise ValueError(f"y must have two classes; got {len(self.classes_)}")
-        inside = self.classes_[1] if self.inside is None else self.inside
-        if inside not in self.classes_:
-            raise ValueError(f"inside must be one of {self.classes_.tolist()}; got {inside!r}")
-        self.inside_ = inside
-        rows = Rows.of(X, y == inside)
+        X, is_inside = self._rows_of_two(X, y)
+        rows = Rows.of(X, is_inside)
         faces = self._learn(rows, check_random_state(self.random_state))
         needed = faces.needed(rows)
         self.coef_ = faces.W[needed]
@@ -166,8 +159,7 @@ class ProjectionConvexHull(ClassifierMixin, BaseEstimator):
 
     def decision_function(self, X: Any) -> Array:
         """Positive for ``classes_[1]``."""
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
+        X = self._rows_to_answer(X)
         scores = X @ self.coef_.T + self.intercept_
         within: Array = scores.min(axis=1, initial=np.inf)  # without faces, all is inside
         return within if self.inside_ == self.classes_[1] else -within

@@ -3,6 +3,7 @@
 import pickle
 from functools import partial
 
+import msgspec
 import numpy as np
 import pandas as pd
 import pytest
@@ -107,6 +108,18 @@ class TestVerdict:
         assert any("25.00% of the rows satisfy the rule of no class" in r for r in found.remarks)
         assert explain.verdict(UNION, [[0]], ["harm"]).unclaimed is None
 
+    @pytest.mark.parametrize(("unclaimed", "contested"), [(0, 0), (1, 0), (3, 0), (0, 3)])
+    def test_what_rounds_to_no_rows_is_no_remark(self, unclaimed, contested):
+        answers, n = [[40_000 * (j == k) for k in range(3)] for j in range(3)], 120_000
+        found = Verdict(
+            labels=["a", "b", "c"], answers=answers, n_faces=[1, 1, 1], counted=n,
+            contains=([0] * 3, [40_000] * 3), rejects=([80_000] * 3, [0] * 3),
+            unclaimed=unclaimed * n // 100_000, contested=contested * n // 100,
+        )  # fmt: skip
+        there = "there the most probable class is answered."
+        several = f"3.00% of the rows satisfy the rules of several: {there}"
+        assert found.remarks == ([several] if contested else [])
+
     def test_rows_without_some_class(self):
         found = explain.verdict(UNION, [[0], [7]], ["harm", "harm"])
         fine = found.classes[0]
@@ -159,8 +172,7 @@ class TestWhatNewUsersTry:
         rng = np.random.default_rng(0)
         X = np.concatenate([rng.normal(m, 1, (n, 2)) for m, n in [(-4, 150), (4, 150), (0, 300)]])
         y = np.repeat(["ends", "middle"], 300)
-        one = Polyceptron(n_polyhedra=1, n_hyperplanes=2, inside="ends", random_state=0)
-        told = one.fit(X, y).verdict_
+        told = BatchPolyceptron(2, inside="ends", random_state=0).fit(X, y).verdict_
         assert [weak.label for weak in told.weak_classes] == ["ends"]
         assert "Of class ends only 50" in str(told)
         assert "several polyhedra" in str(told)
@@ -182,6 +194,7 @@ class TestWhatNewUsersTry:
         assert told.balanced_accuracy == 0.5
         assert "Class yes is never answered, though it is 0.90% of the rows learned" in str(told)
         assert 'class_weight="balanced"' in str(told)
+        assert "OC1" not in str(told)  # which it is
         balanced = OC1(class_weight="balanced", random_state=0).fit(X, y)
         assert balanced.verdict_.never_answered == []
 
@@ -197,6 +210,33 @@ class TestWhatNewUsersTry:
         assert told.never_answered == ["mid"]
         assert told.counted == 400
         assert "satisfy the rule of no class" in str(told)
+
+
+class TestAdvice:
+    def advice(self, model):
+        """What a verdict on a model advises that has not found one rare row."""
+        X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 0, 0, 1])
+        model.rule_ = Rule.inside([0, 1], 1, Polyhedron([[1.0]], [-9.0]))
+        return judge(model, ArraySource(X, y))
+
+    def test_all_of_it_where_nothing_was_asked_for(self):
+        told = self.advice(OnlinePolyceptron())
+        assert told.asked == []
+        (line,) = told.to_try
+        for words in ("class_weight", "several polyhedra", "OC1", "standardize=True"):
+            assert words in line
+
+    @pytest.mark.parametrize("n_polyhedra", ["auto", 1, 2])
+    def test_not_what_was_asked_for(self, n_polyhedra):
+        told = self.advice(Polyceptron(n_polyhedra=n_polyhedra, class_weight="balanced"))
+        assert told.to_try == ["To try: another learner, such as the tree OC1 (--learner oc1)."]
+        assert "To try: another learner" in told.warning
+
+    def test_none_where_all_was_asked_for(self):
+        told = self.advice(Polyceptron())
+        told = msgspec.structs.replace(told, asked=[*told.asked, "tree", "class_weight"])
+        assert told.to_try == []
+        assert told.warning.endswith("gives 75.00%. See verdict_ for more.")
 
 
 class TestLearners:

@@ -79,7 +79,9 @@ class TestFit:
         done(*ask, "--polyhedra", "auto", "-k", 1)
         assert read_model(tmp_path / "m.json").estimator.n_polyhedra == "auto"
         for given in ("0", "two", "-1"):
-            assert "nor auto" in failed(*ask, "--polyhedra", given, code=2)
+            assert "is not auto or a number from 1 to 10000" in failed(
+                *ask, "--polyhedra", given, code=2
+            )
         error = failed(*ask, *QUICK, "--polyhedra", 2, code=2)
         assert "--learner batch has no n_polyhedra; leave out --polyhedra, or choose one" in error
         assert "that has: polyceptron" in error

@@ -145,7 +145,7 @@ def test_interrupted_fit_changes_nothing(learner, monkeypatch):
 
     where = {
         OC1: "polyceptron.learners.oc1.growth.grow",
-        Polyceptron: "polyceptron.learners.polyceptron.learner.needed",
+        Polyceptron: "polyceptron.learners.polyceptron.two_classes.needed",
     }
     monkeypatch.setattr(where.get(learner, "polyceptron.optim.solver.run"), interrupt)
     with pytest.raises(KeyboardInterrupt):

@@ -340,6 +340,14 @@ class TestText:
             "1", "2.5", "True", "a", '"a b"', '"1"',
         ]  # fmt: skip
 
+    def test_powers_of_two_of_faces_are_found_once(self, monkeypatch):
+        rule = Rule.inside([1, 2], 0, self.low, self.high)
+        X = np.linspace(-9, 9, 40)[:, None]
+        first = rule.decide(X, faces=True)
+        assert len(np.unique(first.piece)) == 2
+        monkeypatch.setattr("polyceptron.rule.printed_faces", lambda *_: 1 / 0)
+        assert np.array_equal(rule.decide(X, faces=True).slack, first.slack)
+
 
 class TestAsRule:
     def test_of_models(self):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import click
@@ -113,11 +113,18 @@ def as_bytes(size: str) -> int:
     return int(float(found[1]) * 1000 ** " kmgt".index(found[2] or " "))
 
 
-def as_count_or_auto(value: str) -> int | str:
-    """A number of things, or "auto"."""
-    if value != "auto" and not (value.isdecimal() and 1 <= int(value) <= 10_000):
-        raise click.BadParameter(f"{value!r} is neither a number from 1 to 10000 nor auto.")
-    return value if value == "auto" else int(value)
+def count_or(words: Mapping[str, str | None], most: int = 10_000) -> Callable[[str], Any]:
+    """A reader of a number from 1, or of one of these words, each of which stands for a value."""
+
+    def read(value: str) -> int | str | None:
+        if value in words:
+            return words[value]
+        if not (value.isdecimal() and 1 <= int(value) <= most):
+            known = ", ".join(words)
+            raise click.BadParameter(f"{value!r} is not {known} or a number from 1 to {most}.")
+        return int(value)
+
+    return read
 
 
 model_argument = click.argument("model", type=click.Path(dir_okay=False))
@@ -165,18 +172,9 @@ learning_options = all_of(
 )
 
 
-def as_digits(digits: str) -> int | str | None:
-    """The value of --digits."""
-    if digits in ("auto", "none"):
-        return None if digits == "none" else digits
-    if not re.fullmatch("[1-9]|1[0-7]", digits):
-        raise click.BadParameter(f"{digits!r} is not auto, none or a number from 1 to 17.")
-    return int(digits)
-
-
 digits_option = click.option(
     "--digits",
-    type=as_digits,
+    type=count_or({"auto": "auto", "none": None}, 17),
     default="auto",
     show_default=True,
     metavar="N",
@@ -187,7 +185,7 @@ union_options = all_of(
     click.option(
         "--polyhedra",
         "n_polyhedra",
-        type=as_count_or_auto,
+        type=count_or({"auto": "auto"}),
         metavar="N|auto",
         help="How many polyhedra the class inside may be the union of; by default the learner's "
         "choice.",
@@ -202,7 +200,7 @@ union_options = all_of(
 knowledge_options = all_of(
     click.option(
         "--max-terms",
-        type=as_count_or_auto,
+        type=count_or({"auto": "auto"}),
         metavar="N|auto",
         help="Most terms of an inequality; auto takes the fewest of all that cost little.",
     ),

@@ -58,4 +58,4 @@ def verdict(
             f"X must have rows of {rule.n_features} features; got {X.n_samples} rows of "
             f"{X.n_features}"
         )
-    return judge(rule, X, n_jobs)
+    return judge(model, X, n_jobs)

@@ -76,7 +76,7 @@ class RuleClassifier(Documented, ClassifierMixin, BaseEstimator):
         """Learn, see how well the rows are answered, and yield what the caller is warned of."""
         for reason in self._learn(source):
             yield reason, ConvergenceWarning
-        self.verdict_ = judge(self.rule_, source, self.n_jobs, "rows learned from")
+        self.verdict_ = judge(self, source, self.n_jobs, "rows learned from")
         if self.verdict_.warning is not None:
             yield self.verdict_.warning, VerdictWarning
 

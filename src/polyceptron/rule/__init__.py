@@ -401,9 +401,15 @@ class Rule:
             part = self.pieces[number].polyhedron
             margins = scores(rows[here], part.W, part.b)
             face[here] = margins.argmin(axis=1)
-            exponents = printed_faces(part.W, part.b)[2]
-            slack[here] = np.ldexp(margins.min(axis=1), -exponents[face[here]])
+            if number not in self._exponents:
+                self._exponents[number] = printed_faces(part.W, part.b)[2]
+            slack[here] = np.ldexp(margins.min(axis=1), -self._exponents[number][face[here]])
         return decision._replace(face=face, slack=slack)
+
+    @cached_property
+    def _exponents(self) -> dict[int, Indices]:
+        """The powers of two of the faces of pieces that rows were explained by so far."""
+        return {}
 
     def which(self, piece: int) -> str:
         """The number of a piece, counted from 1, where the class does not tell which it is."""

@@ -14,7 +14,7 @@ from sklearn.preprocessing import MaxAbsScaler
 from common import array_blocks, snapshot, square
 from polyceptron import Polyceptron, Polyhedron
 from polyceptron.learners.polyceptron import hyperplanes
-from polyceptron.learners.polyceptron import learner as module
+from polyceptron.learners.polyceptron import two_classes as module
 from polyceptron.learners.polyceptron.hyperplanes import min_scores
 from polyceptron.learners.polyceptron.selection import stratified_rows
 

@@ -150,6 +150,27 @@ class Knowledge(NamedTuple):
         return [Polyhedron(np.vstack([W, V]), np.append(b, c), names) for V, c in others]
 
 
+def of_class(given: Mapping[str, Any], label: Any) -> dict[str, Any]:
+    """What is known of one of more than two classes, by the names of the parameters."""
+    return {name: (given[name] or {}).get(label) for name in OF_THE_INSIDE}
+
+
+def plain_by_class(
+    given: Mapping[str, Any], labels: list[Any], n_features: int, names: Sequence[str] | None
+) -> dict[str, Any]:
+    """The parameters as arrays; what is known of more than two classes by their labels."""
+    if len(labels) == 2:
+        return Knowledge.of(given, n_features, names).plain()
+    each: dict[str, Any] = dict.fromkeys(NAMES)
+    for label in labels:
+        known = Knowledge.of({**given, **of_class(given, label)}, n_features, names).plain()
+        each["features_of_faces"] = known["features_of_faces"]
+        for name in OF_THE_INSIDE:
+            if known[name] is not None:
+                each[name] = (each[name] or {}) | {label: known[name]}
+    return each
+
+
 def check_by_class(name: str, given: Any, labels: list[Any]) -> None:
     """Refuse what is known of more than two classes and does not say of which."""
     if given is None:

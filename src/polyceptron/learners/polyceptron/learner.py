@@ -2,146 +2,43 @@
 
 from __future__ import annotations
 
-import math
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass, replace
-from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import msgspec
 import numpy as np
-from msgspec import Meta
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from polyceptron.data.blocks import ArrayBlocks, count_threads
 from polyceptron.data.source import Source
 from polyceptron.data.training import TrainingData
 from polyceptron.learners._base import FitsBlocks, ProbabilisticClassifier
-from polyceptron.learners._parameters import (
-    check_flag,
-    check_inside,
-    check_n_jobs,
-    check_seed,
-    check_two_classes,
-    check_verbose,
-)
-from polyceptron.learners.documents import (
-    FITTED,
-    Count,
-    Document,
-    Exponent,
-    Finite,
-    ModelFileError,
-    NotNegative,
-)
-from polyceptron.learners.polyceptron.automatic import choose_automatically
-from polyceptron.learners.polyceptron.few_terms import FaceLimits
-from polyceptron.learners.polyceptron.hyperplanes import (
-    FIT,
-    Setting,
-    Strength,
-    learn_hyperplanes,
-    needed,
-)
+from polyceptron.learners._parameters import check_seed, check_two_classes
+from polyceptron.learners.documents import FITTED, ModelFileError
+from polyceptron.learners.polyceptron.fitted import ClassFitted, LearnedUnion, PolyceptronFitted
 from polyceptron.learners.polyceptron.knowledge import (
     NAMES,
     OF_THE_INSIDE,
     Knowledge,
     check_by_class,
+    of_class,
+    plain_by_class,
 )
-from polyceptron.learners.polyceptron.limited import (
-    DENSE_PENALTIES,
-    PENALTY,
-    SIZES,
-    TERMS,
-    Candidate,
-    Search,
-    fewest_terms,
-    path_table,
+from polyceptron.learners.polyceptron.parameters import (
+    check_parameters,
+    number_or,
+    possible_insides,
 )
-from polyceptron.learners.polyceptron.rounding import round_faces, rows_to_round_by
-from polyceptron.learners.polyceptron.sample import Sample, refined_by_all
-from polyceptron.learners.polyceptron.selection import (
-    LADDER,
-    STRENGTHS,
-    FoldTrials,
-    Selection,
-    TrialOutcome,
-    search,
-)
-from polyceptron.learners.polyceptron.union import Union
-from polyceptron.learners.polyceptron.union_trials import (
-    FIRST_FACES,
-    FIRST_PIECES,
-    ONE_FACES,
-    PENALTIES,
-    Shape,
-    UnionChoice,
-    choose_sharp,
-    choose_union,
-    fit_union,
-)
-from polyceptron.optim.checkpoint import FitJournal, as_checkpoint
+from polyceptron.learners.polyceptron.two_classes import TwoClassFit
+from polyceptron.optim.checkpoint import FitJournal
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.rule import Piece, Rule
-from polyceptron.scoring import scores
-from polyceptron.utils.checks import as_count, as_real
 
 _FITTED = {"estimators_", "polyhedron_", "coef_", "intercept_", "inside_"}
 _FITTED |= {"_inside", "_exponent", "_coordinates", "path_"}
 """What one kind of fit sets and the other does not."""
-_OF_ONE = ("margin", "penalty", "sampled")
-"""Parameters that speak of one polyhedron."""
 _CHOSEN = ("n_iter", "margin", "penalty", "sampled")
-
-
-def _say(labels: list[Any], setting: Setting, share: float) -> None:
-    inside, K, margin, penalty, sampled, n_polyhedra = setting
-    several = f"n_polyhedra={n_polyhedra}, " if n_polyhedra > 1 else ""
-    width = "None" if margin is None else f"{margin:g}"
-    sys.stdout.write(
-        f"Polyceptron: inside={labels[inside]!r}, {several}n_hyperplanes={K}, margin={width}, "
-        f"penalty={penalty}{', sampled' * sampled}: {share:.2%} of held-out rows\n"
-    )
-
-
-def _joined(tables: list[dict[str, list[Any]]]) -> dict[str, list[Any]]:
-    """Tables of classes as one, which says no more which of two is inside."""
-    names = [name for name in tables[0] if name != "inside"]
-    return {name: [v for table in tables for v in table[name]] for name in names}
-
-
-class SelectionTable(Document):
-    """What was tried, a column each; ``inside`` are places among the two classes."""
-
-    inside: list[Annotated[int, Meta(ge=0, le=1)]]
-    n_hyperplanes: list[Count]
-    margin: list[NotNegative | None]
-    penalty: list[NotNegative | None]
-    sampled: list[bool]
-    n_polyhedra: list[Count]
-    accuracy: list[Finite]
-    chosen: list[bool]
-
-
-class ClassFitted(Document):
-    """What a model file keeps of the polyhedron of one class."""
-
-    exponent: Exponent
-    n_iter: Count
-    margin: NotNegative | None
-    penalty: NotNegative | None
-    sampled: bool
-    selection: SelectionTable
-    random_state: Annotated[int, Meta(ge=0, le=2**32 - 1)] | None
-
-
-class PolyceptronFitted(Document):
-    """One for the class inside, or one for each of more than two classes."""
-
-    fits: list[ClassFitted]
 
 
 @dataclass(eq=False, repr=False)
@@ -343,310 +240,59 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         journal.finish()
         yield from ()  # nothing to warn of
 
-    # --- two classes --------------------------------------------------------------------
-
-    def _learn_two(self, training: TrainingData, journal: FitJournal) -> None:
-        """Choose a setting by trials, and learn with it from a sample, then from all rows."""
-        sample = Sample.of(training)
-        random = journal.random(check_seed(self.random_state))
-        seeds = [int(seed) for seed in random.randint(0, 2**31 - 1, size=self.n_init)]
-        effort = FIT._replace(max_iter=self.max_iter)
-        seed = int(random.randint(0, 2**31 - 1))
-        report = partial(_say, training.classes.tolist()) if self.verbose else lambda *_: None
-        threads = count_threads(self.n_jobs, sys.maxsize)
-
-        def trials_of(data: ArrayBlocks) -> FoldTrials:
-            return FoldTrials(data, seed, seeds, effort, journal, report, threads)
-
-        knowledge = self._knowledge(training.source)
-        if knowledge is not None:
-            self._learn_within(training, sample, knowledge, trials_of)
-            return
-        selection = Selection(trials_of(sample.data))
-        chosen, union = self._choose(selection, training, sample, seed)
-        if self.verbose:
-            n_rows = sample.data.n_samples
-            sys.stdout.write(f"Polyceptron: the best of these is fitted to {n_rows:,} rows\n")
-        if union is not None:
-            self._learn_union(training, sample, selection, union, journal)
-            return
-
-        def fitted(data: ArrayBlocks) -> tuple[NDArray[Any], ...]:
-            theta, n_iter = learn_hyperplanes(data, chosen, seeds, effort)
-            return theta, np.array(n_iter)
-
-        theta, n_iter = journal.memo("fit", partial(fitted, sample.data))
-        self.n_iter_ = int(n_iter)
-        sample, theta = refined_by_all(training, sample, theta, chosen, fitted, journal)
-        theta = needed(sample.data, theta)
-        self._set_pieces(training, sample, Union(theta, (len(theta),)), selection, chosen)
-
-    def _choose(
-        self, selection: Selection, training: TrainingData, sample: Sample, seed: int
-    ) -> tuple[Setting, UnionChoice | None]:
-        """The setting that rows held out speak for, and the union if it is not of online runs."""
-        trials, n_rows = selection.trials, sample.data.n_samples
-        insides = [0, 1] if self._is_auto("inside") else [self._inside_of(training.classes)]
-        most = min(self.max_faces, n_rows)
-        n_faces = 0 if self._is_auto("n_hyperplanes") else int(self.n_hyperplanes)
-        if not self._is_auto("n_polyhedra") and self.n_polyhedra != 1:
-            n_pieces = min(int(self.n_polyhedra), self.max_faces)  # each has a face
-            shape = Shape(n_pieces, n_faces or FIRST_FACES, self.max_faces)
-        elif self.margin is None:
-            shape = Shape(1, max(n_faces, min(ONE_FACES, most)), n_faces or most)
-        elif n_faces or not all(map(self._is_auto, _OF_ONE)):
-            return self._search(selection, insides, n_rows), None
-        else:
-            several = self._is_auto("n_polyhedra")
-            best, union = choose_automatically(selection, insides, most, several, seed)
-            share = selection.accuracy(best)
-            sharp = choose_sharp(sample.data, insides, self.max_faces, seed, share)
-            if sharp is not None:
-                selection.add(sharp.setting, sharp.outcome)
-            return (best, union) if sharp is None else (sharp.setting, sharp)
-        total = float(trials.weight.sum())
-        penalties = PENALTIES if self._is_auto("penalty") else (float(self.penalty) * total,)  # type: ignore[arg-type]
-        union = choose_union(trials, insides, shape, seed, penalties)
-        assert union is not None  # without a rival there is always one
-        selection.add(union.setting, union.outcome)
-        return union.setting, union
-
-    def _search(self, selection: Selection, insides: list[int], n_rows: int) -> Setting:
-        """What rows held out speak for among settings of online runs."""
-        numbers = list(LADDER) if self._is_auto("n_hyperplanes") else [int(self.n_hyperplanes)]
-        most = max(self.max_faces, numbers[0])
-        numbers = [number for number in numbers if number <= min(n_rows, most)]
-        sampled = None if self._is_auto("sampled") else bool(self.sampled)
-        return search(selection, insides, numbers, self._strengths(), sampled)
-
-    def _learn_union(
-        self,
-        training: TrainingData,
-        sample: Sample,
-        selection: Selection,
-        union: UnionChoice,
-        journal: FitJournal,
-    ) -> None:
-        """Learn a union from a sample, then from all rows."""
-
-        def fitted() -> tuple[NDArray[Any], ...]:
-            found = fit_union(training, sample, union)
-            return found.theta, np.array(found.sizes)
-
-        theta, sizes = journal.memo("union", fitted)
-        found, may_turn = Union(theta, tuple(sizes.tolist())), self._is_auto("inside")
-        self._set_learned(training, sample, found, selection, union.setting, may_turn)
-
-    def _learn_within(
-        self,
-        training: TrainingData,
-        sample: Sample,
-        knowledge: Knowledge,
-        trials_of: Callable[[ArrayBlocks], FoldTrials],
-    ) -> None:
-        """Learn a union that holds to what the caller knows, and asks of its size."""
-        insides = [0, 1]
-        if not self._is_auto("inside"):
-            insides = [self._inside_of(training.classes)]
-        elif knowledge.is_of_the_inside:
-            insides = [1]  # the greater label, as what rises is in scikit-learn
-        data, limits, rows = knowledge.narrowed(training, sample, insides[0])
-        trials = trials_of(data)
-        selection = Selection(trials)
-        if len(insides) == 1 and trials.is_inside(insides[0]).all():
-            self._set_given(training, sample, knowledge, selection, insides[0])
-            return
-        search = self._search_within(limits, trials.data, rows)
-        tried = search.climbed(trials, self._candidates(search, insides, trials.weight))
-        for one in tried:
-            selection.add(one.setting, one.outcome)
-        best = fewest_terms(tried)
-        selection.outcomes[best.setting] = best.outcome  # others may have come to the same
-
-        def fitted() -> tuple[NDArray[Any], ...]:
-            found = search.fitted(data, best.candidate)
-            return found.theta, np.array(found.sizes)
-
-        theta, sizes = trials.journal.memo("union within limits", fitted)
-        found, may_turn = Union(theta, tuple(sizes.tolist())), len(insides) > 1
-        self._set_learned(training, sample, found, selection, best.setting, may_turn, knowledge)
-        labels = training.classes.tolist()
-        turned = self._inside != best.candidate.inside
-        self.path_ = path_table(tried, best, labels[::-1] if turned else labels)
-
-    def _search_within(self, limits: FaceLimits, data: ArrayBlocks, rows: Any) -> Search:
-        most = min(self.max_faces, data.n_samples)
-        n_faces = 0 if self._is_auto("n_hyperplanes") else int(self.n_hyperplanes)
-        if not self._is_auto("n_polyhedra") and self.n_polyhedra != 1:
-            shape = Shape(min(int(self.n_polyhedra), most), n_faces or FIRST_FACES, most)
-        elif n_faces or self.n_polyhedra == 1:
-            shape = Shape(1, max(n_faces, min(ONE_FACES, most)), n_faces or most)
-        else:
-            shape = Shape(FIRST_PIECES, FIRST_FACES, most)
-        sizes = sorted({*(size for size in SIZES if size < shape.most), shape.most})
-        return Search(shape, tuple(sizes), limits, self.max_terms is not None, rows)
-
-    def _candidates(self, search: Search, insides: list[int], weight: Any) -> list[Candidate]:
-        d = len(search.limits.signs)
-        if self.max_terms is None:
-            numbers = [d]
-        elif self._is_auto("max_terms"):
-            numbers = [number for number in (*TERMS, d) if number <= min(d, TERMS[-1])]
-        else:
-            numbers = [min(int(self.max_terms), d)]
-        found = []
-        for number in dict.fromkeys(numbers):
-            penalties = [PENALTY]
-            if not self._is_auto("penalty"):
-                penalties = [float(self.penalty)]  # type: ignore[arg-type]
-            elif self.max_terms is None:
-                penalties = [penalty / float(weight.sum()) for penalty in DENSE_PENALTIES]
-            found += [
-                Candidate(inside, number, penalty, size)
-                for inside in insides
-                for penalty in penalties
-                for size in search.sizes
-            ]
-        return sorted(found)
-
-    def _set_given(
-        self,
-        training: TrainingData,
-        sample: Sample,
-        knowledge: Knowledge,
-        selection: Selection,
-        inside: int,
-    ) -> None:
-        """The given faces alone, where they leave nothing to learn."""
-        rows = rows_to_round_by(training, sample, inside)
-        (piece,) = knowledge.held_to([], rows.matrix, self._names)
-        chosen = Setting(inside, piece.n_faces, None, None)
-        h = scores(rows.matrix, piece.W, piece.b).min(axis=1)
-        selection.add(chosen, TrialOutcome(h, rows.y > 0, rows.weights))
-        self.n_iter_, self._exponent, self._coordinates = 1, 0, training.coordinates
-        self.classes_ = training.classes
-        self._set_chosen([piece], selection, chosen, selection.outcomes[chosen].calibration)
-        self._lock(piece.n_faces)
-
-    def _set_learned(
-        self,
-        training: TrainingData,
-        sample: Sample,
-        found: Union,
-        selection: Selection,
-        tried: Setting,
-        may_turn: bool,
-        knowledge: Knowledge | None = None,
-    ) -> None:
-        """Set what follows from a union of the setting that was tried."""
-        self.n_iter_ = 1
-        outcome, chosen = selection.outcomes[tried], tried
-        if may_turn and found.n_faces == len(found.sizes) > 1:
-            # What is outside of half-spaces is one polyhedron, of the other class.
-            found = Union(-found.theta, (found.n_faces,))
-            outcome, chosen = outcome.turned(), chosen._replace(inside=1 - chosen.inside)
-        chosen = chosen._replace(n_polyhedra=len(found.sizes))
-        selection.replace(tried, chosen, outcome)
-        self._set_pieces(training, sample, found, selection, chosen, knowledge)
-
-    def _set_pieces(
-        self,
-        training: TrainingData,
-        sample: Sample,
-        union: Union,
-        selection: Selection,
-        chosen: Setting,
-        knowledge: Knowledge | None = None,
-    ) -> None:
-        """Set the fitted attributes that follow from what was learned and chosen."""
-        theta = sample.in_all_columns(union.theta, training.source.n_features)
-        pieces, self._exponent = self._polyhedra(training, Union(theta, union.sizes).pieces())
-        self._coordinates, self.classes_ = training.coordinates, training.classes
-        # Calibrated are scores in the coordinates of learning, which leave its unit out.
-        unit = math.frexp(training.coordinates.bias_unit)[1] - 1
-        link = selection.outcomes[chosen].calibration._replace(exponent=self._exponent + 2 * unit)
-        if self.digits is not None or knowledge is not None:
-            rows = rows_to_round_by(training, sample, chosen.inside)
-        if knowledge is not None:
-            rows = rows.take(np.flatnonzero(knowledge.admits(rows.matrix)))
-        if self.digits is not None:
-            most = None if self._is_auto("digits") else int(self.digits)
-            is_free = knowledge is None or knowledge.is_free
-            pieces, factor = round_faces(pieces, rows, most, may_merge=is_free)
-            link = link.stretched(factor)
-        if knowledge is not None:
-            pieces = knowledge.held_to(pieces, rows.matrix, self._names)
-        self._set_chosen(pieces, selection, chosen, link)
-        if knowledge is not None:
-            self._lock(len(knowledge.faces))
-
-    def _lock(self, n: int) -> None:
-        """Nobody changes by accident the faces that were given, the first n of each piece."""
-        pieces = range(len(self.rule_.pieces))
-        self.rule_ = replace(self.rule_, locked=tuple((p, k) for p in pieces for k in range(n)))
-
-    def _set_chosen(
-        self, pieces: list[Polyhedron], selection: Selection, chosen: Setting, link: Any
-    ) -> None:
-        """Set what follows from the polyhedra of the class inside, and the choice of them."""
-        self._set_union(pieces, chosen.inside, link)
-        self.margin_, self.penalty_, self.sampled_ = chosen.margin, chosen.penalty, chosen.sampled
-        self.selection_ = selection.table(self.classes_, chosen)
-
-    def _set_union(self, pieces: list[Polyhedron], inside: int, link: Any) -> None:
-        """Set what follows from the polyhedra of the class inside."""
-        label = self.classes_.tolist()[inside]
-        self.n_polyhedra_ = len(pieces)
-        self.polyhedra_: dict[Any, Any] = {label: pieces}
-        if len(pieces) == 1:
-            self._set_rule(pieces[0], inside, link)
-            self.polyhedra_[label] = self.polyhedron_
-        else:
-            self._inside, self.inside_ = inside, self.classes_[inside]
-            self.coef_ = np.concatenate([piece.W for piece in pieces])
-            self.intercept_ = np.concatenate([piece.b for piece in pieces])
-            self.rule_ = Rule.inside(self.classes_, inside, *pieces, link=link)
-        self.n_hyperplanes_ = len(self.intercept_)
-
-    def _knowledge(self, source: Source) -> Knowledge | None:
-        """What the caller knows, if anything, or if terms are to be few."""
-        given = {name: getattr(self, name) for name in NAMES}
-        if self.max_terms is None and all(value is None for value in given.values()):
-            return None
-        return Knowledge.of(given, source.n_features, source.feature_names)
-
-    def _strengths(self) -> list[Strength]:
-        auto_margin, auto_penalty = self._is_auto("margin"), self._is_auto("penalty")
-        if auto_margin and auto_penalty:
-            return list(STRENGTHS)
-        if auto_margin:
-            margins = [m for m, p in STRENGTHS if p is None] if self.penalty is None else [20.0]
-            return [(m, self.penalty) for m in margins]  # type: ignore[misc]
-        return [(float(self.margin), None if auto_penalty else self.penalty)]  # type: ignore[arg-type, list-item]
-
-    def _is_auto(self, name: str) -> bool:
-        value = getattr(self, name)
-        return isinstance(value, str) and value == "auto"
+    def _check_parameters(self) -> None:
+        check_parameters(self)
 
     def _check_classes(self, classes: NDArray[Any]) -> None:
         if len(classes) < 2:
             check_two_classes(classes)
-        if len(classes) == 2 and not self._is_auto("inside"):
-            self._inside_of(classes)
+        if len(classes) == 2:
+            possible_insides(self.inside, classes)
 
     def _choose_inside(self, classes: NDArray[Any]) -> int:
         del classes
         return 1  # of training data; the class inside is chosen later
 
-    def _inside_of(self, classes: NDArray[Any]) -> int:
-        """The place of the class that the parameter names."""
-        try:
-            return check_inside(self.inside, classes)
-        except ValueError as error:
-            raise ValueError(f"{error}; or 'auto'") from None
-
     def _rows_needed(self) -> int:
-        return 1 if self._is_auto("n_hyperplanes") else int(self.n_hyperplanes)
+        return number_or(self.n_hyperplanes, 1)
+
+    @property
+    def _given(self) -> dict[str, Any]:
+        """What the caller knows, by the names of the parameters."""
+        return {name: getattr(self, name) for name in NAMES}
+
+    # --- two classes --------------------------------------------------------------------
+
+    def _learn_two(self, training: TrainingData, journal: FitJournal) -> None:
+        knowledge, source = None, training.source
+        if self.max_terms is not None or any(one is not None for one in self._given.values()):
+            knowledge = Knowledge.of(self._given, source.n_features, source.feature_names)
+        learned = TwoClassFit(self, training, journal).learned(knowledge)
+        self._coordinates, self.classes_ = training.coordinates, training.classes
+        self._set_learned(learned)
+        # Nobody changes by accident the faces that were given.
+        given = [(p, k) for p in range(self.n_polyhedra_) for k in range(learned.n_given)]
+        self.rule_ = replace(self.rule_, locked=tuple(given))
+        if learned.path is not None:
+            self.path_ = learned.path
+
+    def _set_learned(self, learned: LearnedUnion) -> None:
+        """Set the fitted attributes that follow from the polyhedra of the class inside."""
+        pieces, chosen, link = learned[:3]
+        label = self.classes_.tolist()[chosen.inside]
+        self.polyhedra_: dict[Any, Any] = {label: pieces}
+        if len(pieces) == 1:
+            self._set_rule(pieces[0], chosen.inside, link)
+            self.polyhedra_[label] = self.polyhedron_
+        else:
+            self._inside, self.inside_ = chosen.inside, self.classes_[chosen.inside]
+            self.coef_ = np.concatenate([piece.W for piece in pieces])
+            self.intercept_ = np.concatenate([piece.b for piece in pieces])
+            self.rule_ = Rule.inside(self.classes_, chosen.inside, *pieces, link=link)
+        self.n_polyhedra_, self.n_hyperplanes_ = len(pieces), len(self.intercept_)
+        self.margin_, self.penalty_, self.sampled_ = chosen.margin, chosen.penalty, chosen.sampled
+        self._exponent, self.n_iter_ = learned.exponent, learned.n_iter
+        self.selection_ = learned.selection
 
     # --- more classes -------------------------------------------------------------------
 
@@ -682,14 +328,9 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         for name in ("n_hyperplanes_", "n_polyhedra_", "margin_", "penalty_", "sampled_"):
             values = [getattr(one, name) for one in each]
             setattr(self, name, dict(zip(labels, values, strict=True)))
-        tables = [
-            {"class": [label] * len(one.selection_["inside"])} | one.selection_
-            for label, one in zip(labels, each, strict=True)
-        ]
-        self.selection_ = _joined(tables)
+        self.selection_ = _joined(labels, [one.selection_ for one in each])
         if all("path_" in vars(one) for one in each):
-            paths = zip(labels, (one.path_ for one in each), strict=True)
-            self.path_ = _joined([{"class": [label] * len(p["inside"])} | p for label, p in paths])
+            self.path_ = _joined(labels, [one.path_ for one in each])
 
     # --- after editing ------------------------------------------------------------------
 
@@ -750,34 +391,21 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
 
     def _plain_parameters(self) -> dict[str, Any]:
         """What is known as arrays, which a file can have."""
-        names, d = self._names, self.n_features_in_
-        given = {name: getattr(self, name) for name in NAMES}
-        if len(self.classes_) == 2:
-            return Knowledge.of(given, d, names).plain()
-        each: dict[str, Any] = {}
-        for label in self.classes_.tolist():
-            own = {n: (given[n] or {}).get(label) for n in OF_THE_INSIDE}
-            known = Knowledge.of(given | own, d, names).plain()
-            each["features_of_faces"] = known["features_of_faces"]
-            for name in OF_THE_INSIDE:
-                if known[name] is not None:
-                    each.setdefault(name, {})[label] = known[name]
-        return {name: each.get(name) for name in NAMES}
+        labels = self.classes_.tolist()
+        return plain_by_class(self._given, labels, self.n_features_in_, self._names)
 
     def _fitted(self) -> dict[str, Any]:
         each = getattr(self, "estimators_", None)
-        if each is None:
-            return {"fits": [self._fitted_class() | {"random_state": None}]}
-        return {"fits": [one._fitted_class() | {"random_state": one.random_state} for one in each]}
+        seeds = [one.random_state for one in each] if each else [None]
+        pairs = zip(each or [self], seeds, strict=True)
+        return {"fits": [one._fitted_class() | {"random_state": seed} for one, seed in pairs]}
 
     def _fitted_class(self) -> dict[str, Any]:
         labels = self.classes_.tolist()
         inside = [labels.index(label) for label in self.selection_["inside"]]
         own = {name: getattr(self, f"{name}_") for name in _CHOSEN}
-        return own | {
-            "exponent": self._exponent,
-            "selection": self.selection_ | {"inside": inside},
-        }
+        table = self.selection_ | {"inside": inside}
+        return own | {"exponent": self._exponent, "selection": table}
 
     def _restore(self, rule: Rule, fitted: Any) -> None:
         n = 1 if len(rule.classes) == 2 else len(rule.classes)
@@ -785,90 +413,35 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
             problem = f"must be an array of {n}; got {len(fitted.fits)}"
             raise ModelFileError(problem, f"{FITTED}.fits")
         if n == 1:
-            self._restore_class(rule, fitted.fits[0], f"{FITTED}.fits[0]")
-            self._check_restored(rule)
-            return
-        if {piece.place for piece in rule.pieces} != set(range(n)) or len(rule.links) != n:
-            raise ModelFileError("must have a polyhedron for each class", "rule.pieces")
-        self.estimators_ = []
-        for place, (label, one) in enumerate(zip(rule.labels, fitted.fits, strict=True)):
-            estimator = self._for_class(label, one.random_state)
-            estimator.n_features_in_, estimator.classes_ = rule.n_features, np.array([False, True])
-            parts = [piece.polyhedron for piece in rule.pieces if piece.place == place]
-            own = [Polyhedron(part.W, part.b) for part in parts]
-            of_class = Rule.inside(estimator.classes_, 1, *own, link=rule.links[place])
-            estimator._restore_class(of_class, one, f"{FITTED}.fits[{place}]")
-            self.estimators_.append(estimator)
-        self._describe_each()
+            self._set_learned(fitted.fits[0].learned(rule, f"{FITTED}.fits[0]"))
+        else:
+            self._restore_each(rule, fitted.fits)
         self._check_restored(rule)
 
-    def _restore_class(self, rule: Rule, fitted: ClassFitted, where: str) -> None:
-        place, table = rule.pieces[0].place, msgspec.structs.asdict(fitted.selection)
-        if len(set(map(len, table.values()))) > 1:
-            raise ModelFileError("must have arrays of one length", f"{where}.selection")
-        if not rule.links or rule.links[place] is None:
-            raise ModelFileError("must give the class of each polyhedron a link", "rule.links")
-        self._set_union([piece.polyhedron for piece in rule.pieces], place, rule.links[place])
-        labels, self._exponent = self.classes_.tolist(), fitted.exponent
-        for name in _CHOSEN:
-            setattr(self, f"{name}_", getattr(fitted, name))
-        self.selection_ = table | {"inside": [labels[place] for place in table["inside"]]}
+    def _restore_each(self, rule: Rule, fits: list[ClassFitted]) -> None:
+        if {piece.place for piece in rule.pieces} != set(range(len(fits))) or not rule.links:
+            raise ModelFileError("must have a polyhedron for each class", "rule.pieces")
+        self.estimators_ = []
+        for place, (label, fitted) in enumerate(zip(rule.labels, fits, strict=True)):
+            one = self._for_class(label, fitted.random_state)
+            one.n_features_in_, one.classes_ = rule.n_features, np.array([False, True])
+            parts = [piece.polyhedron for piece in rule.pieces if piece.place == place]
+            own = [Polyhedron(part.W, part.b) for part in parts]
+            against = Rule.inside(one.classes_, 1, *own, link=rule.links[place])
+            one._set_learned(fitted.learned(against, f"{FITTED}.fits[{place}]"))
+            self.estimators_.append(one)
+        self._describe_each()
 
     def _for_class(self, label: Any, random_state: int | None) -> Polyceptron:
         """The learner of one class against the rest, not fitted."""
         own: dict[str, Any] = {"inside": True, "class_weight": None, "checkpoint": None}
-        own |= {name: (getattr(self, name) or {}).get(label) for name in OF_THE_INSIDE}
+        own |= of_class(self._given, label)
         return clone(self).set_params(**own, random_state=random_state)  # type: ignore[no-any-return]
 
-    # --- parameters -----------------------------------------------------------------------
 
-    def _check_parameters(self) -> None:
-        self._check_or_auto("n_hyperplanes", as_count, "'auto'")
-        if self.margin is not None:
-            self._check_or_auto("margin", as_real, "None or 'auto'")
-        elif self.penalty is None or (self.sampled and not self._is_auto("sampled")):
-            raise ValueError(
-                "margin=None needs a penalty, and samples need online runs: with it penalty must "
-                f"be a number or 'auto' and sampled False or 'auto'; got {self.penalty!r} and "
-                f"{self.sampled!r}"
-            )
-        if self.penalty is not None:
-            self._check_or_auto("penalty", as_real, "None or 'auto'")
-        check_flag("sampled", self.sampled, "auto")
-        self._check_or_auto("n_polyhedra", as_count, "'auto'")
-        if not self._is_auto("n_polyhedra") and self.n_polyhedra != 1:
-            for name in _OF_ONE:
-                if not self._is_auto(name):
-                    raise ValueError(
-                        f"{name} is for one polyhedron: with n_polyhedra={self.n_polyhedra!r} it "
-                        f"must be 'auto'; got {getattr(self, name)!r}"
-                    )
-        for name in ("max_faces", "n_init", "max_iter"):
-            as_count(getattr(self, name), name)
-        check_n_jobs(self.n_jobs)
-        check_verbose(self.verbose)
-        check_flag("standardize", self.standardize)
-        as_checkpoint(self.checkpoint)
-        for name in ("digits", "max_terms"):
-            if getattr(self, name) is not None:
-                self._check_or_auto(name, as_count, "None or 'auto'")
-        self._check_within()
-
-    def _check_within(self) -> None:
-        """Refuse parameters of other ways to learn, where terms are few or something is known."""
-        names = [name for name in ("max_terms", *NAMES) if getattr(self, name) is not None]
-        for other in ("margin", "sampled") if names else ():
-            if not self._is_auto(other):
-                raise ValueError(
-                    f"{other} is for faces without limits: with {names[0]} it must be 'auto'; got "
-                    f"{getattr(self, other)!r}"
-                )
-        if names and self.penalty is None:
-            raise ValueError(f"with {names[0]}, penalty must be a number or 'auto'; got None")
-
-    def _check_or_auto(self, name: str, check: Any, words: str) -> None:
-        if not self._is_auto(name):
-            try:
-                check(getattr(self, name), name)
-            except ValueError as error:
-                raise ValueError(f"{error}; or {words}") from None
+def _joined(labels: list[Any], tables: list[dict[str, list[Any]]]) -> dict[str, list[Any]]:
+    """Tables of classes as one, which has the class in the place of which of two is inside."""
+    names = [name for name in tables[0] if name != "inside"]
+    pairs = zip(labels, tables, strict=True)
+    owners = [label for label, table in pairs for _ in table["inside"]]
+    return {"class": owners} | {name: [v for one in tables for v in one[name]] for name in names}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,15 +22,19 @@ from polyceptron.learners.polyceptron.union import Union, without_idle_faces
 from polyceptron.learners.polyceptron.union_trials import Shape, of_size
 from polyceptron.utils.types import Floats
 
-SIZES = (1, 2, 3, 4, 6, 10, 16)
-"""Numbers of faces that are tried, up to the most that there may be."""
-TERMS = (1, 2, 3, 5, 8)
+_SIZES = (1, 2, 3, 4, 6, 10, 16)
+"""Numbers of faces that are tried, up to the most that there may be.
+
+Fewer than the LADDER of `selection`, which is left as soon as it gains no more: these are fitted
+all, in every fold, for every number of terms and penalty.
+"""
+_TERMS = (1, 2, 3, 5, 8)
 """Terms of a face that are tried where none are given."""
 _ALWAYS = 3
 """Terms of a face up to which all numbers are tried."""
-PENALTY = 1e-4
+_PENALTY = 1e-4
 """Per row, of faces with few terms."""
-DENSE_PENALTIES = (0.25, 1.2, 6.0, 30.0)
+_DENSE_PENALTIES = (0.25, 1.2, 6.0, 30.0)
 """Of all rows together, where a face may have all terms."""
 _ALIKE = 0.5
 """Standard errors within which one class inside is as good as the other."""
@@ -68,12 +73,31 @@ class Search(NamedTuple):
     """Unions of a shape within limits, which are those of all candidates but for the terms."""
 
     shape: Shape
-    sizes: tuple[int, ...]
     limits: FaceLimits
     has_price: bool
     """Whether a term has to be worth its price: that of BIC."""
     inside: Any
     """Rows that have to be inside, as those that are learned from."""
+
+    def candidates(
+        self, insides: list[int], max_terms: Any, penalty: float | None, total: float
+    ) -> list[Candidate]:
+        """What there is to try: max_terms as the parameter is, and None for any penalty.
+
+        ``total`` is the weight of all rows.
+        """
+        d, most = len(self.limits.signs), self.shape.most
+        if max_terms is None:
+            numbers = {d}
+        elif max_terms == "auto":
+            numbers = {number for number in (*_TERMS, d) if number <= min(d, _TERMS[-1])}
+        else:
+            numbers = {min(int(max_terms), d)}
+        penalties = [_PENALTY] if penalty is None else [penalty]
+        if penalty is None and max_terms is None:
+            penalties = [one / total for one in _DENSE_PENALTIES]
+        sizes = {*(size for size in _SIZES if size < most), most}
+        return sorted(Candidate(*one) for one in product(insides, numbers, penalties, sizes))
 
     def unions(self, data: ArrayBlocks, candidates: list[Candidate]) -> list[Union]:
         """One for each candidate, all of the same class inside."""

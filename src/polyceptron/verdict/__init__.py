@@ -1,46 +1,38 @@
-"""How well a rule answers labelled rows: counts that add up, and what they say in plain words."""
+"""How well a rule answers labelled rows, in numbers and in plain words."""
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
-from scipy import sparse
 
-from polyceptron.data.blocks import Block, count_threads
+from polyceptron.data.blocks import count_threads
 from polyceptron.data.scaling import identity
-from polyceptron.data.source import Codes, Source, View
-from polyceptron.rule import Rule, show_label
-from polyceptron.scoring import as_rows, is_kernel_ready, scores
+from polyceptron.data.source import Source, View
+from polyceptron.rule import Rule, as_rule, show_label
 from polyceptron.utils.text import quoted
-from polyceptron.utils.types import Floats
+from polyceptron.verdict._identifiers import find_identifiers
+from polyceptron.verdict._tally import Tally, tally_block
 
-_SAMPLE_ROWS, _SAMPLE_VALUES = 20_000, 2_000_000
-"""That tell whether a column is an identifier, at most."""
-_FEWEST = 15
-"""Rows below which any column of whole numbers may be of different ones."""
-_REPEATS = 7
-"""Of so many repeats that chance would give, none is left with a chance of 1 in 1,000."""
-_NAMED = re.compile(r"(?i:(^|[^a-z])(id|uuid|index|key|row|nr|no|number)$)|[a-z](Id|ID)$")
+__all__ = ["ClassScore", "Tally", "Verdict", "VerdictWarning", "find_identifiers", "judge"]
+
 _MOST_LISTED = 3
 _WEAK = 2 / 3
 """A class is weak of which a smaller share is found."""
 _FALSE = 0.5
 """Answers are noted of which a smaller share is right."""
-_BALANCED = 'weights that make up for rare classes (class_weight="balanced", --balanced)'
-_OTHERS = [
-    'several polyhedra (Polyceptron with n_polyhedra="auto")',
-    "another learner, such as the tree OC1 (--learner oc1)",
-    "standardize=True, if it is off",
-]
+_ADVICE = {
+    "class_weight": 'weights that make up for rare classes (class_weight="balanced", --balanced)',
+    "n_polyhedra": 'several polyhedra (Polyceptron with n_polyhedra="auto")',
+    "tree": "another learner, such as the tree OC1 (--learner oc1)",
+    "standardize": "standardize=True, if it is off",
+}
 
 Amount = Annotated[int, Meta(ge=0)] | Annotated[float, Meta(ge=0, le=sys.float_info.max)]
 """A number of rows, or their weight."""
@@ -48,63 +40,6 @@ Amount = Annotated[int, Meta(ge=0)] | Annotated[float, Meta(ge=0, le=sys.float_i
 
 class VerdictWarning(UserWarning):
     """A fitted rule never answers one of its classes."""
-
-
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """What a rule makes of some rows; the tallies of parts of the rows add up to that of all.
-
-    Arrays have a line for each class of the rows, and a column for each answer (``answers``), piece
-    (``contains``) and face (``rejects``); of a tree no faces, as there one rejects what another
-    takes. ``claims`` counts rows that pieces of no class, of one and of several contain, where the
-    most probable class is the answer.
-    """
-
-    answers: NDArray[Any]
-    contains: NDArray[Any]
-    rejects: NDArray[Any]
-    claims: NDArray[Any]
-
-    def __add__(self, other: Tally) -> Tally:
-        return Tally(*(getattr(self, name) + getattr(other, name) for name in self.__slots__))
-
-    @classmethod
-    def of(cls, rule: Rule, X: Any, places: Codes, weight: Floats | None = None) -> Tally:
-        """Count rows by the places of their classes, each once or with its weight."""
-        rows = X if is_kernel_ready(X) else as_rows(X, rule.n_features, rule.feature_names)
-        C, places = len(rule.classes), np.asarray(places, np.intp)
-
-        def count(cells: Any, n: int, some: Any = slice(None)) -> NDArray[Any]:
-            return np.bincount(cells[some], None if weight is None else weight[some], n)
-
-        rejects = [np.empty((C, 0), int)]
-        claims = count(np.zeros_like(places), 3)
-        if rule.splits:  # the leaves of a tree: of many pieces each row is in one
-            decision = rule.decide(rows)
-            contains = [count(places, C, decision.piece == p) for p in range(len(rule.pieces))]
-        else:
-            least = []
-            for piece in rule.pieces:
-                margins = scores(rows, piece.polyhedron.W, piece.polyhedron.b).T.copy()
-                rejects += [count(places, C, face < 0) for face in margins]
-                least.append(margins.min(axis=0))
-            decision = rule.decide_by(np.column_stack(least))
-            contains = [count(places, C, h >= 0) for h in least]
-            if rule.is_most_probable:
-                claimed = np.zeros((C, len(places)), bool)
-                for piece, h in zip(rule.pieces, least, strict=True):
-                    claimed[piece.place] |= h >= 0
-                claims = count(np.minimum(claimed.sum(axis=0), 2), 3)
-        answers = count(C * places + decision.place, C**2).reshape(C, C)
-        return cls(answers, np.column_stack(contains), np.column_stack(rejects), claims)
-
-
-def _tally_block(rule: Rule, places: Codes, block: Block) -> Tally:
-    """The tally of a block, the labels of which are at these places among those of the rule."""
-    X: Any = block.X
-    if isinstance(X, tuple):
-        X = sparse.csr_matrix(block.arrays(), shape=(block.n_samples, rule.n_features))
-    return Tally.of(rule, X, places[block.y], block.weight if block.weight.size else None)
 
 
 class ClassScore(NamedTuple):
@@ -142,6 +77,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         Rows that satisfy the rule of no class, and of several, where each class has one.
     identifiers : list of str
         Columns that look as if they told rows apart.
+    asked : list of str
+        Advice that is left out, as the learner was asked for it already, or is it.
     """
 
     what: str = "rows"
@@ -154,6 +91,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     unclaimed: Amount | None = None
     contested: Amount | None = None
     identifiers: list[str] = []
+    asked: list[Literal["class_weight", "n_polyhedra", "tree", "standardize"]] = []
 
     def __post_init__(self) -> None:
         C, n, faces = len(self.labels), len(self.n_faces), sum(self.n_faces)
@@ -166,7 +104,12 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     @classmethod
     def of(
-        cls, rule: Rule, tally: Tally, what: str = "rows", identifiers: Sequence[str] = ()
+        cls,
+        rule: Rule,
+        tally: Tally,
+        what: str = "rows",
+        identifiers: Sequence[str] = (),
+        asked: Sequence[Any] = (),
     ) -> Verdict:
         """What a tally says of a rule."""
         places = np.array([piece.place for piece in rule.pieces])
@@ -184,6 +127,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
             unclaimed=claims[0],
             contested=claims[1],
             identifiers=list(identifiers),
+            asked=list(asked),
         )
 
     @property
@@ -270,14 +214,12 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     def _on_pieces(self) -> Iterator[str]:
         n, learned = len(self.n_faces), " learned from" if self.what != "rows" else ""
-        if self.unclaimed is not None and self.contested is not None:
-            claims = self.unclaimed, self.contested
-            none, several = (_share(rows, self.counted) or 0.0 for rows in claims)
-            if any(claims):
-                yield (
-                    f"{none:.2%} of the rows{learned} satisfy the rule of no class and "
-                    f"{several:.2%} those of several: there the most probable class is answered."
-                )
+        claims = ("the rule of no class", self.unclaimed), ("the rules of several", self.contested)
+        for whose, rows in claims:
+            share = f"{_share(rows or 0, self.counted) or 0.0:.2%}"
+            if share != "0.00%":
+                told = f"{share} of the rows{learned} satisfy {whose}"
+                yield f"{told}: there the most probable class is answered."
         if empty := [f"piece {p + 1} of {n}" for p in self.empty_pieces]:
             yield f"{_clause(empty, 'contain', 'pieces')} no row{learned}."
         for verb, faces in [("reject", self.idle_faces), ("hold for", self.closed_faces)]:
@@ -297,7 +239,9 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         """What may give a better rule, a sentence each."""
         weak = self.weak_classes
         rare = any(len(self.labels) * one.rows < self.rows for one in weak)
-        found = [f"To try: {'; '.join([_BALANCED] * rare + _OTHERS)}."] if weak else []
+        known = {*self.asked} if rare else {*self.asked, "class_weight"}
+        left = [advice for name, advice in _ADVICE.items() if name not in known]
+        found = [f"To try: {'; '.join(left)}."] if weak and left else []
         # Of several classes, a piece counts also where it contains no row.
         alone = self.unclaimed is None and not self.never_answered
         if alone and (self.empty_pieces or self.idle_faces):
@@ -315,7 +259,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         return (
             f"the fitted rule never answers the {which}: {self.accuracy:.2%} of the {self.what} "
             f"are right, where always answering {show_label(label)} gives {share:.2%}. "
-            f"{self.to_try[0]} See verdict_ for more."
+            f"{' '.join([*self.to_try[:1], 'See verdict_ for more.'])}"
         )
 
     def __str__(self) -> str:
@@ -326,12 +270,9 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
             f"Balanced accuracy: {self.balanced_accuracy:.2%}.",
         ]
         for one in self.classes:
-            parts = "never answered", "no rows"
-            if one.precision is not None:
-                parts = f"precision {one.precision:.2%}", parts[1]
-            if one.recall is not None:
-                parts = parts[0], f"recall {one.recall:.2%}"
-            lines.append(f"{show_label(one.label)} ({_number(one.rows)} rows): {', '.join(parts)}.")
+            told = "never answered" if one.precision is None else f"precision {one.precision:.2%}"
+            found = "no rows" if one.recall is None else f"recall {one.recall:.2%}"
+            lines.append(f"{show_label(one.label)} ({_number(one.rows)} rows): {told}, {found}.")
         return "\n".join([*lines, *self.remarks])
 
     def to_dict(self) -> dict[str, Any]:
@@ -371,43 +312,28 @@ def _others_and_own(counts: NDArray[Any], places: NDArray[Any]) -> Any:
     return tuple(np.where(part, counts, 0).sum(axis=0).tolist() for part in (~is_own, is_own))
 
 
-def judge(rule: Rule, source: Source, n_jobs: int | None = 1, what: str = "rows") -> Verdict:
-    """The verdict on a rule by the rows of a source, in one pass over its blocks."""
+def _asked(model: Any) -> list[Any]:
+    """Advice that a learner with these parameters needs no more; of a bare rule nothing is known.
+
+    One polyhedron is as much of an answer to how many there may be as several are.
+    """
+    if not hasattr(model, "get_params"):
+        return []
+    given = model.get_params(deep=False)
+    followed = {
+        "class_weight": given.get("class_weight") is not None,
+        "n_polyhedra": "n_polyhedra" in given,
+        "tree": model.rule_.is_partition,
+        "standardize": given.get("standardize", True),
+    }
+    return [name for name, is_so in followed.items() if is_so]
+
+
+def judge(model: Any, source: Source, n_jobs: int | None = 1, what: str = "rows") -> Verdict:
+    """The verdict on a model, or a bare rule, by the rows of a source: one pass over its blocks."""
+    rule = as_rule(model)
     places = rule.places_of(source.classes)
     threads = count_threads(n_jobs, source.n_samples)
     data = source.blocks(View(identity(source.n_features), None), threads)
-    tally = data.reduce(partial(_tally_block, rule, places))
-    return Verdict.of(rule, tally, what, find_identifiers(source))
-
-
-def find_identifiers(source: Source) -> list[str]:
-    """Columns that look as if they told rows apart: whole numbers, all different, in a sample.
-
-    They are no identifier if chance might have made them different, unless they rise from row to
-    row, or the name of the column says so. Text that is all different is refused when it is read.
-    """
-    d, n = source.n_features, source.n_samples
-    size = min(n, _SAMPLE_ROWS, _SAMPLE_VALUES // d)
-    if size < _FEWEST or source.is_sparse:
-        return []
-    X: Any = source.take(np.arange(size, dtype=np.int64) * n // size).X
-    names = source.feature_names or [f"x{j}" for j in range(d)]
-    # Most columns are told from few rows.
-    whole = np.flatnonzero(_all_different(X[:1000]))
-    whole = whole[_all_different(X[:, whole])]
-    return [names[j] for j in whole.tolist() if _is_no_chance(X[:, j], names[j])]
-
-
-def _all_different(X: NDArray[Any]) -> NDArray[np.bool_]:
-    """Which columns are whole numbers, no two of them the same."""
-    whole = np.isfinite(X[0]) & (np.floor(X) == X).all(axis=0)
-    different = np.zeros(X.shape[1], bool)
-    values = np.sort(X[:, whole], axis=0)
-    different[whole] = (values[1:] > values[:-1]).all(axis=0)
-    return different
-
-
-def _is_no_chance(values: NDArray[Any], name: str) -> bool:
-    rises = bool((values[1:] > values[:-1]).all())
-    repeats = len(values) ** 2 / 2 / (float(values.max()) - float(values.min()))
-    return rises or repeats > _REPEATS or _NAMED.search(name) is not None
+    tally = data.reduce(partial(tally_block, rule, places))
+    return Verdict.of(rule, tally, what, find_identifiers(source), _asked(model))
