@@ -5,10 +5,12 @@
   cuts 4% of what the others left; 20,000 rows to learn from and as many to test on.
 - blobs in two, three or five pieces, an L (the outside of one polyhedron), a chessboard of four
   fields, a ring, a convex class and an L that ends within the box, so that neither side is one,
-  2,000 rows to learn from, 10,000 fresh ones, in two and five dimensions.
+  2,000 rows to learn from, 10,000 fresh ones, in two and five dimensions. Blobs are balls; those
+  "apart" are smaller, with no rows within a third of a radius around them.
 
 Everything is automatic; draws depend on ``--seed`` and their number alone. With ``--rivals`` the
-same draws of PH are learned by PCH in our reading, too, which is told how many faces there are.
+same draws of PH are learned by PCH in our reading, too, which is told how many faces there are, and
+those of shapes by an RBF-SVM tuned by cross-validation.
 """
 
 from __future__ import annotations
@@ -22,6 +24,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 
 from benchmarks.pch import ProjectionConvexHull
 from benchmarks.report import environment
@@ -45,8 +51,13 @@ def half_spaces(n: int, d: int, random: np.random.Generator) -> tuple[Rows, Labe
     return X, inside
 
 
-def _blobs(n_pieces: int) -> Callable[[int, int, np.random.Generator], tuple[Rows, Labels]]:
-    """Balls of equal size, far apart, that have half of the rows; the others are around them."""
+def _blobs(
+    n_pieces: int, size: float = 0.4, gap: float = 0.0
+) -> Callable[[int, int, np.random.Generator], tuple[Rows, Labels]]:
+    """Balls of equal size, far apart, that have half of the rows; the others are around them.
+
+    Their radius is a share of the least distance between two; the gap is a share of the radius.
+    """
 
     def draw(n: int, d: int, random: np.random.Generator) -> tuple[Rows, Labels]:
         centres = random.uniform(-0.75, 0.75, (1000, d))
@@ -54,12 +65,12 @@ def _blobs(n_pieces: int) -> Callable[[int, int, np.random.Generator], tuple[Row
         while len(chosen) < n_pieces:
             chosen.append(centres[int(_from_nearest(centres, chosen).argmax())])
         gaps = [float(np.linalg.norm(a - b)) for i, a in enumerate(chosen) for b in chosen[:i]]
-        radius = 0.4 * min(gaps)
+        radius = size * min(gaps)
         ways = random.standard_normal((n, d))
         ways *= radius * random.random((n, 1)) ** (1 / d) / np.linalg.norm(ways, axis=1)[:, None]
         X = np.array(chosen)[random.integers(n_pieces, size=n)] + ways
         outside = random.uniform(-1, 1, (10 * n, d))
-        outside = outside[_from_nearest(outside, chosen) > radius]
+        outside = outside[_from_nearest(outside, chosen) > (1.0 + gap) * radius]
         y = random.random(n) < 0.5
         return np.where(y[:, None], X, outside[:n]), y
 
@@ -94,6 +105,9 @@ SHAPES: dict[str, tuple[int | None, Callable[..., tuple[Rows, Labels]]]] = {
     "ring": (None, _box(lambda X: np.abs(np.linalg.norm(X[:, :2], axis=1) - 0.7) < 0.2)),
     "convex": (1, _box(lambda X: np.abs(X[:, :2]).sum(axis=1) < 0.9)),
     "bounded L": (None, _box(_bounded_l)),  # two pieces; its outside, of as many faces, three
+    "two apart": (2, _blobs(2, 0.3, 1 / 3)),
+    "three apart": (3, _blobs(3, 0.3, 1 / 3)),
+    "five apart": (5, _blobs(5, 0.3, 1 / 3)),
 }
 """How many pieces there are, where that is one number, and how rows are drawn."""
 
@@ -106,7 +120,7 @@ def measure(model: Any, X: Rows, y: Labels, n: int) -> dict[str, Any]:
     return {
         "accuracy": 100 * float(model.score(X[n:], y[n:])),
         "pieces": getattr(model, "n_polyhedra_", 1),
-        "faces": model.n_hyperplanes_,
+        "faces": getattr(model, "n_hyperplanes_", 0),
         "seconds": seconds,
     }
 
@@ -130,19 +144,29 @@ def ph(
     return found
 
 
-def shapes(seed: int, n_draws: int) -> list[dict[str, Any]]:
+def _tuned_svm() -> Any:
+    grid = {"svc__C": [1, 10, 100], "svc__gamma": ["scale", 1.0, 5.0]}
+    return GridSearchCV(make_pipeline(StandardScaler(), SVC()), grid, cv=3, n_jobs=2)
+
+
+def shapes(seed: int, n_draws: int, rivals: bool = False) -> list[dict[str, Any]]:
+    """A line for each shape and number of dimensions."""
     found = []
     for place, (name, (n_pieces, rows)) in enumerate(SHAPES.items()):
         for d in (2, 5):
-            draws = []
+            draws, peers = [], []
             for draw in range(n_draws):
                 random = np.random.default_rng([seed, 1000 + place, d, draw])
                 given = {"max_faces": 24} if name == "ring" else {}
                 model = Polyceptron(random_state=draw, **given)
-                draws.append(measure(model, *rows(ROWS + FRESH, d, random), ROWS))
+                drawn = rows(ROWS + FRESH, d, random)
+                draws.append(measure(model, *drawn, ROWS))
+                if rivals:
+                    peers.append(measure(_tuned_svm(), *drawn, ROWS))
             right = [one["pieces"] == n_pieces for one in draws]
             pieces = {"pieces_right": sum(right)} if n_pieces else {}
-            found.append({"shape": name, "d": d, **_summary(draws), **pieces})
+            beside = {"rivals": {"rbf": _summary(peers)}} if rivals else {}
+            found.append({"shape": name, "d": d, **_summary(draws), **pieces, **beside})
             print(found[-1], flush=True)
     return found
 
@@ -165,13 +189,15 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--ph-draws", type=int, default=5)
     parser.add_argument("--draws", type=int, default=10)
-    parser.add_argument("--rivals", action="store_true", help="measure PCH on PH as well")
+    parser.add_argument(
+        "--rivals", action="store_true", help="measure PCH on PH and RBF-SVM as well"
+    )
     given = parser.parse_args()
     summary = {
         "environment": environment(),
         "seed": given.seed,
         "ph": ph(given.seed, given.ph_draws, PH_DIMENSIONS, given.rivals),
-        "shapes": shapes(given.seed, given.draws),
+        "shapes": shapes(given.seed, given.draws, given.rivals),
     }
     write_text(Path(given.out), json.dumps(summary, indent=1) + "\n")
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 NAMES = ["two blobs", "three blobs", "five blobs", "L", "chessboard", "ring", "convex"]
-NAMES += ["bounded L"]
+NAMES += ["bounded L", "two apart", "three apart", "five apart"]
 
 
 @pytest.fixture
@@ -73,4 +73,5 @@ def test_summary(shapes, tmp_path, monkeypatch):
     assert [one["d"] for one in summary["ph"]] == [2]
     assert [one["d"] for one in summary["shapes"]] == [2, 5]
     peers = [one["rivals"]["pch"] for one in summary["ph"]]
+    peers += [one["rivals"]["rbf"] for one in summary["shapes"]]
     assert all(one["accuracy"] > 85 for one in [*summary["ph"], *peers, *summary["shapes"]])
