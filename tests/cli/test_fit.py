@@ -212,6 +212,41 @@ class TestFit:
         assert "Warning: two lines\n" in result.stderr
 
 
+def test_a_column_of_weights_counts_rows_as_copies_would(tmp_path):
+    """In memory, on disk, and where rows are written so many times."""
+    weights = np.random.default_rng(0).integers(0, 4, 200)
+    heads = ("age", "dose", "colour", "class", "n")
+    rows = [[*row, n] for row, n in zip(people(), weights, strict=True)]
+    copies = [row for row in rows for _ in range(row[-1])]
+    learned = []
+    ask = ("-t", "class", "-l", "batch", "-k", 1, "-o", tmp_path / "m.json", "--force")
+    for lines, *options in (
+        (rows, "--weight-column", "n"),
+        (rows, "--weight-column", "n", "--out-of-core"),
+        (copies, "--drop", "n"),
+    ):
+        (tmp_path / "rows.csv").write_text(text_of(lines, heads))
+        text = done("fit", tmp_path / "rows.csv", *ask, *options)
+        assert f" of the {weights.sum()} rows learned from" in text
+        learned.append(load_model(tmp_path / "m.json").polyhedron_)
+    assert learned[0] == learned[1]
+    np.testing.assert_allclose(learned[0].W, learned[2].W, rtol=1e-6)
+
+
+def test_costs_and_other_parameters(tmp_path, data):
+    ask = ("fit", data, "-t", "class", "-l", "batch", "-k", 1, "--inside", "sick", "--force")
+    ask = (*ask, "-o", tmp_path / "m.json", "--set", "max_iter=77", "--cost")
+    recalls = []
+    for cost in ("missed=50", "false=50"):
+        done(*ask, cost)
+        model = load_model(tmp_path / "m.json")
+        assert model.max_iter == 77
+        recalls.append(next(c.recall for c in model.verdict_.classes if c.label == "sick"))
+    assert recalls[0] > recalls[1]
+    message = failed(*ask, "missed=2", "--set", "tol=-1")
+    assert "tol must be" in message
+
+
 class TestVerdict:
     @pytest.fixture
     def rare(self, tmp_path):

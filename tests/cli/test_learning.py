@@ -1,8 +1,11 @@
-"""What is printed of a rule."""
+"""What is printed of a rule, and what options say of learners."""
 
+import click
 import numpy as np
+import pytest
 
 from polyceptron import Polyhedron
+from polyceptron.cli import _learning
 from polyceptron.cli._learning import held_out, show_faces
 from polyceptron.explain import verdict
 from polyceptron.rule import Piece, Rule
@@ -47,3 +50,62 @@ def test_a_leaf_is_shown_with_what_it_contains(capsys):
     printed = capsys.readouterr().out
     assert "harm if this holds: contains 1 of harm, 0 others\n  face  inequality\n" in printed
     assert "fine if this holds: contains 1 of fine, 1 others\n" in printed
+
+
+class TestClassWeight:
+    """What --balanced, --class-weight and --cost say."""
+
+    classes = np.array(["bad", "good"])
+
+    def asked(self, **options):
+        given = {"balanced": False, "class_weights": (), "costs": (), "inside": None}
+        return _learning.class_weight(self.classes, **given | options)
+
+    def test_what_is_asked(self):
+        assert self.asked() is None
+        assert self.asked(balanced=True) == "balanced"
+        assert self.asked(class_weights=("good=2.5",)) == {"good": 2.5}
+        costs = self.asked(costs=("missed=5", "false=2"), inside="bad")
+        assert costs == {"bad": 5.0, "good": 2.0}
+        assert self.asked(costs=("false=2",), inside="bad") == {"bad": 1.0, "good": 2.0}
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"balanced": True, "costs": ("missed=2",)}, "exclude each other"),
+            ({"class_weights": ("ugly=2",)}, "'ugly=2' is not bad=W, with one of bad, good"),
+            ({"class_weights": ("good=0",)}, "a W above 0"),
+            ({"class_weights": ("good",)}, "is not bad=W"),
+            ({"costs": ("missed=nan",), "inside": "bad"}, "with one of missed, false"),
+            ({"costs": ("missed=2",)}, "needs --inside"),
+        ],
+    )
+    def test_what_is_refused(self, options, message):
+        with pytest.raises(click.UsageError, match=message):
+            self.asked(**options)
+
+
+class TestSettings:
+    """What --set says."""
+
+    def made(self, *settings, **options):
+        given = {"k": None, "inside": None, "class_weight": None, "seed": 0}
+        classes = np.array(["a", "b"])
+        return _learning.make("online", classes, settings=settings, **given | options)
+
+    def test_values_are_those_of_python_or_text(self):
+        model = self.made("step_size=0.5", "average = True", "inside=b")
+        assert (model.step_size, model.average, model.inside) == (0.5, True, "b")
+
+    @pytest.mark.parametrize(
+        ("setting", "message"),
+        [
+            ("step_size", "is not NAME=VALUE"),
+            ("stepsize=1", "has no stepsize; there are average, class_weight"),
+            ("random_state=1", "random_state is given twice"),
+            ("checkpoint=x", "has no checkpoint"),
+        ],
+    )
+    def test_what_is_refused(self, setting, message):
+        with pytest.raises(click.UsageError, match=message):
+            self.made(setting)

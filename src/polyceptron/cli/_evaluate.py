@@ -60,11 +60,14 @@ def compare(learners: list[str] | None, cv: int, seed: int, **what: Any) -> None
     machine with an RBF kernel (of at most 20,000 rows), and a decision tree, as scikit-learn has
     them by default, the first two of these on standardised columns.
     """
-    options = {name: what.pop(name) for name in ("k", "inside", "balanced")}
+    options = {name: what.pop(name) for name in ("k", "inside")}
+    counts = {name: what.pop(name) for name in _options.CLASS_WEIGHTS}
     data = read_rows(**what)
+    weight = _learning.class_weight(data.classes, inside=options["inside"], **counts)
+    options["class_weight"] = weight
     models = _learners(learners, data, options, seed)
     rows = []
-    for name, model in [*models, *_baselines(data, options["balanced"], seed)]:
+    for name, model in [*models, *_baselines(data, weight, seed)]:
         begun = time.perf_counter()
         try:
             score = _learning.cross_validated(model, data, cv, seed, name)
@@ -99,7 +102,7 @@ def _learners(
         yield name, _learning.make(name, data.classes, **known, seed=seed)
 
 
-def _baselines(data: Any, balanced: bool, seed: int) -> Iterator[tuple[str, Any]]:
+def _baselines(data: Any, class_weight: Any, seed: int) -> Iterator[tuple[str, Any]]:
     """What a learner should beat, with the same weights of classes."""
     from sklearn.dummy import DummyClassifier
     from sklearn.linear_model import LogisticRegression
@@ -109,7 +112,7 @@ def _baselines(data: Any, balanced: bool, seed: int) -> Iterator[tuple[str, Any]
     from sklearn.tree import DecisionTreeClassifier
 
     scaler = StandardScaler(with_mean=not data.is_sparse)
-    weight = {"class_weight": "balanced" if balanced else None}
+    weight = {"class_weight": class_weight}
     yield "(most frequent class)", DummyClassifier()
     logistic = LogisticRegression(max_iter=1000, **weight)
     yield "(logistic regression)", make_pipeline(scaler, logistic)

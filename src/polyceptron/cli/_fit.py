@@ -21,7 +21,7 @@ from polyceptron.learners import registry
 
 _MOST_COLUMNS = 1000
 """Of which a model file says what is usual in them."""
-_FOR_THE_LEARNER = ("k", "inside", "balanced", "n_polyhedra", "max_faces", "digits", "max_terms")
+_FOR_THE_LEARNER = ("k", "inside", "n_polyhedra", "max_faces", "digits", "max_terms", "settings")
 _KNOWN = ("monotone", "faces", "together")
 _TYPICAL_ROWS = 100_000
 """That tell what is usual, at most."""
@@ -48,6 +48,7 @@ _TYPICAL_ROWS = 100_000
     help="Cross-validate in N folds; the model learns from all rows.",
 )
 @_options.digits_option
+@_options.set_option
 @click.option(
     "--show-path", is_flag=True, help="With --max-terms: what was tried, those of few terms first."
 )
@@ -84,6 +85,7 @@ def fit(
     """
     asked = {name: what.pop(name) for name in _FOR_THE_LEARNER}
     known = {name: what.pop(name) for name in _KNOWN}
+    counts = {name: what.pop(name) for name in _options.CLASS_WEIGHTS}
     _check_options(test_size, cv, show_path, asked["max_terms"])
     check_free(output, force, what["data"])
     checkpoint = _checkpoint(learner, output, resume, force)
@@ -92,6 +94,7 @@ def fit(
         _refuse_options(learner, test_size, cv)
     rows: Any = open_rows(**what, cache_dir=cache_dir) if on_disk else read_rows(**what)
     asked |= _options.knowledge(rows, **known)
+    asked["class_weight"] = _learning.class_weight(rows.classes, inside=asked["inside"], **counts)
     estimator = _learning.make(learner, rows.classes, seed=seed, **asked)
     with _model_path(output, checkpoint) as path:
         score = None if cv is None else _learning.cross_validated(estimator, rows, cv, seed)
@@ -120,7 +123,7 @@ def _learned(
         train, test = _learning.split(rows.codes, test_size, seed)
         X = X[train]
     with Waiting("Learning"):
-        estimator.fit(X, rows.y[train])
+        _learning.fitted(estimator, X, rows.y[train], rows.weight, train)
     if test_size is not None:
         score = _learning.held_out(estimator.rule_, rows.X[test], rows.codes[test])
     _name_identifiers(estimator, rows)
@@ -256,20 +259,21 @@ def _say(estimator: Any, rows: Any, score: Any, on_disk: bool) -> None:
     from msgspec.structs import replace
 
     verdict = learned = estimator.verdict_
-    n, training = learned.rows, percent(learned.accuracy)
-    # Also rows held out.
+    n, training = f"{learned.rows:.12g}", percent(learned.accuracy)
+    # Also rows held out, which have no weights there.
     of_class = [one.rows for one in learned.classes] if on_disk else np.bincount(rows.codes)
     pairs = zip(map(shown, rows.classes.tolist()), of_class, strict=True)
-    listed = ", ".join(f"{label} {count}" for label, count in pairs)
+    listed = ", ".join(f"{label} {count:.12g}" for label, count in pairs)
     features = f"{rows.n_features} feature{'s' if rows.n_features > 1 else ''}"
-    click.echo(f"Rows: {rows.n_samples} ({listed}), {features}")
+    weighed = ", by weight" if isinstance(learned.rows, float) else ""
+    click.echo(f"Rows: {rows.n_samples} ({listed}{weighed if on_disk else ''}), {features}")
     what = "rows learned from"
     if score is None:
         advice = "" if on_disk else " (--cv 10 tells that of new rows)"
-        click.echo(f"Accuracy: {training} of the {n} rows learned from{advice}")
+        click.echo(f"Accuracy: {training} of the {n} rows learned from{weighed}{advice}")
     else:
         what, spread = score.what, "" if score.spread is None else f" ± {100 * score.spread:.2f}"
         new = f"{percent(score.accuracy)}{spread} ({what})"
-        click.echo(f"Accuracy: {new}, {training} ({n} rows learned from)")
+        click.echo(f"Accuracy: {new}, {training} ({n} rows learned from{weighed})")
         verdict = replace(learned, what="rows held out", answers=score.counts.tolist())
     _learning.show_verdict(verdict, what)

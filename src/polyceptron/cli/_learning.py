@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import ast
+from collections.abc import Callable, Sequence
 from itertools import compress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from polyceptron.verdict import Verdict
 
 
+_MISTAKES = ("missed", "false")
 _OPTIONS = {
     "monotonic_cst": "--monotone",
     "fixed_faces": "--face",
@@ -31,14 +33,15 @@ def make(
     *,
     k: int | None,
     inside: str | None,
-    balanced: bool,
+    class_weight: Any,
     seed: int,
     digits: int | str | None = "auto",
+    settings: Sequence[str] = (),
     **sizes: Any,
 ) -> Any:
     """Return a learner that is ready to fit; None is its own choice, inside is text.
 
-    ``sizes`` are parameters of learners of unions.
+    ``sizes`` are parameters of learners of unions; ``settings`` any others, as text.
     """
     learner = registry.find_learner(name)
     if len(classes) > 2 and not registry.learns_many_classes(learner):
@@ -48,8 +51,8 @@ def make(
         )
     known = registry.parameters_of(learner)
     parameters: dict[str, Any] = {"random_state": seed} if "random_state" in known else {}
-    if balanced:
-        parameters["class_weight"] = "balanced"
+    if class_weight is not None:
+        parameters["class_weight"] = class_weight
     if k is not None:
         number = registry.number_parameter(learner)
         if number is None:
@@ -73,7 +76,69 @@ def make(
         raise click.UsageError(
             f"--learner {name} has no {missing}; leave out {option}, or choose one that has: {able}"
         )
-    return learner(**parameters, **sizes)
+    return learner(**parameters | sizes | _settings(settings, name, known, parameters | sizes))
+
+
+def _settings(texts: Sequence[str], name: str, known: Any, given: dict[str, Any]) -> dict[str, Any]:
+    """What --set says; values are those of Python, or else text."""
+    found: dict[str, Any] = {}
+    for text in texts:
+        parameter, sign, value = text.partition("=")
+        parameter = parameter.strip()
+        if not sign or not parameter:
+            raise click.BadParameter(
+                f"{text!r} is not NAME=VALUE, for example max_iter=500", param_hint="--set"
+            )
+        if parameter not in known or parameter == "checkpoint":
+            others = ", ".join(sorted(set(known) - {"checkpoint"}))
+            raise click.BadParameter(
+                f"--learner {name} has no {parameter}; there are {others}", param_hint="--set"
+            )
+        if parameter in given or parameter in found:
+            raise click.BadParameter(f"{parameter} is given twice", param_hint="--set")
+        try:
+            found[parameter] = ast.literal_eval(value.strip())
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            found[parameter] = value.strip()
+    return found
+
+
+def class_weight(
+    classes: Any,
+    *,
+    balanced: bool,
+    class_weights: Sequence[str],
+    costs: Sequence[str],
+    inside: str | None,
+) -> Any:
+    """What the options say of the weights of classes, as the parameter of learners."""
+    if balanced + bool(class_weights) + bool(costs) > 1:
+        raise click.UsageError("--balanced, --class-weight and --cost exclude each other.")
+    if balanced:
+        return "balanced"
+    labels = {str(label): label for label in classes.tolist()}
+    found = _weights("--class-weight", class_weights, list(labels))
+    if not costs:
+        return {labels[text]: weight for text, weight in found.items()} or None
+    if inside is None or len(labels) != 2:
+        raise click.UsageError("--cost is for two classes, and needs --inside: the one to find.")
+    label, cost = _label(inside, list(labels.values())), _weights("--cost", costs, _MISTAKES)
+    return {one: cost.get(_MISTAKES[one != label], 1.0) for one in labels.values()}
+
+
+def _weights(option: str, texts: Sequence[str], names: Sequence[str]) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for text in texts:
+        name, _, number = text.rpartition("=")
+        try:
+            value = float(number)
+        except ValueError:
+            value = -1.0
+        if name not in names or not 0 < value < float("inf"):
+            form = f"{text!r} is not {names[0]}=W, with one of {', '.join(names)} and a W above 0"
+            raise click.BadParameter(form, param_hint=option)
+        found[name] = value
+    return found
 
 
 def _those_that(able: Callable[[type], bool]) -> str:
@@ -131,12 +196,23 @@ def cross_validated(estimator: Any, rows: ArraySource, n: int, seed: int, title:
     with Waiting("Cross-validating") as waiting:
         for i, (train, test) in enumerate(folds.split(places, places), 1):
             waiting.say(f"{title}{': ' if title else ''}fold {i} of {n}", i - 1, n)
-            answers = clone(estimator).fit(X[train], y[train]).predict(X[test])
+            model = fitted(clone(estimator), X[train], y[train], rows.weight, train)
+            answers = model.predict(X[test])
             found = np.searchsorted(rows.classes, answers)
             counts.append(confusion(found, places[test], len(rows.classes)))
     shares = list(map(_share_right, counts))
     accuracy, spread = float(np.mean(shares)), float(np.std(shares))
     return Score(f"{n}-fold cross-validation", accuracy, spread, sum(counts))
+
+
+def fitted(estimator: Any, X: Any, y: Any, weight: Any, rows: Any) -> Any:
+    """Fit to some rows, with their part of the weights, if there are any."""
+    if weight is None:
+        return estimator.fit(X, y)
+    name = "sample_weight"
+    if hasattr(estimator, "steps"):
+        name = f"{estimator.steps[-1][0]}__{name}"
+    return estimator.fit(X, y, **{name: weight[rows]})
 
 
 def confusion(answers: Any, places: Any, n_classes: int) -> Any:

@@ -147,6 +147,9 @@ training_options = all_of(
         help="The column with the classes: its name, or its number, from the end -1. "
         "LIBSVM and .npz files say it themselves; for .npy, a file .npy of labels.",
     ),
+    click.option(
+        "--weight-column", "weight", metavar="COLUMN", help="The column of weights of the rows."
+    ),
     columns_option("--features", "Learn from these columns only."),
     columns_option("--drop", "Leave these columns out."),
     columns_option(
@@ -160,6 +163,8 @@ training_options = all_of(
     ),
     header_option,
 )
+CLASS_WEIGHTS = ("balanced", "class_weights", "costs")
+"""What of the next options weighs classes."""
 learning_options = all_of(
     click.option(
         "-k",
@@ -169,6 +174,20 @@ learning_options = all_of(
     ),
     click.option("--inside", metavar="LABEL", help="The class to describe."),
     click.option("--balanced", is_flag=True, help="Weigh rows so that every class counts as much."),
+    click.option(
+        "--class-weight",
+        "class_weights",
+        metavar="LABEL=W",
+        multiple=True,
+        help="What a row of a class counts; 1 by default.",
+    ),
+    click.option(
+        "--cost",
+        "costs",
+        metavar="missed=C|false=C",
+        multiple=True,
+        help="What it costs to miss a row of the class --inside, or to take another row for one.",
+    ),
 )
 
 
@@ -274,6 +293,13 @@ def _faces(texts: Sequence[str], names: Sequence[str]) -> Any:
     return np.array([[*w, b] for w, b in (parse_inequality(text, names) for text in texts)])
 
 
+set_option = click.option(
+    "--set",
+    "settings",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="Any other parameter of the learner, such as step_size=0.1.",
+)
 seed_option = click.option(
     "--seed", type=click.IntRange(0, 2**31 - 1), default=0, show_default=True
 )

@@ -223,6 +223,11 @@ class ArraySource(Source):
         return labels
 
     @property
+    def weight(self) -> Floats | None:
+        """The weight of every row; None where each weighs 1."""
+        return self._weight if self._weight.size else None
+
+    @property
     def n_values(self) -> int:
         return int(self.X.nnz if self.is_sparse else self.X.size)
 
