@@ -47,10 +47,13 @@ UNWATCHED = {
 
 @pytest.fixture(scope="module")
 def two():
-    """A client of two worker processes."""
+    """A client of two workers in this process, to which all goes over sockets nevertheless.
+
+    Workers in processes of their own are those of the tests about their loss, and of the default.
+    """
     with (
         dask.config.set(UNWATCHED),
-        LocalCluster(n_workers=2, threads_per_worker=1, **LOOPBACK) as cluster,
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=False, **LOOPBACK) as cluster,
         Client(cluster, set_as_default=False) as client,
     ):
         yield client
