@@ -30,7 +30,7 @@ demo: $(VENV)/.has-report  ## Measure the paper's table again, and write a repor
 
 .PHONY: test
 test: $(VENV)/.has-test  ## Run the whole test suite, doctests included
-	$(PY) -m pytest -n auto --maxprocesses 8 $(PYTEST_ARGS)
+	$(PY) -m pytest -n auto --maxprocesses 8 --dist worksteal $(PYTEST_ARGS)
 
 .PHONY: check
 check: $(VENV)/.has-dev  ## Check format, lint, types and import layers
