@@ -75,7 +75,10 @@ class Search(NamedTuple):
     shape: Shape
     limits: FaceLimits
     has_price: bool
-    """Whether a term has to be worth its price: that of BIC."""
+    """Whether a term has to be worth its price: the logarithm of the number of columns.
+
+    The best of so many columns gains as much by chance (Foster and George 1994, RIC); 1 is AIC.
+    """
     inside: Any
     """Rows that have to be inside, as those that are learned from."""
 
@@ -105,7 +108,7 @@ class Search(NamedTuple):
         total, pieces, faces = float(data.weights.sum()), self.shape.n_pieces, self.shape.n_faces
         weakest = total * min(one.penalty for one in candidates)
         path = thin_path(data, pieces, faces, self.shape.most, weakest, _SEED)
-        price = 0.5 * math.log(data.n_samples) if self.has_price else None
+        price = max(1.0, math.log(data.n_features)) if self.has_price else None
         fits: dict[Any, SparseFit] = {}
         found: dict[Any, Union] = {}
         unions = []
