@@ -3,10 +3,12 @@
 import click
 import numpy as np
 import pytest
+from sklearn.dummy import DummyClassifier
 
 from polyceptron import Polyhedron
 from polyceptron.cli import _learning
 from polyceptron.cli._learning import held_out, show_faces
+from polyceptron.data.source import ArraySource
 from polyceptron.explain import verdict
 from polyceptron.rule import Piece, Rule
 
@@ -109,3 +111,11 @@ class TestSettings:
     def test_what_is_refused(self, setting, message):
         with pytest.raises(click.UsageError, match=message):
             self.made(setting)
+
+
+def test_a_first_fit_that_takes_long_is_not_the_time_of_a_fit(monkeypatch):
+    clock = iter([0.0, 30.0, 30.0, 31.0, 31.0, 32.0])  # the first one compiles
+    monkeypatch.setattr(_learning.time, "perf_counter", lambda: next(clock))
+    rows = ArraySource(np.arange(12.0)[:, None], np.repeat([0, 1], 6))
+    score = _learning.cross_validated(DummyClassifier(), rows, 3, 0)
+    assert score.seconds == 1.0

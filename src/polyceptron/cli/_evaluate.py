@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from functools import reduce
 from operator import add
@@ -68,15 +67,13 @@ def compare(learners: list[str] | None, cv: int, seed: int, **what: Any) -> None
     models = _learners(learners, data, options, seed)
     rows = []
     for name, model in [*models, *_baselines(data, weight, seed)]:
-        begun = time.perf_counter()
         try:
             score = _learning.cross_validated(model, data, cv, seed, name)
         except ImportError as error:
             note(f"{name} is left out: {error}")
             continue
-        seconds = (time.perf_counter() - begun) / cv
         recalls = score.counts.diagonal() / score.counts.sum(axis=1)
-        rows.append((score.accuracy, name, score.spread or 0.0, recalls.mean(), seconds))
+        rows.append((score.accuracy, name, score.spread or 0.0, recalls.mean(), score.seconds))
     rows.sort(key=lambda row: -row[0])
     cells = [
         [name, *(f"{100 * x:.2f}" for x in (a, b, c)), f"{s:.2f}"] for a, name, b, c, s in rows

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import time
 from collections.abc import Callable, Sequence
 from itertools import compress
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -159,12 +160,16 @@ def _label(inside: str, classes: list[Any]) -> Any:
 
 
 class Score(NamedTuple):
-    """Answers on rows that were not learned from; ``counts`` is their confusion matrix."""
+    """Answers on rows that were not learned from; ``counts`` is their confusion matrix.
+
+    ``seconds`` are those of a fit, in the median of folds: the first one may compile kernels.
+    """
 
     what: str
     accuracy: float
     spread: float | None
     counts: Any
+    seconds: float | None = None
 
 
 def split(y: Any, share: float, seed: int) -> Any:
@@ -192,17 +197,20 @@ def cross_validated(estimator: Any, rows: ArraySource, n: int, seed: int, title:
     if least < n:
         raise ValueError(f"--cv {n} needs {n} rows of every class; one has {least}")
     folds = model_selection.StratifiedKFold(n, shuffle=True, random_state=seed)
-    counts = []
+    counts, seconds = [], []
     with Waiting("Cross-validating") as waiting:
         for i, (train, test) in enumerate(folds.split(places, places), 1):
             waiting.say(f"{title}{': ' if title else ''}fold {i} of {n}", i - 1, n)
+            begun = time.perf_counter()
             model = fitted(clone(estimator), X[train], y[train], rows.weight, train)
+            seconds.append(time.perf_counter() - begun)
             answers = model.predict(X[test])
             found = np.searchsorted(rows.classes, answers)
             counts.append(confusion(found, places[test], len(rows.classes)))
     shares = list(map(_share_right, counts))
     accuracy, spread = float(np.mean(shares)), float(np.std(shares))
-    return Score(f"{n}-fold cross-validation", accuracy, spread, sum(counts))
+    what = f"{n}-fold cross-validation"
+    return Score(what, accuracy, spread, sum(counts), float(np.median(seconds)))
 
 
 def fitted(estimator: Any, X: Any, y: Any, weight: Any, rows: Any) -> Any:
