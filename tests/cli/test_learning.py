@@ -98,6 +98,8 @@ class TestSettings:
     def test_values_are_those_of_python_or_text(self):
         model = self.made("step_size=0.5", "average = True", "inside=b")
         assert (model.step_size, model.average, model.inside) == (0.5, True, "b")
+        assert model.standardize  # columns of files have units
+        assert not self.made("standardize=False").standardize
 
     @pytest.mark.parametrize(
         ("setting", "message"),

@@ -54,6 +54,8 @@ def make(
     parameters: dict[str, Any] = {"random_state": seed} if "random_state" in known else {}
     if class_weight is not None:
         parameters["class_weight"] = class_weight
+    if "standardize" in known:  # columns of files have units
+        parameters["standardize"] = True
     if k is not None:
         number = registry.number_parameter(learner)
         if number is None:
@@ -95,7 +97,7 @@ def _settings(texts: Sequence[str], name: str, known: Any, given: dict[str, Any]
             raise click.BadParameter(
                 f"--learner {name} has no {parameter}; there are {others}", param_hint="--set"
             )
-        if parameter in given or parameter in found:
+        if parameter in found or (parameter in given and parameter != "standardize"):
             raise click.BadParameter(f"{parameter} is given twice", param_hint="--set")
         try:
             found[parameter] = ast.literal_eval(value.strip())
