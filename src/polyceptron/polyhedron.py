@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polyceptron.scoring import as_rows, scores
+from polyceptron.utils import notebook
 from polyceptron.utils.checks import as_columns, as_count, as_floats, as_names, check_faces
 from polyceptron.utils.text import MOST_SHORT, count_digits, inequality, printed_faces
 from polyceptron.utils.types import Floats
@@ -244,6 +245,10 @@ class Polyhedron:
 
     def __str__(self) -> str:
         return self.to_text()
+
+    def _repr_html_(self) -> str:
+        """The inequalities as a table, for notebooks."""
+        return notebook.rules_html([notebook.FaceGroup(self.to_text().splitlines())])
 
     def __repr__(self) -> str:
         return f"Polyhedron(n_faces={self.n_faces}, n_features={self.n_features})"

@@ -102,6 +102,17 @@ class RuleClassifier(Documented, ClassifierMixin, BaseEstimator):
             self.__dict__.update(before)
             raise
 
+    def _html_repr(self) -> str:
+        """What scikit-learn shows in notebooks, and below it the rule and the verdict."""
+        diagram: str = super()._html_repr()
+        if not hasattr(self, "rule_"):
+            return diagram
+        if not hasattr(self, "verdict_"):  # of a model file whose rule was edited
+            return diagram + self.rule_.to_html()
+        remarks = self.verdict_.remarks
+        figures = str(self.verdict_).splitlines()
+        return diagram + self.rule_.to_html(remarks, figures[: len(figures) - len(remarks)])
+
     # --- how rows come in -----------------------------------------------------------------
 
     def _source(

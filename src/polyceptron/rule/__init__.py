@@ -13,6 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from polyceptron.calibration import Link
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.scoring import as_rows, is_kernel_ready, least_margins, scores
+from polyceptron.utils import notebook
+from polyceptron.utils.palette import colour_of
 from polyceptron.utils.text import printed_faces, quoted
 from polyceptron.utils.types import Floats, Indices
 
@@ -499,6 +501,33 @@ class Rule:
 
     def __str__(self) -> str:
         return self.to_text()
+
+    def _repr_html_(self) -> str:
+        """The rule as a table, for notebooks."""
+        return self.to_html()
+
+    def to_html(self, remarks: Sequence[str] = (), details: Sequence[str] = ()) -> str:
+        """The rule as a table with the numbers and names of its text, coloured as in pictures.
+
+        Faces of a single piece have their own colours, several pieces those of their classes.
+
+        Parameters
+        ----------
+        remarks, details : sequence of str, optional
+            Sentences to show below: all of them, and all but the first on a click.
+        """
+        headings, besides = self.in_words()
+        order = {place: k for k, place in enumerate(sorted({one.place for one in self.pieces}))}
+        several = len(self.pieces) > 1 or self.inside_place is None
+        groups = [
+            notebook.FaceGroup(
+                piece.polyhedron.to_text().splitlines(),
+                heading,
+                colour_of(order[piece.place]) if several else "",
+            )
+            for heading, piece in zip(headings, self.pieces, strict=True)
+        ]
+        return notebook.rules_html(groups, [besides, *remarks], details)
 
     def __repr__(self) -> str:
         shown = ", ".join(
