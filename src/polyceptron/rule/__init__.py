@@ -14,8 +14,10 @@ from polyceptron.calibration import Link
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.scoring import as_rows, is_kernel_ready, least_margins, scores
 from polyceptron.utils import notebook
+from polyceptron.utils.checks import as_count
+from polyceptron.utils.lazy import need
 from polyceptron.utils.palette import colour_of
-from polyceptron.utils.text import printed_faces, quoted
+from polyceptron.utils.text import inequality, one_side, printed_faces, quoted
 from polyceptron.utils.types import Floats, Indices
 
 if TYPE_CHECKING:
@@ -442,6 +444,53 @@ class Rule:
             faces = piece.polyhedron.to_text(digits).splitlines()
             lines += [f"{heading}:", *(f"  face {k}: {face}" for k, face in enumerate(faces))]
         return "\n".join([*lines, besides])
+
+    def to_columns(self, digits: int | None = None) -> dict[str, list[Any]]:
+        """The columns of `to_frame`, as lists; the text has so many digits, if these are given."""
+        digits = None if digits is None else as_count(digits, "digits")
+        rows: list[list[Any]] = []
+        for p, piece in enumerate(self.pieces):
+            one = piece.polyhedron
+            for k, (w, b) in enumerate(zip(one.W, one.b.tolist(), strict=True)):
+                text = inequality(w, b, self.names, digits)
+                shown, sense, bound = one_side(w, b)
+                rows.append([self.labels[piece.place], p, k, text, sense, bound, *shown.tolist()])
+        names = ["class", "piece", "face", "text", "sense", "offset"]
+        names += [f"w[{name}]" for name in self.names]
+        return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+
+    def to_frame(self, library: str = "pandas", digits: int | None = None) -> Any:
+        """The faces as a frame, one row each, with the numbers of the text.
+
+        There is a column for each feature, not a row for each term: so a face is one line of a
+        spreadsheet, and coefficients are compared, sorted and multiplied as they are.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars"}, default="pandas"
+            What the frame is of, by the names of scikit-learn's `set_output`.
+        digits : int, optional
+            Significant digits of the text; by default it has those that decide.
+
+        Returns
+        -------
+        frame
+            "class" is that of the rows inside. "piece" and "face" are counted from 0, as by
+            `decide` and in `pieces`. "text" is the inequality, and the same are the columns
+            "w[name]", "sense" and "offset": the sum of ``w[name] * name`` is >= or <= the offset.
+
+        Examples
+        --------
+        >>> from polyceptron import Polyhedron, Rule
+        >>> triangle = Polyhedron([[1, 0], [-1, -2]], [0, 4], ["age", "dose"])
+        >>> print(Rule.inside(["no", "yes"], 1, triangle).to_frame().to_string(index=False))
+        class  piece  face              text sense  offset  w[age]  w[dose]
+          yes      0     0          age >= 0    >=     0.0     1.0      0.0
+          yes      0     1 2*dose + age <= 4    <=     4.0     1.0      2.0
+        """
+        if library not in ("pandas", "polars"):
+            raise ValueError(f"library must be 'pandas' or 'polars'; got {library!r}")
+        return need(library, "a frame").DataFrame(self.to_columns(digits))
 
     def rounded(self, digits: int) -> Rule:
         """The rule that ``to_text(digits)`` says."""
