@@ -63,12 +63,27 @@ class Model(NamedTuple):
         array-like are found by name; others are ignored. Without an encoding it takes whatever
         `estimator.predict` takes.
         """
+        return self._answered("predict", table)
+
+    def predict_proba(self, table: Any) -> Any:
+        """Return the probability of every class for every row, as the estimator's `classes_`."""
+        return self._answered("predict_proba", table)
+
+    def decision_function(self, table: Any) -> Any:
+        """Return the scores of every row: positive for the second of two classes."""
+        return self._answered("decision_function", table)
+
+    def _answered(self, method: str, table: Any) -> Any:
+        answer = getattr(self.estimator, method, None)
+        if answer is None:
+            name = type(self.estimator).__name__
+            raise AttributeError(f"{name} has no {method}: this model cannot answer by it")
         if self.encoding is None:
-            return self.estimator.predict(table)
+            return answer(table)
         X = self.encoding.transform(table)
         with warnings.catch_warnings():  # names have been matched
             warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
-            return self.estimator.predict(X)
+            return answer(X)
 
 
 class SavedRule(NamedTuple):
@@ -156,7 +171,8 @@ def read_model(path: str | PathLike[str]) -> Model:
     Returns
     -------
     Model
-        Its method `predict` answers a table with columns of text.
+        Its methods `predict`, `predict_proba` and `decision_function` answer a table with columns
+        of text.
 
     Raises
     ------
