@@ -90,7 +90,8 @@ class Polyhedron:
         -------
         ndarray of shape (n_samples, n_faces)
         """
-        return scores(as_rows(X, self.n_features, self.feature_names), self.W, self.b)
+        rows = as_rows(X, self.n_features, self.feature_names)
+        return scores(rows, self.W, self.b, self.feature_names)
 
     def decision(self, X: Any) -> Floats:
         """Return h(x), the least margin of every row; inside means h(x) >= 0."""
@@ -112,7 +113,7 @@ class Polyhedron:
         W, b, norms = scaled_faces(self.W, self.b)
         rows = as_rows(X, self.n_features, self.feature_names)
         with np.errstate(over="ignore"):
-            return scores(rows, W, b) / norms
+            return scores(rows, W, b, self.feature_names) / norms
 
     def normalized(self) -> "Polyhedron":
         """Return the same set with normals of length one, so that margins are distances."""

@@ -191,8 +191,8 @@ class TestAnswers:
     @given(made_rules(names=("a", "b")))
     def test_bad_rows(self, rule):
         for X, message in [
-            ([[1.0, np.nan]], "row 0, column 1 is nan"),
-            ([[1.0, 2.0], [np.inf, 0]], "row 1, column 0 is inf"),
+            ([[1.0, np.nan]], "row 0, column 'b' is nan"),
+            ([[1.0, 2.0], [np.inf, 0]], "row 1, column 'a' is inf"),
             ([1.0, 2.0], "X must be 2-D"),
             (np.ones((2, 3)), "X has 3 columns"),
         ]:

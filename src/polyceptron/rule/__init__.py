@@ -364,7 +364,8 @@ class Rule:
                 piece[here] = start
                 continue
             one, test = self.pieces[start].polyhedron, slice(depth, depth + 1)
-            passed = scores(rows[here] if depth else rows, one.W[test], one.b[test])[:, 0] >= 0
+            there = rows[here] if depth else rows
+            passed = scores(there, one.W[test], one.b[test], self.feature_names)[:, 0] >= 0
             middle = self.splits[start, depth]
             waiting.append((start, middle, depth + 1, here[passed]))
             waiting.append((middle, stop, depth + 1, here[~passed]))
