@@ -401,10 +401,13 @@ class TestWhatCannotBeSaved:
 
         with pytest.raises(NotFittedError):
             save_model(quick(OC1), tmp_path / "model.json")
-        pipeline = make_pipeline(StandardScaler(), quick(OC1)).fit(X_SQUARE, Y_SQUARE)
-        for other in (pipeline, SPLA1().fit(X_SQUARE, Y_SQUARE)):
-            with pytest.raises(ValueError, match="estimator must be a learner of polyceptron"):
-                save_model(other, tmp_path / "model.json")
+        with pytest.raises(ValueError, match="estimator must be a learner of polyceptron"):
+            save_model(SPLA1().fit(X_SQUARE, Y_SQUARE), tmp_path / "model.json")
+        stream = fit(make_pipeline(StandardScaler(), quick(OnlinePolyceptron)), X_SQUARE, Y_SQUARE)
+        with pytest.raises(
+            ValueError, match=r"OnlinePolyceptron cannot be saved.*standardize=True"
+        ):
+            save_model(stream, tmp_path / "model.json")
 
     @pytest.mark.parametrize("dtype", [np.longdouble, "M8[D]"])
     def test_labels_of_other_types(self, dtype, tmp_path):

@@ -397,6 +397,5 @@ class TestAsRule:
     def test_not_fitted_and_pipelines(self):
         with pytest.raises(NotFittedError):
             as_rule(Polyceptron())
-        pipeline = make_pipeline(StandardScaler(), quick(OnlinePolyceptron))
-        with pytest.raises(ValueError, match=r"got a Pipeline\. Of a pipeline, give the last step"):
-            as_rule(fit(pipeline, X_SQUARE, Y_SQUARE))
+        with pytest.raises(NotFittedError):
+            as_rule(make_pipeline(StandardScaler(), quick(OnlinePolyceptron)))

@@ -71,6 +71,7 @@ class FaceHeatmapDisplay:
             Rows, for the spreads of the columns. Other arguments are as in `plot`.
         """
         rule = as_rule(estimator, "estimator")
+        X = rule.features(X)
         if not rule.is_partition:
             return cls.from_polyhedra(rule.polyhedra, X, **how)
         tests = all_faces([piece.polyhedron for piece in rule.pieces])

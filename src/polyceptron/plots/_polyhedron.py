@@ -118,6 +118,7 @@ class PolyhedronDisplay:
     def from_estimator(cls, estimator: Any, X: Any = None, y: Any = None, **how: Any) -> Self:
         """Draw what a fitted learner or a Rule has learned; else as `from_polyhedron`."""
         rule, bare = as_rule(estimator, "estimator"), is_bare(estimator)
+        X = rule.features(X)
         if len(rule.pieces) == 1 and rule.inside_place is not None:
             how |= {} if bare else {"inside": rule.labels[rule.inside_place]}
             return cls.from_polyhedron(rule.pieces[0].polyhedron, X, y, **how)

@@ -129,7 +129,9 @@ class WaterfallDisplay:
         decision = rule.decide(row[None, :])
         piece = int(decision.piece[0])
         polyhedron = rule.pieces[piece].polyhedron
-        rows = np.zeros((1, len(row))) if X is None else style.as_array(X, polyhedron)
+        rows = (
+            np.zeros((1, len(row))) if X is None else style.as_array(rule.features(X), polyhedron)
+        )
         reference, spreads = np.median(rows, axis=0), _spreads(rows) if spreads is None else spreads
         why = contributions(polyhedron, row, reference, face=face)
         margins = polyhedron.margins(row[None, :])[0]

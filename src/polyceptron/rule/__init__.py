@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polyceptron.calibration import Link
+from polyceptron.data.encoding import Encoding
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.scoring import as_rows, is_kernel_ready, least_margins, scores
 from polyceptron.utils import notebook
@@ -81,6 +83,9 @@ class Rule:
         Faces that `edit` does not change: places of piece and face.
     edits : sequence of Edit, optional
         What was done to it by hand. Rules are equal that answer alike, however they came about.
+    encoding : Encoding, optional
+        How the columns of a table become the features, where some are text or gaps are filled:
+        that of a pipeline of scikit-learn. Such tables are then answered as well.
 
     Examples
     --------
@@ -105,6 +110,7 @@ class Rule:
     links: tuple[Link | None, ...] = ()
     locked: tuple[tuple[int, int], ...] = ()
     edits: tuple[Edit, ...] = ()
+    encoding: Encoding | None = None
 
     def __post_init__(self) -> None:
         classes = np.array(self.classes)
@@ -127,6 +133,8 @@ class Rule:
             raise ValueError(f"otherwise is the place {self.otherwise} of {len(classes)} classes")
         if len(self.links) not in (0, len(classes)):
             raise ValueError(f"links must have {len(classes)} items, or none")
+        if self.encoding and len(self.encoding.feature_names) != first.n_features:
+            raise ValueError(f"encoding must give {first.n_features} features")
         if self.otherwise is None and None in self.links:
             raise ValueError("links must be given for every class where nothing is otherwise")
 
@@ -205,7 +213,27 @@ class Rule:
         pieces = (
             one._replace(polyhedron=Polyhedron(one[0].W, one[0].b, names)) for one in self.pieces
         )
-        return replace(self, pieces=tuple(pieces))
+        return replace(self, pieces=tuple(pieces), encoding=None)
+
+    def features(self, X: Any) -> Any:
+        """The features of the rows of a table, by the encoding; without one, X itself.
+
+        A table has names, or as many columns as the encoding reads; other rows are features.
+        """
+        if self.encoding is None or X is None:
+            return X
+        columns, attributes = self.encoding.columns, ("column_names", "columns", "keys")
+        named = next((getattr(X, name) for name in attributes if hasattr(X, name)), None)
+        if named is not None:
+            there = {*(named() if callable(named) else named)}
+            return self.encoding.transform(X) if there.issuperset(self.encoding.names) else X
+        array = np.asarray(X)
+        if array.ndim != 2 or array.shape[1] != len(columns):
+            return X
+        kinds = [float if one.kind == "number" else array.dtype for one in columns]
+        return self.encoding.transform(
+            {one.name: array[:, j].astype(kinds[j]) for j, one in enumerate(columns)}
+        )
 
     def scores(self, X: Any, n_jobs: int | None = 1) -> Floats:
         """h(x) of every row by every piece, which contains the row where it is at least 0.
@@ -294,9 +322,9 @@ class Rule:
 
     def _rows(self, X: Any) -> Any:
         """The rows as the kernels take them: validated arrays as they are."""
-        if is_kernel_ready(X) and X.shape[1] == self.n_features:
+        if self.encoding is None and is_kernel_ready(X) and X.shape[1] == self.n_features:
             return X
-        return as_rows(X, self.n_features, self.feature_names)
+        return as_rows(self.features(X), self.n_features, self.feature_names)
 
     def _deciding(self, rows: Any, n_jobs: int | None) -> tuple[Indices, Floats]:
         """The piece that the answer rests on, and its score; without scores in a tree."""
@@ -600,14 +628,16 @@ class Rule:
 
     def __reduce__(self) -> tuple[Any, ...]:
         whole = self.classes, self.pieces, self.otherwise, self.links, self.locked, self.edits
-        return Rule, whole
+        return Rule, (*whole, self.encoding)
 
 
 def as_rule(model: Any, name: str = "model", error: type[Exception] = ValueError) -> Rule:
     """The rule of a fitted learner, a Rule or a Polyhedron: "inside" of that, and "outside".
 
-    A list or tuple of polyhedra, as `polyhedra_` has them, is their union. Where there is none,
-    raises an error of this type that calls the argument by this name.
+    A list or tuple of polyhedra, as `polyhedra_` has them, is their union. Of a fitted pipeline of
+    scikit-learn that ends in a learner, it is a rule on the columns that the pipeline is given:
+    `polyceptron.rule.pipelines` says how. Where there is none, raises an error of this type that
+    calls the argument by this name.
     """
     if isinstance(model, Rule):
         return model
@@ -617,16 +647,26 @@ def as_rule(model: Any, name: str = "model", error: type[Exception] = ValueError
     wanted = f"{name} must be a fitted learner of polyceptron, a Rule or a Polyhedron; got"
     if isinstance(model, type) or not hasattr(model, "predict"):
         raise error(f"{wanted} {model!r:.200}")
+    if is_pipeline(model):
+        from polyceptron.rule.pipelines import fold_pipeline
+
+        return fold_pipeline(model, as_rule(model.steps[-1][1], name, error), error)
     rule = getattr(model, "rule_", None)
     if not isinstance(rule, Rule):
         from sklearn.utils.validation import check_is_fitted
 
         check_is_fitted(model)
-        raise error(
-            f"{wanted} a {type(model).__name__}. Of a pipeline, give the last step, and rows as it "
-            "sees them"
-        )
+        found = f"{wanted} a {type(model).__name__}"
+        if hasattr(model, "best_estimator_"):
+            found += ". Of a search, give best_estimator_"
+        raise error(found)
     return rule
+
+
+def is_pipeline(model: Any) -> bool:
+    """Whether a model is a pipeline of scikit-learn, which is not imported for that."""
+    sklearn = sys.modules.get("sklearn.pipeline")
+    return sklearn is not None and isinstance(model, sklearn.Pipeline)
 
 
 def is_bare(model: Any) -> bool:
