@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polyceptron.scoring import as_rows, scores
+from polyceptron.utils import notebook
 from polyceptron.utils.checks import as_columns, as_count, as_floats, as_names, check_faces
 from polyceptron.utils.text import MOST_SHORT, count_digits, inequality, printed_faces
 from polyceptron.utils.types import Floats
@@ -89,7 +90,8 @@ class Polyhedron:
         -------
         ndarray of shape (n_samples, n_faces)
         """
-        return scores(as_rows(X, self.n_features, self.feature_names), self.W, self.b)
+        rows = as_rows(X, self.n_features, self.feature_names)
+        return scores(rows, self.W, self.b, self.feature_names)
 
     def decision(self, X: Any) -> Floats:
         """Return h(x), the least margin of every row; inside means h(x) >= 0."""
@@ -111,7 +113,7 @@ class Polyhedron:
         W, b, norms = scaled_faces(self.W, self.b)
         rows = as_rows(X, self.n_features, self.feature_names)
         with np.errstate(over="ignore"):
-            return scores(rows, W, b) / norms
+            return scores(rows, W, b, self.feature_names) / norms
 
     def normalized(self) -> "Polyhedron":
         """Return the same set with normals of length one, so that margins are distances."""
@@ -244,6 +246,10 @@ class Polyhedron:
 
     def __str__(self) -> str:
         return self.to_text()
+
+    def _repr_html_(self) -> str:
+        """The inequalities as a table, for notebooks."""
+        return notebook.rules_html([notebook.FaceGroup(self.to_text().splitlines())])
 
     def __repr__(self) -> str:
         return f"Polyhedron(n_faces={self.n_faces}, n_features={self.n_features})"

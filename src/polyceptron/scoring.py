@@ -44,7 +44,7 @@ def is_kernel_ready(X: Any) -> bool:
     )
 
 
-def check_finite_rows(rows: Any) -> None:
+def check_finite_rows(rows: Any, names: Sequence[str] | None = None) -> None:
     """Raise a ValueError that names the first entry of `rows` that is NaN or infinite."""
     if _is_sparse(rows):
         entries = rows.tocsr().tocoo()
@@ -58,7 +58,11 @@ def check_finite_rows(rows: Any) -> None:
             return
         row, column = np.unravel_index(int(bad.argmax()), bad.shape)
         value = rows[row, column]
-    raise ValueError(f"X must be finite; row {row}, column {column} is {value}")
+    where = f"row {row}, column {column if names is None else repr(names[column])}"
+    raise ValueError(
+        f"X must be finite; {where} is {value}. Leave rows with NaN or infinity out, or fill them, "
+        "for example by sklearn.impute.SimpleImputer"
+    )
 
 
 def _is_sparse(X: Any) -> bool:
@@ -96,8 +100,8 @@ def _check_column_names(X: Any, feature_names: Sequence[str]) -> None:
             )
 
 
-def scores(rows: Any, W: Floats, b: Floats) -> Floats:
-    """Return the margins of `rows`.
+def scores(rows: Any, W: Floats, b: Floats, names: Sequence[str] | None = None) -> Floats:
+    """Return the margins of `rows`, whose columns an error calls by these names.
 
     Not by BLAS, whose order of summation, and so the last bit, depends on the number of rows,
     but by the kernel that the learners use.
@@ -110,7 +114,7 @@ def scores(rows: Any, W: Floats, b: Floats) -> Floats:
     kernels.margins(kernel_rows(rows), panel, bias, lanes)
     out: Floats = np.ascontiguousarray(lanes[:, : len(b)])
     if not np.isfinite(out).all():
-        check_finite_rows(rows)
+        check_finite_rows(rows, names)
         _mend_overflow(out, rows, W, b)
     return out
 

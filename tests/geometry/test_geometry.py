@@ -147,7 +147,7 @@ class TestProject:
     def test_bad_arguments(self):
         with pytest.raises(ValueError, match=r"weights must be above 0; weights\[1\] is 0.0"):
             project(SQUARE, [3, 3], [1, 0])
-        with pytest.raises(ValueError, match="X must be finite; row 0, column 1 is nan"):
+        with pytest.raises(ValueError, match="X must be finite; row 0, column 'bmi' is nan"):
             project(SQUARE, [3, np.nan])
         with pytest.raises(ValueError, match="3 columns"):
             project(SQUARE, [3, 3, 3])

@@ -6,6 +6,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
 
 from bad_input import (
@@ -133,6 +134,24 @@ def test_prediction(learner, method):
         predict(changed(np.nan, 0, 0))
     with pytest.raises(ValueError, match="dates"):
         predict(np.full((3, 2), np.datetime64("2026-01-01")))
+
+
+@every_learner
+@pytest.mark.parametrize("value", [np.nan, -np.inf])
+@pytest.mark.parametrize("kind", ["array", "CSR", "pandas", "polars"])
+def test_what_is_not_finite_is_named(learner, kind, value):
+    if kind == "CSR" and learner is OC1:
+        pytest.skip("takes no sparse rows")
+    rows, where = changed(value, 3, 1), f"row 3, column 1 is {value}"
+    make = {"array": np.array, "CSR": sp.csr_matrix}.get(kind)
+    if make is None:
+        library, where = pytest.importorskip(kind), f"row 3, column 'body mass' is {value}"
+        make = lambda X: library.DataFrame({"age": X[:, 0], "body mass": X[:, 1]})  # noqa: E731
+    model = quick(learner)
+    for question in (lambda: model.fit(make(rows), Y_OK), lambda: model.predict(make(rows))):
+        with pytest.raises(ValueError, match=rf"X must be finite; {where}\. .*SimpleImputer"):
+            question()
+        fit(model, make(X_OK), Y_OK)
 
 
 @every_learner

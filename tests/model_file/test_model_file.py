@@ -375,8 +375,17 @@ class TestSummaryAndEncoding:
             assert loaded.encoding == encoding
             assert loaded.summary == nested(32)
             assert loaded.predict(frame[::-1]).tolist() == model.predict(rows)[::-1].tolist()
+            assert same(loaded.predict_proba(frame), model.predict_proba(rows))
+            assert same(loaded.decision_function(frame), model.decision_function(rows))
         save_model(model, tmp_path / "model.json")
         assert same(read_model(tmp_path / "model.json").predict(rows), model.predict(rows))
+
+    def test_what_a_learner_does_not_have(self, tmp_path):
+        save_model(fit(quick(OC1), X_SQUARE, Y_SQUARE), tmp_path / "model.json")
+        loaded = read_model(tmp_path / "model.json")
+        assert loaded.predict_proba(X_SQUARE).shape == (len(X_SQUARE), 2)
+        with pytest.raises(AttributeError, match="OC1 has no decision_function"):
+            loaded.decision_function(X_SQUARE)
 
     def test_an_encoding_of_other_columns_is_refused(self, model, tmp_path):
         for other in ("age", ["bmi", "age"]):
@@ -392,10 +401,13 @@ class TestWhatCannotBeSaved:
 
         with pytest.raises(NotFittedError):
             save_model(quick(OC1), tmp_path / "model.json")
-        pipeline = make_pipeline(StandardScaler(), quick(OC1)).fit(X_SQUARE, Y_SQUARE)
-        for other in (pipeline, SPLA1().fit(X_SQUARE, Y_SQUARE)):
-            with pytest.raises(ValueError, match="estimator must be a learner of polyceptron"):
-                save_model(other, tmp_path / "model.json")
+        with pytest.raises(ValueError, match="estimator must be a learner of polyceptron"):
+            save_model(SPLA1().fit(X_SQUARE, Y_SQUARE), tmp_path / "model.json")
+        stream = fit(make_pipeline(StandardScaler(), quick(OnlinePolyceptron)), X_SQUARE, Y_SQUARE)
+        with pytest.raises(
+            ValueError, match=r"OnlinePolyceptron cannot be saved.*standardize=True"
+        ):
+            save_model(stream, tmp_path / "model.json")
 
     @pytest.mark.parametrize("dtype", [np.longdouble, "M8[D]"])
     def test_labels_of_other_types(self, dtype, tmp_path):

@@ -1,36 +1,6 @@
 """The report in a real browser: desktop and phone, light and dark."""
 
-import os
-import shutil
-
 import pytest
-
-_NEEDED = os.environ.get("POLYCEPTRON_NEEDS_BROWSER") == "1"
-_CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-_ARGUMENTS = [
-    "--no-sandbox", "--disable-gpu", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync", "--no-first-run",
-]  # fmt: skip
-
-
-def _without(reason):
-    if _NEEDED:
-        pytest.fail(f"POLYCEPTRON_NEEDS_BROWSER is 1, but {reason}")
-    pytest.skip(reason)
-
-
-@pytest.fixture(scope="module")
-def browser():
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        _without("playwright is not installed")
-    if _CHROMIUM is None:
-        _without("there is no chromium")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=_CHROMIUM, args=_ARGUMENTS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

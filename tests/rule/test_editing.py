@@ -181,7 +181,7 @@ def test_faces_are_called_as_they_are_printed():
         (lambda: ONE.edit().move(0, to=1e308).move(0, by=1e308), "b must be finite"),
         (lambda: ONE.edit(X[:0]), "at least one row"),
         (lambda: ONE.edit().replace(0, 3), r"new must be text or a pair \(w, b\); got 3"),
-        (lambda: ONE.edit([[np.nan, 1]]), "X must be finite; row 0, column 0"),
+        (lambda: ONE.edit([[np.nan, 1]]), "X must be finite; row 0, column 'age'"),
         (lambda: ONE.edit(X, Y[:3]), r"y must have 300 labels; got shape \(3,\)"),
         (lambda: ONE.edit(X[:1], ["maybe"]), "label 'maybe', which is not among"),
         (lambda: ONE.edit(y=Y), "X must be given with y"),

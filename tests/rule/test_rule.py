@@ -191,8 +191,8 @@ class TestAnswers:
     @given(made_rules(names=("a", "b")))
     def test_bad_rows(self, rule):
         for X, message in [
-            ([[1.0, np.nan]], "row 0, column 1 is nan"),
-            ([[1.0, 2.0], [np.inf, 0]], "row 1, column 0 is inf"),
+            ([[1.0, np.nan]], "row 0, column 'b' is nan"),
+            ([[1.0, 2.0], [np.inf, 0]], "row 1, column 'a' is inf"),
             ([1.0, 2.0], "X must be 2-D"),
             (np.ones((2, 3)), "X has 3 columns"),
         ]:
@@ -349,6 +349,39 @@ class TestText:
         assert np.array_equal(rule.decide(X, faces=True).slack, first.slack)
 
 
+class TestToFrame:
+    @settings(max_examples=50)
+    @given(made_rules())
+    def test_says_what_the_text_says(self, rule):
+        frame = rule.to_frame()
+        W = frame[[f"w[{name}]" for name in rule.names]].to_numpy()
+        sign = np.where(frame["sense"] == ">=", 1, -1)
+        n = 0
+        for p, piece in enumerate(rule.pieces):
+            one, here = piece.polyhedron.printed, frame[frame["piece"] == p].index
+            np.testing.assert_array_equal(W[here] * sign[here, None], one.W)
+            np.testing.assert_array_equal(-frame["offset"][here] * sign[here], one.b)
+            assert frame["text"][here].tolist() == str(piece.polyhedron).splitlines()
+            assert frame["face"][here].tolist() == list(range(one.n_faces))
+            assert set(frame["class"][here]) == {rule.labels[piece.place]}
+            n += one.n_faces
+        assert len(frame) == n
+
+    def test_names_that_the_frame_uses_itself(self):
+        table = Rule.inside([0, 1], 1, Polyhedron([[1, 2]], [3], ["offset", "face"])).to_columns(1)
+        assert (table["offset"], table["w[offset]"], table["w[face]"]) == ([-3.0], [1.0], [2.0])
+
+    def test_of_polars_and_of_nothing_else(self):
+        pl = pytest.importorskip("polars")
+        rule = Rule.inside(["a", "b"], 1, Polyhedron([[1 / 3]], [-2], ["dose"]))
+        frame = rule.to_frame("polars", digits=2)
+        assert isinstance(frame, pl.DataFrame)
+        assert frame.to_dict(as_series=False) == rule.to_columns(2)
+        assert frame["text"].to_list() == ["0.33*dose >= 2"]
+        with pytest.raises(ValueError, match="library must be 'pandas' or 'polars'; got 'excel'"):
+            rule.to_frame("excel")
+
+
 class TestAsRule:
     def test_of_models(self):
         model = fit(quick(OnlinePolyceptron), X_SQUARE, Y_SQUARE)
@@ -364,6 +397,5 @@ class TestAsRule:
     def test_not_fitted_and_pipelines(self):
         with pytest.raises(NotFittedError):
             as_rule(Polyceptron())
-        pipeline = make_pipeline(StandardScaler(), quick(OnlinePolyceptron))
-        with pytest.raises(ValueError, match=r"got a Pipeline\. Of a pipeline, give the last step"):
-            as_rule(fit(pipeline, X_SQUARE, Y_SQUARE))
+        with pytest.raises(NotFittedError):
+            as_rule(make_pipeline(StandardScaler(), quick(OnlinePolyceptron)))

@@ -122,14 +122,21 @@ def as_row(x: Any, model: Any, argument: str = "x") -> Floats:
 
 
 def _by_name(x: Any, rule: Rule, argument: str) -> Floats | None:
-    """The row of a mapping, a pandas series or a frame of one row, if it has names."""
+    """The row of a mapping, a pandas series or a frame of one row, if it has names.
+
+    Where the rule has an encoding, these may be the names of the table that it reads.
+    """
     names, is_mapping = rule.names, isinstance(x, Mapping)
     keys = x if is_mapping else getattr(x, "columns", getattr(x, "index", None))
     if keys is None or callable(keys):  # a list has a method of that name
         return None
     known = set(keys)
-    if not is_mapping and known.isdisjoint(names):
+    ours = {*names, *(rule.encoding.names if rule.encoding else ())}
+    if not is_mapping and known.isdisjoint(ours):
         return None  # names of its own: columns count by place
+    if rule.encoding is not None and known.issuperset(rule.encoding.names):
+        table = {name: np.atleast_1d(np.asarray(x[name])) for name in rule.encoding.names}
+        return rule.encoding.transform(table).squeeze(0)
     missing = [name for name in names if name not in known]
     if missing:
         raise ExplainError(f"{argument} has no value for {missing[0]!r}")

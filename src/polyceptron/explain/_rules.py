@@ -20,7 +20,7 @@ from polyceptron.geometry.projection import length
 from polyceptron.polyhedron import scaled_faces
 from polyceptron.rule import Rule, as_rule
 from polyceptron.utils.checks import as_count
-from polyceptron.utils.text import inequality, printed_face
+from polyceptron.utils.text import inequality
 from polyceptron.utils.types import Floats
 
 
@@ -47,7 +47,7 @@ def rules(model: Any, digits: int | None = None) -> str:
 
 
 def rules_table(model: Any, digits: int | None = None) -> dict[str, list[Any]]:
-    """Return the rules as columns, one row a face: ``pandas.DataFrame(rules_table(model))``.
+    """Return the rules as columns, one row a face: those of `Rule.to_frame`, without a library.
 
     Parameters
     ----------
@@ -55,31 +55,14 @@ def rules_table(model: Any, digits: int | None = None) -> dict[str, list[Any]]:
     digits : int, optional
         Significant digits of the inequalities in words; by default all, as of the numbers.
 
-    Returns
-    -------
-    dict of str to list
-        "label" (of the rows inside), "part" (which polyhedron of this label, where there are
-        several), "face", "inequality", "b", and "w[name]" for every feature: inside is
-        where the sum of ``w[name] * name`` plus b is at least 0 for all faces of a part.
-
     Examples
     --------
     >>> from polyceptron import Polyhedron, explain
     >>> table = explain.rules_table(Polyhedron([[1, 0], [-1, -2]], [0, 4], ["age", "dose"]))
-    >>> table["inequality"], table["w[dose]"], table["b"]
-    (['age >= 0', '2*dose + age <= 4'], [0.0, -2.0], [0.0, 4.0])
+    >>> table["text"], table["w[dose]"], table["sense"], table["offset"]
+    (['age >= 0', '2*dose + age <= 4'], [0.0, 2.0], ['>=', '<='], [0.0, 4.0])
     """
-    rule, digits = as_rule(model, error=ExplainError), _as_digits(digits)
-    columns = ["label", "part", "face", "inequality", "b", *(f"w[{name}]" for name in rule.names)]
-    faces = [
-        [label, part, k, inequality(w, b, rule.names, digits), b, *w.tolist()]
-        for label, union in rule.polyhedra.items()
-        for part, p in enumerate(union)
-        for k, (w, b, _) in enumerate(map(printed_face, p.W, p.b.tolist()))
-    ]
-    return {
-        name: list(values) for name, values in zip(columns, zip(*faces, strict=True), strict=True)
-    }
+    return as_rule(model, error=ExplainError).to_columns(digits)
 
 
 def _as_digits(digits: int | None) -> int | None:

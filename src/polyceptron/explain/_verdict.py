@@ -51,7 +51,7 @@ def verdict(
     if not isinstance(X, Source):
         if y is None:
             raise ExplainError("y must be given: a verdict needs the labels of the rows")
-        rows = as_rows(X, rule.n_features, rule.feature_names)
+        rows = as_rows(rule.features(X), rule.n_features, rule.feature_names)
         X = ArraySource(rows, y, sample_weight, feature_names=rule.feature_names)
     if X.n_samples == 0 or X.n_features != rule.n_features:
         raise ExplainError(

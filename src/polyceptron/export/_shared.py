@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 from importlib import import_module
 from typing import Any, NamedTuple, TypeAlias
 
@@ -93,7 +94,8 @@ def labelled(
     if one == other:
         raise ExportError(f"inside and outside must be different; both are {one!r:.60}")
     union = [piece.polyhedron for piece in rule.pieces]
-    return Labelled(Rule.inside([0, 1], 1, *union), (other, one))
+    binary = Rule.inside([0, 1], 1, *union)
+    return Labelled(replace(binary, encoding=rule.encoding), (other, one))
 
 
 def named(model: Any, encoding: Encoding | None) -> Any:
@@ -114,6 +116,7 @@ def named(model: Any, encoding: Encoding | None) -> Any:
 def columns_of(rule: Rule, encoding: Encoding | None) -> list[tuple[Column, slice]]:
     """Return the columns of the table that the rule is about, and the features of each."""
     numbers = [Column(name, "number") for name in rule.names]
+    encoding = encoding or rule.encoding
     columns = numbers if encoding is None else encoding.columns
     ends = np.cumsum([len(column.feature_names) for column in columns]).tolist()
     return list(zip(columns, map(slice, [0, *ends], ends), strict=True))

@@ -97,7 +97,7 @@ def dense_rows(polyhedron: Polyhedron, X: Any) -> tuple[Floats, bool]:
     single = not hasattr(X, "columns") and np.ndim(X) == 1
     rows = as_rows([X] if single else X, polyhedron.n_features, polyhedron.feature_names)
     rows = rows if isinstance(rows, np.ndarray) else rows.toarray()
-    check_finite_rows(rows)
+    check_finite_rows(rows, polyhedron.feature_names)
     return rows, single
 
 

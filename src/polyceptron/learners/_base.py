@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from polyceptron.calibration import Link
 from polyceptron.data.blocks import Blocks
@@ -26,6 +26,7 @@ from polyceptron.optim import checkpoint as checkpoints
 from polyceptron.optim.planes import Planes
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.rule import Rule
+from polyceptron.scoring import check_finite_rows
 from polyceptron.utils.checks import refuse_text
 from polyceptron.utils.types import Floats
 from polyceptron.verdict import Verdict, VerdictWarning, judge
@@ -102,6 +103,17 @@ class RuleClassifier(Documented, ClassifierMixin, BaseEstimator):
             self.__dict__.update(before)
             raise
 
+    def _html_repr(self) -> str:
+        """What scikit-learn shows in notebooks, and below it the rule and the verdict."""
+        diagram: str = super()._html_repr()
+        if not hasattr(self, "rule_"):
+            return diagram
+        if not hasattr(self, "verdict_"):  # of a model file whose rule was edited
+            return diagram + self.rule_.to_html()
+        remarks = self.verdict_.remarks
+        figures = str(self.verdict_).splitlines()
+        return diagram + self.rule_.to_html(remarks, figures[: len(figures) - len(remarks)])
+
     # --- how rows come in -----------------------------------------------------------------
 
     def _source(
@@ -132,7 +144,18 @@ class RuleClassifier(Documented, ClassifierMixin, BaseEstimator):
     def _validated(self, *arrays: Any, reset: bool) -> Any:
         refuse_text(arrays[0], "X")
         with np.errstate(over="ignore", invalid="ignore"):  # its test for finiteness sums up
-            return validate_data(self, *arrays, **self._rows_are, order="C", reset=reset)
+            try:
+                return validate_data(self, *arrays, **self._rows_are, order="C", reset=reset)
+            except ValueError as error:
+                if "Input X contains" in str(error):
+                    self._name_what_is_not_finite(arrays[0])
+                raise
+
+    def _name_what_is_not_finite(self, X: Any) -> None:
+        """Raise a ValueError with the row and the column, which scikit-learn does not say."""
+        rows = check_array(X, **self._rows_are, ensure_all_finite=False)
+        columns = getattr(X, "columns", None)
+        check_finite_rows(rows, None if columns is None else list(columns))
 
     def _take_columns(self, source: Source) -> None:
         """Set what scikit-learn knows of the columns."""

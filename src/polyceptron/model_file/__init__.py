@@ -25,7 +25,7 @@ from polyceptron.learners.documents import ModelFileError
 from polyceptron.model_file import _json, documents
 from polyceptron.model_file._json import MAX_BYTES
 from polyceptron.model_file.documents import FORMAT, VERSION
-from polyceptron.rule import Rule
+from polyceptron.rule import Rule, as_rule, is_pipeline
 from polyceptron.utils.atomic import write_bytes
 
 __all__ = [
@@ -63,12 +63,27 @@ class Model(NamedTuple):
         array-like are found by name; others are ignored. Without an encoding it takes whatever
         `estimator.predict` takes.
         """
+        return self._answered("predict", table)
+
+    def predict_proba(self, table: Any) -> Any:
+        """Return the probability of every class for every row, as the estimator's `classes_`."""
+        return self._answered("predict_proba", table)
+
+    def decision_function(self, table: Any) -> Any:
+        """Return the scores of every row: positive for the second of two classes."""
+        return self._answered("decision_function", table)
+
+    def _answered(self, method: str, table: Any) -> Any:
+        answer = getattr(self.estimator, method, None)
+        if answer is None:
+            name = type(self.estimator).__name__
+            raise AttributeError(f"{name} has no {method}: this model cannot answer by it")
         if self.encoding is None:
-            return self.estimator.predict(table)
+            return answer(table)
         X = self.encoding.transform(table)
         with warnings.catch_warnings():  # names have been matched
             warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
-            return self.estimator.predict(X)
+            return answer(X)
 
 
 class SavedRule(NamedTuple):
@@ -97,7 +112,8 @@ def save_model(
     estimator : object
         A fitted learner of `polyceptron`, or one that is registered. All numbers are kept to the
         last bit, and what `partial_fit` needs to go on. A `random_state` that is not a number is
-        not kept.
+        not kept. Of a pipeline that ends in a learner, the steps before it are folded into the
+        rule and the encoding: ``read_model(path).predict`` takes what the pipeline does.
     path : str or path-like
         A file that is there is replaced; where it is a link, the file that it leads to. A pipe or
         a device is written into.
@@ -156,7 +172,8 @@ def read_model(path: str | PathLike[str]) -> Model:
     Returns
     -------
     Model
-        Its method `predict` answers a table with columns of text.
+        Its methods `predict`, `predict_proba` and `decision_function` answer a table with columns
+        of text.
 
     Raises
     ------
@@ -235,20 +252,23 @@ def encode(
 
     if summary is not None and not isinstance(summary, dict):
         raise ValueError(f"summary must be a dict or None; got {type(summary).__name__}")
+    pipeline, estimator = estimator, _learner_of(estimator)
     name = registry.name_of_learner(type(estimator))
     if name is None:
         known = ", ".join(registry.learner_names())
         raise ValueError(
-            f"estimator must be a learner of polyceptron ({known}) itself, not one inside a "
-            f"pipeline or a search; got {type(estimator).__name__}"
+            f"estimator must be a learner of polyceptron ({known}), or a pipeline that ends in "
+            f"one; got {type(estimator).__name__}"
         )
     check_is_fitted(estimator)
     parameters, notes = documents.write_parameters(estimator)
     if not isinstance(rule, Rule | None):
         raise ValueError(f"rule must be a Rule or None; got {type(rule).__name__}")
-    names = getattr(estimator, "feature_names_in_", None)
     verdict = getattr(estimator, "verdict_", None) if rule is None else None
-    rule = estimator.rule_ if rule is None else rule
+    rule = as_rule(pipeline) if rule is None else rule
+    encoding = encoding or rule.encoding
+    names = getattr(estimator, "feature_names_in_", None)
+    names = names if pipeline is estimator else rule.feature_names
     fitted = _json.plain(estimator._fitted(), "fitted", measured=True)
     document = {
         "format": FORMAT,
@@ -265,6 +285,20 @@ def encode(
         "learner": {"name": name, "parameters": parameters, "fitted": fitted},
     }
     return _json.layout(document).encode("ascii") + b"\n"
+
+
+def _learner_of(model: Any) -> Any:
+    """A learner itself, or the last step of a pipeline, the others of which are folded into it."""
+    if not is_pipeline(model):
+        return model
+    learner = model.steps[-1][1]
+    if hasattr(learner, "partial_fit"):
+        raise ValueError(
+            f"a pipeline that ends in {type(learner).__name__} cannot be saved, as the file keeps "
+            "what partial_fit goes on from, which is about the columns of the last step: learn "
+            "without a pipeline, with standardize=True"
+        )
+    return learner
 
 
 def decode(data: bytes, file: str = "") -> Model:

@@ -12,6 +12,7 @@ from polyceptron.plots import style
 from polyceptron.plots._plane import all_faces, names_of, normals_of, standard
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.rule import as_rule
+from polyceptron.utils import palette
 from polyceptron.utils.checks import as_count
 from polyceptron.utils.types import Floats
 
@@ -70,6 +71,7 @@ class FaceHeatmapDisplay:
             Rows, for the spreads of the columns. Other arguments are as in `plot`.
         """
         rule = as_rule(estimator, "estimator")
+        X = rule.features(X)
         if not rule.is_partition:
             return cls.from_polyhedra(rule.polyhedra, X, **how)
         tests = all_faces([piece.polyhedron for piece in rule.pieces])
@@ -120,7 +122,7 @@ class FaceHeatmapDisplay:
         self.image_ = ax.imshow(
             shown, vmin=-self._most, vmax=self._most, aspect="auto", interpolation="nearest",
             cmap=style.pyplot().matplotlib.colors.LinearSegmentedColormap.from_list(
-                "faces", [style.VERMILLION, "#F7F7F7", style.BLUE]
+                "faces", [palette.VERMILLION, "#F7F7F7", palette.BLUE]
             ),
         )  # fmt: skip
         ax.set_xticks(range(0, K, step), self.faces[::step], **style.PLAIN)
@@ -147,7 +149,7 @@ class FaceHeatmapDisplay:
                 text = "" if abs(value / self._most) < 0.2 else "+" if value > 0 else style.MINUS
             self.cells_[k, int(self.columns_[row])] = self.ax_.text(
                 k, row, text, ha="center", va="center", fontsize=8,
-                color=style.PAPER if abs(value) > 0.75 * self._most else style.INK,
+                color=palette.PAPER if abs(value) > 0.75 * self._most else palette.INK,
             )  # fmt: skip
 
     def _describe(self, m: int, K: int) -> None:
@@ -155,9 +157,9 @@ class FaceHeatmapDisplay:
         ax.set_yticks(range(m), [self.names[j] for j in self.columns_], **style.PLAIN)
         ax.set_xticks(np.arange(K + 1) - 0.5, minor=True)
         ax.set_yticks(np.arange(m + 1) - 0.5, minor=True)
-        ax.grid(which="minor", color=style.PAPER, linewidth=1.5 if K <= 40 else 0.3)
+        ax.grid(which="minor", color=palette.PAPER, linewidth=1.5 if K <= 40 else 0.3)
         ax.spines[:].set_visible(False)
-        ax.tick_params(which="both", colors=style.INK, length=0)
+        ax.tick_params(which="both", colors=palette.INK, length=0)
         ax.set_xlabel("face")
         if m < d:
             ax.set_title(f"the {m} of {d} columns with the largest weights", fontsize=9, loc="left")

@@ -9,9 +9,10 @@ from typing import Any, Self
 import numpy as np
 
 from polyceptron.plots import style
+from polyceptron.utils import palette
 from polyceptron.utils.types import Floats
 
-_COLORS = {"mistakes": style.BLUE, "criterion": style.VERMILLION}
+_COLORS = {"mistakes": palette.BLUE, "criterion": palette.VERMILLION}
 
 
 @dataclass(eq=False, repr=False)
@@ -133,7 +134,7 @@ class HistoryDisplay:
             raise ValueError(f"ax has {len(given)} axes for {len(chosen)} measures: {chosen}")
         self.axes_, self.figure_, self.lines_ = given, given[0].figure, {}
         for measure, axes in zip(chosen, given, strict=True):
-            colour = color or _COLORS.get(measure, style.INK)
+            colour = color or _COLORS.get(measure, palette.INK)
             self.lines_[measure] = self._curve(axes, measure, colour, linestyle, alone=ax is None)
         self.axes_[-1].set_xlabel(self.unit)
         return self
@@ -158,7 +159,7 @@ class HistoryDisplay:
         ax.plot(counts[least], values[least], "o", **dot)
         ax.set_ylabel(measure.replace("_", " "))
         ax.set_ylim(bottom=0, auto=True)  # auto: another curve may need more room
-        ax.grid(axis="y", color=style.RULE, linewidth=0.8)
+        ax.grid(axis="y", color=palette.RULE, linewidth=0.8)
         ax.set_axisbelow(True)
         style.quiet_frame(ax)
         if alone:

@@ -59,7 +59,7 @@ def plot_model(
     if feature_names is not None:
         rule = rule.renamed(feature_names)
     every = all_faces([piece.polyhedron for piece in rule.pieces])
-    rows = None if X is None else style.as_array(X, every)
+    rows = None if X is None else style.as_array(rule.features(X), every)
     labels = style.labels_of(y, rows)
     n_faces = every.n_faces if rule.is_partition else sum(p.polyhedron.n_faces for p in rule.pieces)
     if every.n_features <= 2:

@@ -9,6 +9,7 @@ import numpy as np
 
 from polyceptron.plots import style
 from polyceptron.plots._plane import Slice
+from polyceptron.utils import palette
 from polyceptron.utils.types import Floats
 
 MARKERS = ("o", "x", "^", "+", "s", "v", "D", "1", "P", "2", "*", "<", "3", ">", "p", "4")
@@ -34,7 +35,7 @@ def cells(ax: Any, view: Slice) -> dict[int, Any]:
             continue
         colour, hatch, _ = style.look(k)
         (patches[k],) = ax.fill(
-            *corners.T, facecolor=_pale(colour, 0.14), edgecolor=style.PAPER, linewidth=1.0,
+            *corners.T, facecolor=_pale(colour, 0.14), edgecolor=palette.PAPER, linewidth=1.0,
             zorder=-2,
         )  # fmt: skip
         if len(rejected) >= 3:
@@ -58,10 +59,10 @@ def faces(ax: Any, view: Slice) -> dict[int, Any]:
         if chord is None:
             continue
         (lines[k],) = ax.plot(
-            *chord.T, color=style.FAINT, linewidth=1.0, linestyle=(0, (1, 2.5)), zorder=1
+            *chord.T, color=palette.FAINT, linewidth=1.0, linestyle=(0, (1, 2.5)), zorder=1
         )
         if edge is not None:
-            ax.plot(*edge.T, color=style.INK, linewidth=1.6, solid_capstyle="round", zorder=4)
+            ax.plot(*edge.T, color=palette.INK, linewidth=1.6, solid_capstyle="round", zorder=4)
     return lines
 
 
@@ -117,19 +118,19 @@ def _room(seen: Floats, arrow: Floats, taken: list[Floats], box: Any) -> tuple[i
 
 
 def _arrow(ax: Any, place: Floats, end: Floats, **look: Any) -> None:
-    props = {"color": style.INK, "shrinkA": 0, "shrinkB": 0, **look}
+    props = {"color": palette.INK, "shrinkA": 0, "shrinkB": 0, **look}
     how: dict[str, Any] = {"textcoords": "offset points", "zorder": 5, "arrowprops": props}
     ax.annotate("", xy=place, xytext=tuple(end), **how)
 
 
 def bubble(ax: Any, key: Any, place: Floats, offset: Floats, *, coloured: bool) -> Any:
     """Write the number of a face, some points away from a place."""
-    fill = style.look(key).colour if coloured else style.PAPER
-    text, ink = str(key), style.PAPER if fill in style.DARK else style.INK
+    fill = style.look(key).colour if coloured else palette.PAPER
+    text, ink = str(key), palette.ink_on(fill)
     return ax.annotate(
         text, xy=place, xytext=tuple(offset), textcoords="offset points", zorder=6,
         ha="center", va="center", fontsize=9 if len(text) < 3 else 7.5, color=ink,
-        bbox={"boxstyle": "circle,pad=0.22", "fc": fill, "ec": style.INK, "lw": 0.8},
+        bbox={"boxstyle": "circle,pad=0.22", "fc": fill, "ec": palette.INK, "lw": 0.8},
     )  # fmt: skip
 
 
@@ -138,7 +139,7 @@ def in_legend(key: Any = "") -> Any:
     text = str(key)
     size = {"markersize": 7.0} if len(text) < 3 else {"markersize": 13, "markeredgewidth": 0}
     marker = f"${text}$" if text else ""
-    return style.pyplot().Line2D([], [], marker=marker, color=style.INK, linestyle="none", **size)
+    return style.pyplot().Line2D([], [], marker=marker, color=palette.INK, linestyle="none", **size)
 
 
 def look_of_class(k: int) -> dict[str, Any]:
@@ -147,7 +148,7 @@ def look_of_class(k: int) -> dict[str, Any]:
     n = len(_CLASS_HATCHES)
     return {
         "facecolor": (style.look(k).colour, 0.32),
-        "edgecolor": style.INK,
+        "edgecolor": palette.INK,
         "hatch": _CLASS_HATCHES[(k + k // n) % n],
         "hatch_linewidth": 0.4,
     }

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from polyceptron.plots import style
+from polyceptron.utils import palette
 
 
 @dataclass(eq=False, repr=False)
@@ -65,11 +66,11 @@ class PathDisplay:
         order = np.lexsort((-share, terms))
         best = np.maximum.accumulate(np.append(-1.0, share[order]))[:-1]
         front = order[share[order] > best]
-        self.ax_.plot(terms, share, ".", color=style.FAINT, label="tried")
-        (self.line_,) = self.ax_.plot(terms[front], share[front], color=style.BLUE)
+        self.ax_.plot(terms, share, ".", color=palette.FAINT, label="tried")
+        (self.line_,) = self.ax_.plot(terms[front], share[front], color=palette.BLUE)
         where = np.flatnonzero(chosen)[:1]
         self.ax_.errorbar(
-            terms[where], share[where], error[where], fmt="o", color=style.VERMILLION, capsize=3,
+            terms[where], share[where], error[where], fmt="o", color=palette.VERMILLION, capsize=3,
             label="chosen, ± a standard error",
         )  # fmt: skip
         for k in front:
@@ -77,7 +78,7 @@ class PathDisplay:
             text = f"{n} face{'s' if n > 1 else ''}"
             self.ax_.annotate(
                 text, (terms[k], share[k]), (0, 5), textcoords="offset points", ha="center",
-                fontsize="small", color=style.BLUE,
+                fontsize="small", color=palette.BLUE,
             )  # fmt: skip
         words = "terms of the rule, in the mean of the folds", "right, of rows held out (%)"
         style.describe(self.ax_, *words)

@@ -16,6 +16,7 @@ from polyceptron.plots._plane import Limits, Slice, cut, names_of
 from polyceptron.plots.style import ByLabel
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.rule import as_rule, is_bare
+from polyceptron.utils import palette
 from polyceptron.utils.types import Floats
 
 _LISTED = 12
@@ -117,6 +118,7 @@ class PolyhedronDisplay:
     def from_estimator(cls, estimator: Any, X: Any = None, y: Any = None, **how: Any) -> Self:
         """Draw what a fitted learner or a Rule has learned; else as `from_polyhedron`."""
         rule, bare = as_rule(estimator, "estimator"), is_bare(estimator)
+        X = rule.features(X)
         if len(rule.pieces) == 1 and rule.inside_place is not None:
             how |= {} if bare else {"inside": rule.labels[rule.inside_place]}
             return cls.from_polyhedron(rule.pieces[0].polyhedron, X, y, **how)
@@ -231,11 +233,11 @@ class PolyhedronDisplay:
         name = f"class {style.shorten(label)}"
         if self.polyhedron is None:
             known = list(dict.fromkeys([*self.polyhedra, *np.unique(np.asarray(self.y)).tolist()]))
-            return style.INK, paint.MARKERS[known.index(label) % len(paint.MARKERS)], name
+            return palette.INK, paint.MARKERS[known.index(label) % len(paint.MARKERS)], name
         # Colours of classes would be taken for those of faces.
         if label == self.inside:
-            return style.INK if self._by_face else style.BLUE, "o", f"{name} (inside)"
-        return style.GREY if self._by_face else style.VERMILLION, "x", f"{name} (outside)"
+            return palette.INK if self._by_face else palette.BLUE, "o", f"{name} (inside)"
+        return palette.GREY if self._by_face else palette.VERMILLION, "x", f"{name} (outside)"
 
     def _draw_single(self, polyhedron: Polyhedron, limits: Limits) -> Entries:
         view = cut(self.plane.lines(polyhedron), limits)
@@ -245,7 +247,7 @@ class PolyhedronDisplay:
             self.cells_ = paint.cells(self.ax_, view)
         elif len(corners) >= 3:
             (self.region_,) = self.ax_.fill(
-                *corners.T, facecolor=style.BLUE, alpha=0.10, linewidth=0, zorder=0
+                *corners.T, facecolor=palette.BLUE, alpha=0.10, linewidth=0, zorder=0
             )
         self.faces_ = paint.faces(self.ax_, view)
         return [] if len(corners) >= 3 else [(paint.in_legend(), "nothing here is inside")]
@@ -295,7 +297,7 @@ class PolyhedronDisplay:
         size = float(np.clip(9000 / n, 3 if n > 5000 else 8, 34))
         dots = {"s": size, "alpha": 0.75 if size >= 8 else 0.3, "zorder": 2}  # many show how dense
         if self.y is None:
-            look = {"c": style.GREY, "marker": "o", "linewidths": 0.0}
+            look = {"c": palette.GREY, "marker": "o", "linewidths": 0.0}
             self.points_[None] = paint.rows(self.ax_, points, **look, **dots)
             return []
         entries: Entries = []
@@ -309,7 +311,7 @@ class PolyhedronDisplay:
         if self._wrong is not None and self._wrong.any():
             self.mistakes_ = paint.rows(
                 self.ax_, points[self._wrong], s=3.2 * size, facecolors="none",
-                edgecolors=style.INK, linewidths=0.9, zorder=3,
+                edgecolors=palette.INK, linewidths=0.9, zorder=3,
             )  # fmt: skip
             how = "on the wrong side" if self.predicted is None else "predicted otherwise"
             entries.append((self.mistakes_, f"{self._wrong.sum()} of {n} {how}"))
@@ -324,7 +326,7 @@ class PolyhedronDisplay:
             seen = text if view.chord(k) is not None else f"{text} (out of view)"
             if self._by_face:
                 colour, hatch, _ = style.look(k)
-                sample = _patch(facecolor=colour, hatch=hatch, edgecolor=style.PAPER)
+                sample = _patch(facecolor=colour, hatch=hatch, edgecolor=palette.PAPER)
                 entries.append((sample, _in_lines(f"{k}:  {seen}")))
             else:
                 entries.append((paint.in_legend(key), _in_lines(seen)))

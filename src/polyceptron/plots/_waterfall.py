@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from polyceptron.explain import Contributions, as_row, contributions
 from polyceptron.plots import style
 from polyceptron.rule import as_rule, is_bare
+from polyceptron.utils import palette
 from polyceptron.utils.checks import as_columns, as_count, as_floats
 from polyceptron.utils.text import number_text
 from polyceptron.utils.types import Floats
@@ -128,7 +129,9 @@ class WaterfallDisplay:
         decision = rule.decide(row[None, :])
         piece = int(decision.piece[0])
         polyhedron = rule.pieces[piece].polyhedron
-        rows = np.zeros((1, len(row))) if X is None else style.as_array(X, polyhedron)
+        rows = (
+            np.zeros((1, len(row))) if X is None else style.as_array(rule.features(X), polyhedron)
+        )
         reference, spreads = np.median(rows, axis=0), _spreads(rows) if spreads is None else spreads
         why = contributions(polyhedron, row, reference, face=face)
         margins = polyhedron.margins(row[None, :])[0]
@@ -166,12 +169,12 @@ class WaterfallDisplay:
         low, high = min(ends), max(ends)
         room = 0.18 * (high - low) or 1.0  # for the numbers at the ends of the bars
         ax.set(xlim=(low - room, high + room), ylim=(len(self.bars_) - 0.4, -0.6))
-        ax.axvspan(0.0, high + room, color=style.BLUE, alpha=0.07, linewidth=0, zorder=0)
-        ax.axvline(0.0, color=style.FAINT, linewidth=0.8, zorder=1)
+        ax.axvspan(0.0, high + room, color=palette.BLUE, alpha=0.07, linewidth=0, zorder=0)
+        ax.axvline(0.0, color=palette.FAINT, linewidth=0.8, zorder=1)
         self.patches_ = [self._draw(row, bar) for row, bar in enumerate(self.bars_)]
         for row, bar in enumerate(self.bars_[:-1]):  # from where it ends to where the next begins
             at, along = [bar.end, bar.end], [row - 0.31, row + 1.31]
-            ax.plot(at, along, color=style.GREY, linewidth=0.7, zorder=2)
+            ax.plot(at, along, color=palette.GREY, linewidth=0.7, zorder=2)
         ax.set_yticks(range(len(self.bars_)), [bar.label for bar in self.bars_], **style.PLAIN)
         meaning = "margin of the face (shaded, from zero on: it holds)"
         style.describe(ax, x=meaning, title=self.title)
@@ -199,17 +202,17 @@ class WaterfallDisplay:
 
     def _draw(self, row: int, bar: Bar) -> Any:
         change = bar.end - bar.begin
-        sums = {"start": style.FAINT, "total": style.INK}
-        colour = sums.get(bar.kind, style.BLUE if change >= 0 else style.VERMILLION)
+        sums = {"start": palette.FAINT, "total": palette.INK}
+        colour = sums.get(bar.kind, palette.BLUE if change >= 0 else palette.VERMILLION)
         is_sum = bar.kind in sums
         (patch,) = self.ax_.barh(
-            row, change, left=bar.begin, height=0.62, color=colour, edgecolor=style.PAPER,
+            row, change, left=bar.begin, height=0.62, color=colour, edgecolor=palette.PAPER,
             hatch="////" if change < 0 and not is_sum else "", linewidth=0.0, zorder=3,
         )  # fmt: skip
         self.ax_.annotate(
             _figure(change, 3, signed=not is_sum), xy=(bar.end, row),
             xytext=(4 if change >= 0 else -4, 0), textcoords="offset points", va="center",
-            ha="left" if change >= 0 else "right", fontsize=9, color=style.INK, zorder=4,
+            ha="left" if change >= 0 else "right", fontsize=9, color=palette.INK, zorder=4,
             fontweight="bold" if bar.kind == "total" else "normal",
         )  # fmt: skip
         return patch

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from polyceptron.geometry.faces import dense_rows
 from polyceptron.polyhedron import Polyhedron
+from polyceptron.utils import palette
 from polyceptron.utils.lazy import need
 from polyceptron.utils.text import printable
 from polyceptron.utils.types import Floats
@@ -23,17 +24,11 @@ LARGEST = 1e150
 
 ByLabel = Mapping[Any, Polyhedron | Sequence[Polyhedron]]
 
-# Okabe & Ito (2008): eight colours that people of every colour vision tell apart.
-BLUE, VERMILLION, GREEN = "#0072B2", "#D55E00", "#009E73"
-ORANGE, PURPLE, SKY, YELLOW = "#E69F00", "#CC79A7", "#56B4E9", "#F0E442"
-INK, GREY, FAINT, RULE, PAPER = "#222222", "#555555", "#999999", "#E6E6E6", "#FFFFFF"
-DARK = (GREEN, BLUE, VERMILLION)
 MINUS = "\N{MINUS SIGN}"
 
 # The user's words are never read as a formula, neither matplotlib's nor TeX's.
 PLAIN: dict[str, Any] = {"parse_math": False, "usetex": False}
 
-_COLOURS = (ORANGE, SKY, GREEN, PURPLE, BLUE, VERMILLION, YELLOW)
 _HATCHES = ("", "//", "..", "\\\\", "x", "o", "-")
 _DASHES: tuple[Any, ...] = ("solid", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)))
 _OTHER_FONTS = (
@@ -53,9 +48,8 @@ class Look(NamedTuple):
 
 def look(k: int) -> Look:
     """Return the look of thing `k`: seven colours, and then other hatches."""
-    colour = _COLOURS[k % len(_COLOURS)]
-    hatch = _HATCHES[k // len(_COLOURS) % len(_HATCHES)]
-    return Look(colour, hatch, _DASHES[k % len(_DASHES)])
+    hatch = _HATCHES[k // len(palette.FACE_COLOURS) % len(_HATCHES)]
+    return Look(palette.colour_of(k), hatch, _DASHES[k % len(_DASHES)])
 
 
 # --- figures and axes -------------------------------------------------------------------
@@ -94,15 +88,15 @@ def place(ax: Any, figsize: tuple[float, float]) -> tuple[Any, Any]:
 def quiet_frame(ax: Any) -> None:
     """Leave only the two sides of the frame that carry numbers."""
     ax.spines[["top", "right"]].set_visible(False)
-    ax.spines[["left", "bottom"]].set_color(FAINT)
-    ax.tick_params(colors=INK, color=FAINT)
+    ax.spines[["left", "bottom"]].set_color(palette.FAINT)
+    ax.tick_params(colors=palette.INK, color=palette.FAINT)
 
 
 def describe(ax: Any, x: str = "", y: str = "", *, title: str = "") -> None:
     """Write the labels of axes and their title, taken as they are."""
     ax.set_xlabel(x, **PLAIN)
     ax.set_ylabel(y, **PLAIN)
-    ax.set_title(title, fontsize=9, color=INK, loc="left", **PLAIN)
+    ax.set_title(title, fontsize=9, color=palette.INK, loc="left", **PLAIN)
 
 
 def add_legend(ax: Any, entries: list[tuple[Any, str]]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,9 +12,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polyceptron.calibration import Link
+from polyceptron.data.encoding import Encoding
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.scoring import as_rows, is_kernel_ready, least_margins, scores
-from polyceptron.utils.text import printed_faces, quoted
+from polyceptron.utils import notebook
+from polyceptron.utils.checks import as_count
+from polyceptron.utils.lazy import need
+from polyceptron.utils.palette import colour_of
+from polyceptron.utils.text import inequality, one_side, printed_faces, quoted
 from polyceptron.utils.types import Floats, Indices
 
 if TYPE_CHECKING:
@@ -77,6 +83,9 @@ class Rule:
         Faces that `edit` does not change: places of piece and face.
     edits : sequence of Edit, optional
         What was done to it by hand. Rules are equal that answer alike, however they came about.
+    encoding : Encoding, optional
+        How the columns of a table become the features, where some are text or gaps are filled:
+        that of a pipeline of scikit-learn. Such tables are then answered as well.
 
     Examples
     --------
@@ -101,6 +110,7 @@ class Rule:
     links: tuple[Link | None, ...] = ()
     locked: tuple[tuple[int, int], ...] = ()
     edits: tuple[Edit, ...] = ()
+    encoding: Encoding | None = None
 
     def __post_init__(self) -> None:
         classes = np.array(self.classes)
@@ -123,6 +133,8 @@ class Rule:
             raise ValueError(f"otherwise is the place {self.otherwise} of {len(classes)} classes")
         if len(self.links) not in (0, len(classes)):
             raise ValueError(f"links must have {len(classes)} items, or none")
+        if self.encoding and len(self.encoding.feature_names) != first.n_features:
+            raise ValueError(f"encoding must give {first.n_features} features")
         if self.otherwise is None and None in self.links:
             raise ValueError("links must be given for every class where nothing is otherwise")
 
@@ -201,7 +213,27 @@ class Rule:
         pieces = (
             one._replace(polyhedron=Polyhedron(one[0].W, one[0].b, names)) for one in self.pieces
         )
-        return replace(self, pieces=tuple(pieces))
+        return replace(self, pieces=tuple(pieces), encoding=None)
+
+    def features(self, X: Any) -> Any:
+        """The features of the rows of a table, by the encoding; without one, X itself.
+
+        A table has names, or as many columns as the encoding reads; other rows are features.
+        """
+        if self.encoding is None or X is None:
+            return X
+        columns, attributes = self.encoding.columns, ("column_names", "columns", "keys")
+        named = next((getattr(X, name) for name in attributes if hasattr(X, name)), None)
+        if named is not None:
+            there = {*(named() if callable(named) else named)}
+            return self.encoding.transform(X) if there.issuperset(self.encoding.names) else X
+        array = np.asarray(X)
+        if array.ndim != 2 or array.shape[1] != len(columns):
+            return X
+        kinds = [float if one.kind == "number" else array.dtype for one in columns]
+        return self.encoding.transform(
+            {one.name: array[:, j].astype(kinds[j]) for j, one in enumerate(columns)}
+        )
 
     def scores(self, X: Any, n_jobs: int | None = 1) -> Floats:
         """h(x) of every row by every piece, which contains the row where it is at least 0.
@@ -290,9 +322,9 @@ class Rule:
 
     def _rows(self, X: Any) -> Any:
         """The rows as the kernels take them: validated arrays as they are."""
-        if is_kernel_ready(X) and X.shape[1] == self.n_features:
+        if self.encoding is None and is_kernel_ready(X) and X.shape[1] == self.n_features:
             return X
-        return as_rows(X, self.n_features, self.feature_names)
+        return as_rows(self.features(X), self.n_features, self.feature_names)
 
     def _deciding(self, rows: Any, n_jobs: int | None) -> tuple[Indices, Floats]:
         """The piece that the answer rests on, and its score; without scores in a tree."""
@@ -360,7 +392,8 @@ class Rule:
                 piece[here] = start
                 continue
             one, test = self.pieces[start].polyhedron, slice(depth, depth + 1)
-            passed = scores(rows[here] if depth else rows, one.W[test], one.b[test])[:, 0] >= 0
+            there = rows[here] if depth else rows
+            passed = scores(there, one.W[test], one.b[test], self.feature_names)[:, 0] >= 0
             middle = self.splits[start, depth]
             waiting.append((start, middle, depth + 1, here[passed]))
             waiting.append((middle, stop, depth + 1, here[~passed]))
@@ -441,6 +474,53 @@ class Rule:
             lines += [f"{heading}:", *(f"  face {k}: {face}" for k, face in enumerate(faces))]
         return "\n".join([*lines, besides])
 
+    def to_columns(self, digits: int | None = None) -> dict[str, list[Any]]:
+        """The columns of `to_frame`, as lists; the text has so many digits, if these are given."""
+        digits = None if digits is None else as_count(digits, "digits")
+        rows: list[list[Any]] = []
+        for p, piece in enumerate(self.pieces):
+            one = piece.polyhedron
+            for k, (w, b) in enumerate(zip(one.W, one.b.tolist(), strict=True)):
+                text = inequality(w, b, self.names, digits)
+                shown, sense, bound = one_side(w, b)
+                rows.append([self.labels[piece.place], p, k, text, sense, bound, *shown.tolist()])
+        names = ["class", "piece", "face", "text", "sense", "offset"]
+        names += [f"w[{name}]" for name in self.names]
+        return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+
+    def to_frame(self, library: str = "pandas", digits: int | None = None) -> Any:
+        """The faces as a frame, one row each, with the numbers of the text.
+
+        There is a column for each feature, not a row for each term: so a face is one line of a
+        spreadsheet, and coefficients are compared, sorted and multiplied as they are.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars"}, default="pandas"
+            What the frame is of, by the names of scikit-learn's `set_output`.
+        digits : int, optional
+            Significant digits of the text; by default it has those that decide.
+
+        Returns
+        -------
+        frame
+            "class" is that of the rows inside. "piece" and "face" are counted from 0, as by
+            `decide` and in `pieces`. "text" is the inequality, and the same are the columns
+            "w[name]", "sense" and "offset": the sum of ``w[name] * name`` is >= or <= the offset.
+
+        Examples
+        --------
+        >>> from polyceptron import Polyhedron, Rule
+        >>> triangle = Polyhedron([[1, 0], [-1, -2]], [0, 4], ["age", "dose"])
+        >>> print(Rule.inside(["no", "yes"], 1, triangle).to_frame().to_string(index=False))
+        class  piece  face              text sense  offset  w[age]  w[dose]
+          yes      0     0          age >= 0    >=     0.0     1.0      0.0
+          yes      0     1 2*dose + age <= 4    <=     4.0     1.0      2.0
+        """
+        if library not in ("pandas", "polars"):
+            raise ValueError(f"library must be 'pandas' or 'polars'; got {library!r}")
+        return need(library, "a frame").DataFrame(self.to_columns(digits))
+
     def rounded(self, digits: int) -> Rule:
         """The rule that ``to_text(digits)`` says."""
         pieces = (one._replace(polyhedron=one[0].rounded(digits)) for one in self.pieces)
@@ -500,6 +580,33 @@ class Rule:
     def __str__(self) -> str:
         return self.to_text()
 
+    def _repr_html_(self) -> str:
+        """The rule as a table, for notebooks."""
+        return self.to_html()
+
+    def to_html(self, remarks: Sequence[str] = (), details: Sequence[str] = ()) -> str:
+        """The rule as a table with the numbers and names of its text, coloured as in pictures.
+
+        Faces of a single piece have their own colours, several pieces those of their classes.
+
+        Parameters
+        ----------
+        remarks, details : sequence of str, optional
+            Sentences to show below: all of them, and all but the first on a click.
+        """
+        headings, besides = self.in_words()
+        order = {place: k for k, place in enumerate(sorted({one.place for one in self.pieces}))}
+        several = len(self.pieces) > 1 or self.inside_place is None
+        groups = [
+            notebook.FaceGroup(
+                piece.polyhedron.to_text().splitlines(),
+                heading,
+                colour_of(order[piece.place]) if several else "",
+            )
+            for heading, piece in zip(headings, self.pieces, strict=True)
+        ]
+        return notebook.rules_html(groups, [besides, *remarks], details)
+
     def __repr__(self) -> str:
         shown = ", ".join(
             f"{label!r}: {len(union)} x {[part.n_faces for part in union]}"
@@ -521,14 +628,16 @@ class Rule:
 
     def __reduce__(self) -> tuple[Any, ...]:
         whole = self.classes, self.pieces, self.otherwise, self.links, self.locked, self.edits
-        return Rule, whole
+        return Rule, (*whole, self.encoding)
 
 
 def as_rule(model: Any, name: str = "model", error: type[Exception] = ValueError) -> Rule:
     """The rule of a fitted learner, a Rule or a Polyhedron: "inside" of that, and "outside".
 
-    A list or tuple of polyhedra, as `polyhedra_` has them, is their union. Where there is none,
-    raises an error of this type that calls the argument by this name.
+    A list or tuple of polyhedra, as `polyhedra_` has them, is their union. Of a fitted pipeline of
+    scikit-learn that ends in a learner, it is a rule on the columns that the pipeline is given:
+    `polyceptron.rule.pipelines` says how. Where there is none, raises an error of this type that
+    calls the argument by this name.
     """
     if isinstance(model, Rule):
         return model
@@ -538,16 +647,26 @@ def as_rule(model: Any, name: str = "model", error: type[Exception] = ValueError
     wanted = f"{name} must be a fitted learner of polyceptron, a Rule or a Polyhedron; got"
     if isinstance(model, type) or not hasattr(model, "predict"):
         raise error(f"{wanted} {model!r:.200}")
+    if is_pipeline(model):
+        from polyceptron.rule.pipelines import fold_pipeline
+
+        return fold_pipeline(model, as_rule(model.steps[-1][1], name, error), error)
     rule = getattr(model, "rule_", None)
     if not isinstance(rule, Rule):
         from sklearn.utils.validation import check_is_fitted
 
         check_is_fitted(model)
-        raise error(
-            f"{wanted} a {type(model).__name__}. Of a pipeline, give the last step, and rows as it "
-            "sees them"
-        )
+        found = f"{wanted} a {type(model).__name__}"
+        if hasattr(model, "best_estimator_"):
+            found += ". Of a search, give best_estimator_"
+        raise error(found)
     return rule
+
+
+def is_pipeline(model: Any) -> bool:
+    """Whether a model is a pipeline of scikit-learn, which is not imported for that."""
+    sklearn = sys.modules.get("sklearn.pipeline")
+    return sklearn is not None and isinstance(model, sklearn.Pipeline)
 
 
 def is_bare(model: Any) -> bool:

@@ -162,7 +162,7 @@ class Editing:
                 raise ValueError("X must be given with y")
             return cls(rule, rule)
         rows, places = rule._rows(X), None
-        check_finite_rows(rows)
+        check_finite_rows(rows, rule.feature_names)
         if rows.shape[0] == 0:
             raise ValueError("X must have at least one row; got none")
         if y is not None:

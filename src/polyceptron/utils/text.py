@@ -77,19 +77,31 @@ def two_sides(
 
     Positive terms come first, the greatest numbers before others; <= where it has fewer minuses.
     """
-    w, b, _ = printed_face(w, b)
-    used = np.flatnonzero(w).tolist()
-    n_minus = int((w < 0).sum())
-    flipped = 2 * n_minus > len(used) or (2 * n_minus == len(used) and b > 0)
-    values = (-w if flipped else w).tolist()
+    shown, sense, bound = one_side(w, b)
+    values = shown.tolist()
     left = ""
-    for j in sorted(used, key=lambda j: (values[j] < 0, -abs(values[j]))):
+    for j in sorted(np.flatnonzero(shown).tolist(), key=lambda j: (values[j] < 0, -abs(values[j]))):
         number = written(abs(values[j]))
         left += " - " if values[j] < 0 else " + "
         left += names[j] if number == "1" else f"{number}{times}{names[j]}"
     left = f"-{left[3:]}" if left.startswith(" - ") else left.removeprefix(" + ")
+    return left, sense, written(bound)
+
+
+def one_side(w: Floats, b: float) -> tuple[Floats, str, float]:
+    """Return the numbers of the text of a face: coefficients, >= or <=, and the right side.
+
+    Examples
+    --------
+    >>> one_side(np.array([-0.75, -0.25, 0.0]), 1.5)
+    (array([3., 1., 0.]), '<=', 6.0)
+    """
+    w, b, _ = printed_face(w, b)
+    n_minus, n_terms = int((w < 0).sum()), int((w != 0).sum())
     # Adding zero turns -0.0 into 0.0.
-    return left, "<=" if flipped else ">=", written((b if flipped else -b) + 0.0)
+    if 2 * n_minus > n_terms or (2 * n_minus == n_terms and b > 0):
+        return -w + 0.0, "<=", b + 0.0
+    return w + 0.0, ">=", -b + 0.0
 
 
 def printed_face(w: Floats, b: float) -> tuple[Floats, float, int]:

@@ -323,7 +323,7 @@ def _asked(model: Any) -> list[Any]:
     followed = {
         "class_weight": given.get("class_weight") is not None,
         "n_polyhedra": "n_polyhedra" in given,
-        "tree": model.rule_.is_partition,
+        "tree": as_rule(model).is_partition,
         "standardize": given.get("standardize", True),
     }
     return [name for name, is_so in followed.items() if is_so]

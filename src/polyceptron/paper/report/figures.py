@@ -19,8 +19,8 @@ from polyceptron.paper.protocol import Dataset, Method
 from polyceptron.paper.table import TableRow
 from polyceptron.paper.words import paragraphs
 from polyceptron.plots import PolyhedronDisplay
-from polyceptron.plots.style import BLUE, GREEN, PURPLE, VERMILLION
 from polyceptron.polyhedron import Polyhedron
+from polyceptron.utils.palette import BLUE, GREEN, PURPLE, VERMILLION
 from polyceptron.utils.types import Floats
 
 _MARKS = {

@@ -23,7 +23,7 @@ from polyceptron.paper.convergence.summary import (
 from polyceptron.paper.report import figures
 from polyceptron.paper.report.figures import Chart
 from polyceptron.paper.words import signed
-from polyceptron.plots.style import BLUE, VERMILLION
+from polyceptron.utils.palette import BLUE, VERMILLION
 
 _KINDS = {
     "smallest": "The smallest: from the zero start",

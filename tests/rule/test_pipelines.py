@@ -1,0 +1,239 @@
+"""Pipelines as rules on the columns that they are given: they answer alike."""
+
+import json
+import pickle
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+import scipy.sparse as sp
+from sklearn.compose import ColumnTransformer, make_column_selector, make_column_transformer
+from sklearn.decomposition import PCA, TruncatedSVD
+from sklearn.feature_selection import SelectKBest, VarianceThreshold
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    Normalizer,
+    OneHotEncoder,
+    PolynomialFeatures,
+    RobustScaler,
+    StandardScaler,
+)
+
+from common import fit, quick
+from polyceptron import OC1, SPLA1, BatchPolyceptron, Polyceptron, explain, export, save_model
+from polyceptron.model_file import read_model
+from polyceptron.rule import as_rule
+
+rng = np.random.default_rng(0)
+N = 400
+# Means that are large beside the spreads, as of kelvin and pascal.
+X = pd.DataFrame(rng.normal([300, 1e5, 0, 5], [10, 300, 1, 2], (N, 4)), columns=list("tpqr"))
+y = np.where((X["t"] - 300) / 10 + (X["p"] - 1e5) / 300 > 0.3 * X["q"], "high", "low")
+MORE = pd.DataFrame(rng.normal([300, 1e5, 0, 5], [12, 400, 2, 3], (5000, 4)), columns=list("tpqr"))
+
+LINEAR = {
+    "standard": lambda: [StandardScaler()],
+    "no mean": lambda: [StandardScaler(with_mean=False)],
+    "no spread": lambda: [StandardScaler(with_std=False)],
+    "min and max": lambda: [MinMaxScaler((-1, 3))],
+    "robust": lambda: [RobustScaler()],
+    "robust, nothing": lambda: [RobustScaler(with_centering=False, with_scaling=False)],
+    "greatest": lambda: [MaxAbsScaler()],
+    "selection": lambda: ["passthrough", VarianceThreshold(), SelectKBest(k=2), StandardScaler()],
+    "pca": lambda: [StandardScaler(), PCA(3)],
+    "whitened": lambda: [PCA(2, whiten=True)],
+    "svd": lambda: [StandardScaler(), TruncatedSVD(2, random_state=0)],
+    "nested": lambda: [make_pipeline(StandardScaler(), MinMaxScaler()), RobustScaler()],
+    "columns": lambda: [
+        ColumnTransformer(
+            [("a", StandardScaler(), ["p", "t"]), ("b", "passthrough", slice(2, 3))],
+            remainder="drop",
+        )
+    ],
+    "rest": lambda: [ColumnTransformer([("a", MinMaxScaler(), [-1, 1])], remainder="passthrough")],
+}
+
+
+class TestLinearSteps:
+    @pytest.mark.parametrize("learner", [BatchPolyceptron, OC1, Polyceptron])
+    @pytest.mark.parametrize("steps", LINEAR)
+    def test_the_same_answers(self, steps, learner):
+        model = fit(make_pipeline(*LINEAR[steps](), quick(learner)), X, y)
+        rule = as_rule(model)
+        assert rule.encoding is None
+        assert rule.feature_names == tuple("tpqr")
+        np.testing.assert_array_equal(rule.predict(MORE), model.predict(MORE))
+        if hasattr(model, "predict_proba"):
+            np.testing.assert_allclose(
+                rule.predict_proba(MORE), model.predict_proba(MORE), atol=1e-8
+            )
+
+    def test_faces_are_the_nearest_numbers(self):
+        model = fit(make_pipeline(StandardScaler(), quick(SPLA1)), X, y)
+        scaler, last = model[0], model[-1].polyhedron_
+        folded = as_rule(model).pieces[0].polyhedron
+        wide = last.W.astype(np.longdouble) / scaler.scale_
+        offsets = last.b - (wide * scaler.mean_).sum(axis=1)
+        np.testing.assert_array_equal(folded.W, wide.astype(float))
+        np.testing.assert_allclose(folded.b, offsets.astype(float), rtol=1e-15)
+
+    def test_rows_without_names_and_sparse(self):
+        model = fit(make_pipeline(MaxAbsScaler(), quick(BatchPolyceptron)), sp.csr_array(X), y)
+        rule = as_rule(model)
+        assert rule.feature_names is None
+        np.testing.assert_array_equal(rule.predict(sp.csr_array(MORE)), model.predict(MORE.values))
+
+    def test_the_leaves_of_a_tree_stay_leaves(self):
+        model = fit(make_pipeline(StandardScaler(), quick(OC1)), X, y)
+        assert as_rule(model).splits.keys() == model[-1].rule_.splits.keys()
+
+
+TABLE = pd.DataFrame(
+    {
+        "age": np.where(rng.random(N) < 0.1, np.nan, rng.integers(20, 80, N)),
+        "city": pd.Series(rng.choice(["Oslo", "Bergen", "<b>Tromsø</b>"], N)).mask(
+            rng.random(N) < 0.1
+        ),
+        "zone": rng.integers(1, 4, N),
+        "id": [f"n{j}" for j in range(N)],
+        "pay": rng.normal(5e4, 1e4, N),
+    }
+)
+CHOICE = np.where(
+    TABLE["pay"] / 1e4 + (TABLE["city"] == "Oslo") - TABLE["age"].fillna(50) / 20 > 3, "yes", "no"
+)
+
+
+def of_tables(learner=SPLA1, **one_hot):
+    numbers = make_pipeline(SimpleImputer(strategy="median"), StandardScaler())
+    texts = make_pipeline(
+        SimpleImputer(strategy="most_frequent"), OneHotEncoder(handle_unknown="ignore", **one_hot)
+    )
+    columns = make_column_transformer(
+        (numbers, ["age", "pay"]), (texts, ["city"]), (OneHotEncoder(), ["zone"])
+    )
+    return fit(make_pipeline(columns, quick(learner)), TABLE, CHOICE)
+
+
+class TestTables:
+    @pytest.mark.parametrize("learner", [SPLA1, Polyceptron])
+    @pytest.mark.parametrize("drop", [None, "first"])
+    def test_the_same_answers(self, drop, learner):
+        model = of_tables(learner, drop=drop)
+        rule = as_rule(model)
+        assert rule.encoding.names == ("age", "city", "zone", "pay")
+        assert "city=Oslo" in rule.feature_names
+        assert "zone=2" in rule.feature_names
+        np.testing.assert_array_equal(rule.predict(TABLE), model.predict(TABLE))
+        np.testing.assert_allclose(rule.predict_proba(TABLE), model.predict_proba(TABLE), atol=1e-9)
+        for table in (pa.Table.from_pandas(TABLE), TABLE[[*rule.encoding.names]].to_numpy()):
+            np.testing.assert_array_equal(rule.predict(table), model.predict(TABLE))
+        again = pickle.loads(pickle.dumps(rule))
+        np.testing.assert_array_equal(again.predict(TABLE), model.predict(TABLE))
+
+    def test_text_and_explanations(self):
+        model = of_tables()
+        assert "city=Oslo" in explain.rules(model)
+        row = TABLE.iloc[3]
+        for x in (row, row.to_dict(), TABLE.iloc[[3]]):
+            inside = explain.membership(model, x).inside
+            assert inside == (model.predict(TABLE.iloc[[3]])[0] == model[-1].inside_)
+        assert explain.verdict(model, TABLE, CHOICE).accuracy == model.score(TABLE, CHOICE)
+        assert explain.rules_table(model)["class"] == ["yes"] * 3
+
+    def test_exports_read_the_table(self):
+        duckdb = pytest.importorskip("duckdb")
+        pytest.importorskip("sqlglot")
+        model = of_tables()
+        data = TABLE.astype({"city": object})  # noqa: F841 - DuckDB finds it by name
+        found = duckdb.sql(export.to_sql(model, table="data")).df()
+        assert found.iloc[:, -1].tolist() == model.predict(TABLE).tolist()
+        assert "Bergen" in export.to_python(model)
+
+    @pytest.mark.parametrize("learner", [SPLA1, Polyceptron, OC1])
+    def test_model_files(self, learner, tmp_path):
+        model = of_tables(learner)
+        save_model(model, tmp_path / "model.json")
+        loaded = read_model(tmp_path / "model.json")
+        assert loaded.predict(TABLE).tolist() == model.predict(TABLE).tolist()
+        proba = loaded.predict_proba(TABLE)
+        np.testing.assert_allclose(proba, model.predict_proba(TABLE), atol=1e-9)
+        columns = json.loads((tmp_path / "model.json").read_text())["encoding"]
+        assert columns[0]["fill"] == TABLE["age"].median()
+
+    def test_pictures(self):
+        pytest.importorskip("matplotlib")
+        from polyceptron.plots import FaceHeatmapDisplay, WaterfallDisplay, plot_model
+
+        model = of_tables()
+        assert len(plot_model(model, TABLE, CHOICE).axes) >= 2
+        names = [
+            t.get_text()
+            for t in FaceHeatmapDisplay.from_estimator(model, TABLE).ax_.get_yticklabels()
+        ]
+        assert any("Oslo" in name for name in names)
+        WaterfallDisplay.from_estimator(model, TABLE.iloc[0], TABLE)
+
+    def test_gaps_in_arrays(self):
+        rows = TABLE[["age", "pay"]].to_numpy()
+        model = fit(make_pipeline(SimpleImputer(), RobustScaler(), quick(SPLA1)), rows, CHOICE)
+        rule = as_rule(model)
+        assert rule.feature_names is None
+        assert [one.fill for one in rule.encoding.columns] == [
+            np.nanmean(rows[:, 0]),
+            rows[:, 1].mean(),
+        ]
+        for array in (rows, np.ascontiguousarray(rows)):
+            np.testing.assert_array_equal(rule.predict(array), model.predict(rows))
+
+
+class TestRefused:
+    @pytest.mark.parametrize(
+        ("steps", "what"),
+        [
+            ([PolynomialFeatures()], "PolynomialFeatures"),
+            ([Normalizer()], "Normalizer"),
+            ([MinMaxScaler(clip=True)], r"MinMaxScaler\(clip=True\)"),
+            ([FunctionTransformer(np.abs)], "FunctionTransformer of a function"),
+            ([SimpleImputer(add_indicator=True)], r"SimpleImputer\(add_indicator=True\)"),
+            ([SimpleImputer(missing_values=0)], r"SimpleImputer\(missing_values=0\)"),
+            ([StandardScaler(), SimpleImputer()], "SimpleImputer after .*: put it first"),
+            (
+                [ColumnTransformer([("a", SimpleImputer(), [0]), ("b", "passthrough", [0, 1])])],
+                "the column 't' read in two ways",
+            ),
+        ],
+    )
+    def test_what_cannot_be_folded(self, steps, what):
+        model = fit(make_pipeline(*steps, quick(SPLA1)), X, y)
+        message = f"as inequalities of its own columns with {what}.* give its last step"
+        with pytest.raises(explain.ExplainError, match=message):
+            explain.rules(model)
+
+    def test_gaps_and_rare_values_as_categories(self):
+        for encoder, what in [
+            (OneHotEncoder(sparse_output=False), "OneHotEncoder of gaps"),
+            (OneHotEncoder(max_categories=2), "infrequent categories"),
+        ]:
+            columns = make_column_transformer((encoder, make_column_selector("city")))
+            model = fit(make_pipeline(columns, quick(SPLA1)), TABLE, CHOICE)
+            with pytest.raises(ValueError, match=what):
+                as_rule(model)
+
+    def test_other_learners_and_searches(self):
+        other = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
+        with pytest.raises(
+            ValueError, match=r"must be a fitted learner .* got a LogisticRegression"
+        ):
+            as_rule(other)
+        search = GridSearchCV(quick(OC1), {"n_restarts": [1]}, cv=2).fit(X, y)
+        with pytest.raises(ValueError, match="give best_estimator_"):
+            as_rule(search)
+        assert as_rule(search.best_estimator_) == search.best_estimator_.rule_
