@@ -26,6 +26,9 @@ class Link(Protocol):
     def logarithms(self, h: Floats) -> tuple[Floats, Floats]:
         """The logarithms of both."""
 
+    def log_odds(self, h: Floats) -> Floats:
+        """Their difference, which rises with h."""
+
 
 class Logistic(NamedTuple):
     """P(inside | h) = 1 / (1 + exp(-h)): the link of a logistic likelihood."""
@@ -37,6 +40,9 @@ class Logistic(NamedTuple):
 
     def logarithms(self, h: Floats) -> tuple[Floats, Floats]:
         return -np.logaddexp(0.0, h), -np.logaddexp(0.0, -h)
+
+    def log_odds(self, h: Floats) -> Floats:
+        return h
 
 
 class Side(NamedTuple):
@@ -80,6 +86,10 @@ class Calibration(NamedTuple):
     def logarithms(self, h: Floats) -> tuple[Floats, Floats]:
         outside, inside = self.both(h)
         return np.log(outside), np.log(inside)
+
+    def log_odds(self, h: Floats) -> Floats:
+        outside, inside = self.logarithms(h)
+        return inside - outside
 
 
 def calibrate(h: Floats, is_inside: NDArray[np.bool_], weight: Floats) -> Calibration:

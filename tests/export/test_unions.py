@@ -18,6 +18,7 @@ import pytest
 from common import fit, quick
 from export_cases import polyhedron, rows, rows_on_faces
 from polyceptron import OC1, Polyceptron, Polyhedron
+from polyceptron.calibration import Calibration, Logistic, Side
 from polyceptron.data.encoding import Column, Encoding
 from polyceptron.export import (
     ExportError,
@@ -74,8 +75,36 @@ def cases():
     }
     found = {name: (rule, X) for name, rule in made.items()}
     found["grid"] = Rule.inside([0, 1], 1, *grids), lattice
+    for name, (rule, _) in probable(parts, frame, y[:400]).items():
+        found[name] = rule, X
     found["grids"] = Rule(["u", "v", "w"], [Piece(p, i) for i, p in enumerate(grids)], 1), lattice
     return found
+
+
+def probable(parts, frame, y):
+    """Rules by the most probable of three and four classes; 10,000 rows in every format."""
+    links = [
+        Calibration(Side(2.0, 0.03), Side(5.0, 1e-5)),
+        Calibration(Side(0.3, 1e-5), Side(700.0, 0.1), exponent=3),
+        Calibration(Side(4.5, 0.2), Side(1.0, 1e-5), exponent=-2),
+    ]
+    places = (0, 2, 2, 1)
+    pieces = [Piece(p, i) for p, i in zip([*parts, apart(3, 2, 0.5)], places, strict=True)]
+    tiny = [Piece(Polyhedron(p.W * 2.0**-900, p.b * 2.0**-900, NAMES), i) for p, i, _ in pieces]
+    learned = fit(quick(Polyceptron), frame, y)
+    union = fit(Polyceptron(n_polyhedra=2, max_faces=6, random_state=0), frame, y)
+    return {
+        "calibrated": (Rule([3, 5, 9], pieces, links=links), None),
+        "logistic": (Rule(["p", "q", "r"], pieces, links=[Logistic()] * 3), None),
+        "absent": (Rule(["p", "q", "r", "s"], pieces, links=[*links, links[0]]), None),
+        "units": (Rule([1, 2, 3], tiny, links=[c._replace(exponent=900) for c in links]), None),
+        "learned": (learned.rule_, None),
+        "unions": (union.rule_, None),
+    }
+
+
+EVERY_ROW = ("one", "calibrated", "logistic", "learned", "unions")
+"""The others go through programs of plain Python and JavaScript with some."""
 
 
 def on_faces(rule):
@@ -85,9 +114,9 @@ def on_faces(rule):
 
 
 def test_the_cases_tell_labels_apart(cases):
-    for rule, X in cases.values():
+    for name, (rule, X) in cases.items():
         _, counts = np.unique(rule.predict(X), return_counts=True)
-        assert counts.min() > 50
+        assert counts.min() > 50, name
         assert len(counts) > 1
     grid, lattice = cases["grid"]
     assert (grid.scores(lattice) == 0).any(axis=1).sum() > 1000
@@ -108,7 +137,8 @@ def test_sql(cases, dialect):
         answers = [row[-1] for row in rows_out]
         case = to_sql(rule, dialect=dialect, kind="case")
         assert [one for (one,) in con.execute(f"SELECT {case} FROM data").fetchall()] == answers
-        contained = (rule.scores(X) >= 0).any(axis=1) | (rule.otherwise is not None)
+        contained = (rule.scores(X) >= 0).any(axis=1)
+        contained |= rule.otherwise is not None or rule.is_most_probable
         expected = np.where(contained, rule.predict(X).astype(object), None)
         assert answers == expected.tolist(), name
         assert contained.all() or name == "nearest"
@@ -145,14 +175,17 @@ def test_c(cases, tmp_path):
             found = [label(start).decode() for start in starts]
             assert found == rule.predict(X).astype(str).tolist(), name
             scored = [decision(start) for start in starts]
-            np.testing.assert_array_equal(scored, rule.scores(X).max(axis=1))
+            if rule.is_most_probable:
+                np.testing.assert_allclose(scored, rule.decide(X).score, rtol=1e-9, atol=1e-9)
+            else:
+                np.testing.assert_array_equal(scored, rule.scores(X).max(axis=1))
 
 
 def test_python(cases):
     for name, (rule, X) in cases.items():
         module = {}
         exec(compile(to_python(rule), f"{name}.py", "exec"), module)
-        for some in (X if name == "one" else X[:300], on_faces(rule)):
+        for some in (X if name in EVERY_ROW else X[:300], on_faces(rule)):
             found = [module["predict"](x) for x in some.tolist()]
             assert found == rule.predict(some).tolist(), name
 
@@ -165,7 +198,7 @@ def test_javascript(cases, tmp_path):
     asked = {}
     for name, (rule, X) in cases.items():
         (tmp_path / f"{name}.cjs").write_text(to_javascript(rule), encoding="utf-8")
-        asked[name] = np.vstack([X if name == "one" else X[:300], on_faces(rule)])
+        asked[name] = np.vstack([X if name in EVERY_ROW else X[:300], on_faces(rule)])
     (tmp_path / "main.cjs").write_text("""
 const asked = JSON.parse(require("fs").readFileSync("rows.json", "utf8"));
 const found = {};
@@ -184,24 +217,26 @@ def test_onnx(cases):
         label, score = session.run(["label", "score"], {"X": X})
         np.testing.assert_array_equal(label, rule.predict(X), err_msg=name)
         expected = rule.predict_proba(X) if rule.has_probabilities else rule.scores(X).max(axis=1)
-        np.testing.assert_allclose(score, expected, rtol=1e-9, atol=1e-12)
+        expected = rule.decision_function(X) if rule.is_most_probable else expected
+        np.testing.assert_allclose(score, expected, rtol=1e-9, atol=1e-9)
 
 
-def test_classes_by_the_most_probable():
-    X = rows(2, 10_000) * 3
-    y = np.select([X[:, 0] > 1, X[:, 1] > 1], ["a", "b"], "c")
-    model = fit(quick(Polyceptron), X[:200], y[:200])
-    session = onnxruntime.InferenceSession(to_onnx(model))
-    label, score = session.run(["label", "score"], {"X": X})
-    np.testing.assert_array_equal(label, model.predict(X))
-    np.testing.assert_allclose(score, model.decision_function(X), rtol=1e-6, atol=1e-9)
-    for write in (to_sql, to_c, to_python, to_javascript):
-        with pytest.raises(ExportError, match=r"most probable: export .* model.polyhedra_\['a'\]"):
-            write(model)
-        write(model.polyhedra_["a"])
+def test_classes_by_the_most_probable(cases):
+    rule, X = cases["calibrated"]
+    with pytest.raises(ExportError, match=r"labels are those of the model"):
+        to_python(rule, inside="in")
     for write in (to_scipy, to_lp):
-        with pytest.raises(ExportError, match=r"one class.*polyhedra\['a'\]|no system of"):
-            write(model)
+        with pytest.raises(ExportError, match=r"one class.*polyhedra\[3\]|no system of"):
+            write(rule)
+    mixed = Rule([3, 5, 9], rule.pieces, links=[Logistic(), *rule.links[1:]])
+    with pytest.raises(ExportError, match="links of different kinds"):
+        to_sql(mixed)
+    module = {}
+    exec(to_python(mixed), module)
+    assert [module["predict"](x) for x in X[:300].tolist()] == mixed.predict(X[:300]).tolist()
+    own = Rule([3, 5, 9], rule.pieces, links=[object()] * 3)
+    with pytest.raises(ExportError, match="a link of type object cannot be exported"):
+        to_c(own)
 
 
 def test_a_list_of_polyhedra_is_their_union():

@@ -46,7 +46,7 @@ _BINARY = ("onnx", "scipy")
     "--class",
     "label",
     metavar="LABEL",
-    help="Of a tree or a model of more than two classes: the one that is written.",
+    help="Of a tree or a model of more than two classes: this one against all others.",
 )
 @bounds_option("Of LP: the values that a column may have, which a union needs")
 def export(

@@ -118,7 +118,7 @@ def export(
 
     if to not in FORMATS:
         raise ExportOptionError(f"to must be one of {', '.join(FORMATS)}; got {to!r}")
-    labelled(polyhedron, inside, outside, most_probable=True)  # where no label is written as well
+    labelled(polyhedron, inside, outside)  # where no label is written as well
     function = _npz if to == "scipy" else __getattr__(f"to_{to}")
     known = list(signature(function).parameters)[1:]
     for option in options.keys() - known:

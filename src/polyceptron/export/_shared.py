@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from polyceptron.calibration import Calibration, Logistic
 from polyceptron.data.encoding import Column, Encoding
 from polyceptron.rule import Rule, as_rule, is_bare
 from polyceptron.utils.text import inequality, printed_faces
@@ -47,6 +48,21 @@ class Labelled(NamedTuple):
             for piece, first, end in zip(self.rule.pieces, [0, *ends], ends, strict=False)
         ]
 
+    def links(self) -> list[tuple[float, ...]]:
+        """Of each class the exponent of its link, and slopes and lapses outside and inside.
+
+        All are zero where the score is the log-odds.
+        """
+        found: list[tuple[float, ...]] = []
+        for link in self.rule.links:
+            if isinstance(link, Calibration):
+                found.append((link.exponent, *link.outside, *link.inside))
+            elif isinstance(link, Logistic):
+                found.append((0, 0.0, 0.0, 0.0, 0.0))
+            else:
+                raise ExportError(f"a link of type {type(link).__name__} cannot be exported")
+        return found
+
     def comment(self) -> list[str]:
         """Say what made a file, and what is answered where, to be read in a comment."""
         rule = self.rule
@@ -62,17 +78,10 @@ class Labelled(NamedTuple):
         return [*lines, f"  {besides}"]
 
 
-def labelled(
-    model: Any, inside: Any, outside: Any, encoding: Any = None, *, most_probable: bool = False
-) -> Labelled:
+def labelled(model: Any, inside: Any, outside: Any, encoding: Any = None) -> Labelled:
     """Return the rule of a model with its labels: those given, or its own."""
     model = named(model, encoding)
     rule = as_rule(model)
-    if rule.is_most_probable and not most_probable:
-        raise ExportError(
-            f"polyhedron has {len(rule.classes)} classes and answers by the most probable: export "
-            f"the polyhedron of one, for example model.polyhedra_[{rule.labels[0]!r}]"
-        )
     place = rule.inside_place
     if place is None or len(rule.classes) != 2:
         if inside is not None or outside is not None:

@@ -52,7 +52,7 @@ def to_onnx(
     >>> session.run(None, {"X": [[3.0, 1.0], [1.5, 2.0]]})
     [array(['1', '0'], dtype=object), array([ 1.5, -2. ])]
     """
-    found = labelled(polyhedron, inside, outside, most_probable=True)
+    found = labelled(polyhedron, inside, outside)
     refuse_unwritable(name, "name")
     onnx = need("onnx", "to_onnx", "onnx")
     graph, labels = Graph(), label_array(found.labels)
@@ -128,12 +128,16 @@ class Graph:
         return self.add(op, [values, self.constant(np.array([1]))], keepdims=keepdims)
 
     def union(self, rows: str, polyhedra: Iterable[Polyhedron], keepdims: int = 0) -> str:
-        """The greatest h(x) over some polyhedra."""
+        """The greatest h(x) over some polyhedra; minus infinity without any."""
         scores = []
         for one in polyhedra:
             product = self.add("MatMul", [rows, self.constant(np.ascontiguousarray(one.W.T))])
             margins = self.add("Add", [product, self.constant(one.b)])
             scores.append(self.reduced("ReduceMin", margins, keepdims))
+        if not scores:
+            zero = self.add("Mul", [rows, self.constant(0.0)])
+            nowhere = self.reduced("ReduceMin", zero, keepdims)
+            return self.add("Add", [nowhere, self.constant(-np.inf)])
         return scores[0] if len(scores) == 1 else self.add("Max", scores)
 
     def inside(self, score: str) -> str:
@@ -169,8 +173,8 @@ class Graph:
     def _most_probable(self, rows: str, rule: Rule) -> tuple[str, str]:
         """The class with the greatest log-odds by its own polyhedra."""
         odds = []
-        for link, union in zip(rule.links, rule.polyhedra.values(), strict=True):
-            h = self.union(rows, union, keepdims=1)
+        for label, link in zip(rule.labels, rule.links, strict=True):
+            h = self.union(rows, rule.polyhedra.get(label, ()), keepdims=1)
             odds.append(self._log_odds(h, link) if isinstance(link, Calibration) else h)
         score = self.add("Concat", odds, axis=1)
         return self.add("ArgMax", [score], axis=1, keepdims=0), score

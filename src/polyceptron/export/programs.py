@@ -10,6 +10,7 @@ from polyceptron.data.encoding import Encoding
 from polyceptron.export._shared import (
     ExportError,
     ExportOptionError,
+    Labelled,
     PlainLabel,
     check_name,
     columns_of,
@@ -43,14 +44,15 @@ def to_python(
     Parameters
     ----------
     polyhedron, inside, outside, encoding : as for `export`
-        Not one of several classes of which the most probable is the answer. With an encoding, rows
-        have the columns of the table.
+        With an encoding, rows have the columns of the table.
 
     Notes
     -----
     Names and labels are written as text with escapes, so none can become code. Every row gets the
     answer of `Rule.predict`, also where it is on a face but for rounding: there the module computes
-    with the same fused operations. Away from faces ``decision`` is the margin up to rounding.
+    with the same fused operations. Away from faces ``decision`` is the margin up to rounding. Where
+    the most probable class is the answer, ``decision`` is its log-odds, and rows of which two
+    classes are as probable but for rounding may get either.
 
     Examples
     --------
@@ -65,15 +67,23 @@ def to_python(
     columns = [(c.name, c.categories or None, c.fill) for c, _ in columns_of(found.rule, encoding)]
     return filled(
         "model.py.txt",
+        ANSWER=_answer(
+            found, ".py.txt", LINKS=tuple(found.links()), OTHERWISE=found.rule.otherwise
+        ),
         COMMENT=_lines(found.comment(), "# "),
         LABELS=ascii(found.labels),
         COLUMNS=_lines((f"{column!a}," for column in columns), "    "),
         PIECES=tuple(map(tuple, found.pieces())),
-        OTHERWISE=found.rule.otherwise,
         W=_lines((f"{tuple(w)}," for w in W.tolist()), "    "),
         B=tuple(b.tolist()),
         EXPONENTS=tuple(exponents.tolist()),
     )
+
+
+def _answer(found: Labelled, suffix: str, **parts: Any) -> str:
+    """The part of a program that makes an answer of scores: by the order of pieces, or by links."""
+    kind = "probable" if found.rule.is_most_probable else "in_order"
+    return filled(kind + suffix, **parts).rstrip("\n")
 
 
 def _lines(lines: Iterable[str], before: str) -> str:
@@ -86,10 +96,10 @@ def to_c(
     r"""Return C99 source with ``double NAME_decision(x)`` and ``int NAME_predict(x)``.
 
     ``x`` are the features as doubles, in the order that the comment at the top of the source says.
-    ``NAME_predict`` is 1 inside, 0 outside, of a tree the place of the label among its classes, and
-    -1 where a feature is not finite. ``NAME_label`` is the label as text, or a null pointer. Link
-    with the library of mathematics, ``-lm`` on most systems, and do not compile with
-    ``-ffast-math``.
+    ``NAME_predict`` is 1 inside, 0 outside, of a tree or of more than two classes the place of the
+    label among them, and -1 where a feature is not finite. ``NAME_label`` is the label as text, or
+    a null pointer. Link with the library of mathematics, ``-lm`` on most systems, and do not
+    compile with ``-ffast-math``.
 
     Parameters
     ----------
@@ -100,7 +110,8 @@ def to_c(
     Notes
     -----
     ``NAME_decision`` is `Polyhedron.decision` to the last bit, of several the greatest: numbers of
-    more than a few digits are written in base 16, and the operations are the same.
+    more than a few digits are written in base 16, and the operations are the same. Where the most
+    probable class is the answer, it is that of `Rule.decide`, up to rounding of tanh and log.
 
     Examples
     --------
@@ -120,8 +131,22 @@ def to_c(
     labels = f"inside {shown[1]}, outside {shown[0]}"
     if rule.inside_place is None:
         labels = ", ".join(f"{place} {label}" for place, label in enumerate(shown))
+    sizes = {
+        "NAME": check_name(name),
+        "PIECES": len(pieces),
+        "FEATURES": W.shape[1],
+        "CLASSES": len(rule.classes),
+    }
+    answer = _answer(
+        found,
+        ".c",
+        LINKS=_lines((f"{{{', '.join(map(repr, link))}}}," for link in found.links()), "    "),
+        OTHERWISE=-1 if rule.otherwise is None else rule.otherwise,
+        **sizes,
+    )
     return filled(
         "model.c",
+        ANSWER=answer,
         MADE=made,
         COLUMNS=_lines((f"x[{j}]: {safe(name)}" for j, name in enumerate(rule.names)), " *   "),
         COMMENT=_lines([*comment, f"Labels: {labels}."], " * "),
@@ -130,12 +155,9 @@ def to_c(
         EXPONENTS=", ".join(map(str, exponents)),
         PLACES=", ".join(str(place) for place, _, _ in pieces),
         FIRSTS=", ".join(map(str, [0, *(end for _, _, end in pieces)])),
-        PIECES=len(pieces),
-        OTHERWISE=-1 if rule.otherwise is None else rule.otherwise,
         FACES=len(b),
-        FEATURES=W.shape[1],
         SPARE=W.shape[1].bit_length() + 1,
-        NAME=check_name(name),
+        **sizes,
         LABELS=", ".join(map(_text, found.labels)),
     )
 
@@ -215,14 +237,17 @@ def to_javascript(
     else:
         ends = [f"  module.exports.{one} = {name}.{one};" for one in functions]
         ends = ['if (typeof module === "object" && module && module.exports) {', *ends, "}"]
+    answer = _answer(
+        found, ".js", LINKS=_json(found.links()), OTHERWISE=_json(found.rule.otherwise)
+    )
     return filled(
         "model.js",
+        ANSWER=answer,
         COMMENT=_lines(found.comment(), "// "),
         NAME=name,
         LABELS=_json(found.labels),
         COLUMNS=_lines((f"{_json(column)}," for column in columns), "  "),
         PIECES=_json(found.pieces()),
-        OTHERWISE=_json(found.rule.otherwise),
         W=_lines((f"{_json(w)}," for w in W.tolist()), "  "),
         B=_json(b.tolist()),
         EXPONENTS=_json(exponents.tolist()),

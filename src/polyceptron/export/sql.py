@@ -11,13 +11,16 @@ from polyceptron.data.encoding import Column, Encoding
 from polyceptron.export._shared import (
     ExportError,
     ExportOptionError,
+    Labelled,
     PlainLabel,
     columns_of,
     labelled,
     refuse_unwritable,
 )
 from polyceptron.polyhedron import Polyhedron
+from polyceptron.rule import Rule
 from polyceptron.utils.lazy import need
+from polyceptron.utils.text import printed_faces
 from polyceptron.utils.types import Floats
 
 Used: TypeAlias = tuple[Column, slice]
@@ -43,7 +46,7 @@ def to_sql(
     ----------
     polyhedron, inside, outside, encoding : as for `export`
         Several polyhedra of one class are joined by OR; the leaves of a tree are the branches of a
-        CASE. Not one of several classes of which the most probable is the answer.
+        CASE. Where the most probable class is the answer, a CASE compares the scores of classes.
     table : str, sequence of str or None
         The table; a sequence is its schema and its name. Columns are written with its name, so
         give the alias where your query has one. None leaves it out: not for "select".
@@ -61,8 +64,10 @@ def to_sql(
     A row with NULL, NaN or a number beyond 1e308 in a column that counts gets the label NULL, and
     does not meet the condition; so does a row that no piece contains where nothing is otherwise.
     Where the encoding fills gaps, NULL counts as what it fills with. A row that is nearer to a face
-    than rounding, some 1e-16 of its terms, may come out on the other side. Text is compared as the
-    database compares it: some, as MySQL, take capitals for small letters.
+    than rounding, some 1e-16 of its terms, may come out on the other side, and one of which two
+    classes are as probable but for rounding may get either. The scores of classes need the function
+    EXP, which SQLite has where it was built with its mathematical functions. Text is compared as
+    the database compares it: some, as MySQL, take capitals for small letters.
 
     Examples
     --------
@@ -87,18 +92,17 @@ def to_sql(
     used = [pair for pair in columns_of(found.rule, encoding) if W[:, pair[1]].any()]
     writer.refuse_alike([column.name for column, _ in used])
     known = _joined([writer.known(column) for column, _ in used], "\n  AND ")
-    branches = [
-        (place, writer.union([piece.polyhedron for piece in pieces], used))
-        for place, pieces in groupby(found.rule.pieces, lambda piece: piece.place)
-    ]
-    if kind == "where":
-        return writer.checked(f"({known}\n  AND {branches[0][1]})", "SELECT 1 WHERE ")
-    cases = "\n  ".join(
-        f"WHEN {within}\n  THEN {writer.label(found.labels[place])}" for place, within in branches
-    )
-    if found.rule.otherwise is not None:
-        cases += f" ELSE {writer.label(found.labels[found.rule.otherwise])}"
-    case = f"CASE WHEN {known}\n  THEN CASE {cases} END END"
+    if found.rule.is_most_probable:
+        answer = writer.most_probable(found, used)
+    else:
+        branches = [
+            (place, writer.union([piece.polyhedron for piece in pieces], used))
+            for place, pieces in groupby(found.rule.pieces, lambda piece: piece.place)
+        ]
+        if kind == "where":
+            return writer.checked(f"({known}\n  AND {branches[0][1]})", "SELECT 1 WHERE ")
+        answer = writer.in_order(found, branches)
+    case = f"CASE WHEN {known}\n  THEN {answer} END"
     if kind == "case":
         return writer.checked(case, "SELECT ")
     return writer.checked(
@@ -184,19 +188,93 @@ class _Writer:
             return f"{self.value(column)} IS NOT NULL"
         return f"{self.value(column)} BETWEEN -1e+308 AND 1e+308"
 
+    def in_order(self, found: Labelled, branches: list[tuple[int, str]]) -> str:
+        """The label of the first branch whose condition holds."""
+        cases = "\n  ".join(
+            f"WHEN {within}\n  THEN {self.label(found.labels[place])}" for place, within in branches
+        )
+        if found.rule.otherwise is not None:
+            cases += f" ELSE {self.label(found.labels[found.rule.otherwise])}"
+        return f"CASE {cases} END"
+
+    def most_probable(self, found: Labelled, used: list[Used]) -> str:
+        """The label of the first class of the greatest score.
+
+        That is no probability, but rises with it and needs the fewest functions. No query within
+        the expression gives it a name, as DuckDB would answer in another order of rows.
+        """
+        links = found.links()
+        if len({bool(slope) for _, slope, *_ in links}) > 1:
+            raise ExportError("links of different kinds cannot be compared in SQL")
+        ranks = [
+            self.rank(self.best(found.rule, place, used), link) for place, link in enumerate(links)
+        ]
+        cases = [
+            f"WHEN {rank}\n  THEN {self.label(label)}"
+            for rank, label in zip(ranks, found.labels, strict=True)
+        ]
+        chosen = "\n  ".join(cases)
+        return f"CASE {self.extreme('GREATEST', ranks)}\n  {chosen} END"
+
+    def best(self, rule: Rule, place: int, used: list[Used]) -> str:
+        """The score of the best piece of a class."""
+        pieces = []
+        for one in rule.polyhedra.get(rule.labels[place], ()):
+            W, b, exponents = printed_faces(one.W, one.b)
+            margins = [
+                f"{self.power(int(exponent))}({self.margin(w, offset, used)})"
+                for w, offset, exponent in zip(W, b.tolist(), exponents, strict=True)
+            ]
+            pieces.append(self.extreme("LEAST", margins))
+        return self.extreme("GREATEST", pieces) if pieces else self.number(-1e308)
+
+    def rank(self, h: str, link: tuple[float, ...]) -> str:
+        """2 P - 1 by the link of a class; its score, where all scores are log-odds.
+
+        Of both sides, that where the score is not adds zero. Beyond 50 nothing changes, but some
+        databases fail where an exponential is too small.
+        """
+        exponent, *sides = link
+        if not sides[0]:
+            return h
+        zero, one, two, most = map(self.number, (0.0, 1.0, 2.0, 50.0))
+        parts = []
+        for sign, slope, lapse in ((-1.0, *sides[:2]), (1.0, *sides[2:])):
+            size = f"{self.number(sign * slope)} * {self.power(int(exponent))}{h}"
+            size = self.extreme("LEAST", [self.extreme("GREATEST", [size, zero]), most])
+            share = f"({two} / ({one} + EXP(-{size})) - {one})"
+            parts.append(f"{self.number(1.0 - 2.0 * lapse)} * {share}")
+        return f"({parts[1]} - {parts[0]})"
+
+    def power(self, exponent: int) -> str:
+        """A power of two as a factor in front, in two steps where one is beyond a double."""
+        half = exponent // 2
+        steps = [exponent] if abs(exponent) <= 1000 else [half, exponent - half]
+        return "".join(f"{self.number(math.ldexp(1.0, step))} * " for step in steps if step)
+
+    def extreme(self, function: str, values: list[str]) -> str:
+        """The least or the greatest of some values."""
+        if self.dialect == "sqlite":
+            function = {"LEAST": "MIN", "GREATEST": "MAX"}[function]
+        while len(values) > 1:
+            parts = [values[i : i + _TOGETHER] for i in range(0, len(values), _TOGETHER)]
+            values = [f"{function}({', '.join(p)})" if len(p) > 1 else p[0] for p in parts]
+        return values[0]
+
     def union(self, polyhedra: list[Polyhedron], used: list[Used]) -> str:
         """Whether a row is in one of the polyhedra."""
         parts = []
         for one in polyhedra:
             shown = one.printed  # a power of two changes no sign
             faces = zip(shown.W, shown.b.tolist(), strict=True)
-            parts.append(_joined([self.face(w, b, used) for w, b in faces], "\n  AND "))
+            conditions = [f"{self.margin(w, b, used)} >= 0" for w, b in faces]
+            parts.append(_joined(conditions, "\n  AND "))
         several = _joined([f"({part})" for part in parts], "\n  OR ")
         return parts[0] if len(parts) == 1 else f"({several})"
 
-    def face(self, w: Floats, b: float, used: list[Used]) -> str:
+    def margin(self, w: Floats, b: float, used: list[Used]) -> str:
         terms = [self.term(column, w[features].tolist()) for column, features in used]
-        return f"{_joined([self.number(b), *filter(None, terms)], ' + ')} >= 0"
+        return _joined([self.number(b), *filter(None, terms)], " + ")
 
     def term(self, column: Column, weights: list[float]) -> str:
         if not any(weights):

@@ -413,8 +413,8 @@ class Rule:
         return np.stack(both, axis=2)
 
     def _log_odds(self, h: Floats) -> Floats:
-        against, in_favour = self._logarithms(h)
-        return np.asarray(in_favour - against)
+        pairs = zip(self._by_class(h).T, self.links, strict=True)
+        return np.column_stack([link.log_odds(best) for best, link in pairs if link is not None])
 
     def _by_link(self, what: str, rows: Any, n_jobs: int | None) -> Floats:
         """What the link says of both classes, in their order."""

@@ -8,8 +8,6 @@ const COLUMNS = [
 ];
 // Of each piece the place of its label, its first face, and the one after its last.
 const PIECES = @PIECES@;
-// The place of the label of rows in no piece; null: that of the nearest piece.
-const OTHERWISE = @OTHERWISE@;
 const W = [
 @W@
 ];
@@ -17,18 +15,7 @@ const B = @B@;
 // Faces are compared by their margins times these powers of two.
 const EXPONENTS = @EXPONENTS@;
 
-function predict(row) {
-  const all = scores(row);
-  const inside = all.findIndex(function (score) { return score >= 0; });
-  if (inside < 0 && OTHERWISE !== null) return LABELS[OTHERWISE];
-  return LABELS[PIECES[inside < 0 ? all.indexOf(Math.max(...all)) : inside][0]];
-}
-
-// The least margin of a row, in the best of the pieces; it is inside from zero up.
-function decision(row) {
-  return Math.max(...scores(row));
-}
-
+@ANSWER@
 function scores(row) {
   const x = features(row);
   return PIECES.map(function (piece) {
