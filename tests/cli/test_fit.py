@@ -417,3 +417,41 @@ def test_labels():
     assert as_labels(["1", "x"]) == ["1", "x"]
     assert as_labels(["1", "1.0"]) == ["1", "1.0"]
     assert as_labels(["\u0661", "1"]) == ["\u0661", "1"]
+
+
+class TestFilesThatDoNotSayAll:
+    """What is guessed is said, and every command takes the options that decide it."""
+
+    ROWS = [(i, f"{i}.5", "gut" if i > 5 else "für mich") for i in range(12)] * 3
+
+    def test_a_header_of_numbers(self, tmp_path):
+        text = text_of([(*row[:2], "A" if row[0] > 5 else "B") for row in self.ROWS], None)
+        (tmp_path / "d.csv").write_text("2019,2020,grade\n" + text)
+        result = run("fit", tmp_path / "d.csv", "-t", "grade", *QUICK, "-o", tmp_path / "m.json")
+        assert "Rows: 36 (A 18, B 18), 2 features" in result.stdout
+        assert result.stderr == ""  # the target is among the names
+        ask = ("fit", tmp_path / "d.csv", "-t", -1, *QUICK, "-o", tmp_path / "n.json")
+        result = run(*ask)
+        assert "Rows: 36 (A 18, B 18)" in result.stdout
+        assert "'2019,2020,grade', is taken for the names of columns (--no-header" in result.stderr
+        assert "there are 3" in failed(*ask, "--no-header", "--force", code=2)
+
+    def test_commas_and_encodings(self, tmp_path):
+        text = text_of(self.ROWS, ("größe", "b", "y"), ";").replace(".", ",")
+        (tmp_path / "d.csv").write_bytes(text.encode("cp1252"))
+        (tmp_path / "plain.csv").write_text(text.replace(",", "."))
+        model, plain = tmp_path / "m.json", tmp_path / "plain.json"
+        result = run("fit", tmp_path / "d.csv", "-t", "y", *QUICK, "-o", model)
+        assert "für mich 18, gut 18" in result.stdout
+        assert "text is read as cp1252 (--encoding" in result.stderr
+        assert "a decimal comma (--decimal . " in result.stderr
+        done("fit", tmp_path / "plain.csv", "-t", "y", *QUICK, "-o", plain)
+        assert model.read_bytes() == plain.read_bytes()
+        said = ("--decimal", ",", "--encoding", "latin-1")
+        assert run("predict", model, tmp_path / "d.csv", *said).stderr == ""
+        for command in ("predict", "evaluate", "explain"):
+            assert "decimal comma" in run(command, model, tmp_path / "d.csv").stderr
+            assert done(command, model, tmp_path / "d.csv", *said)
+            error = failed(command, model, tmp_path / "d.csv", "--encoding", "utf-8")
+            assert "the name of column 1 is not UTF-8: b'gr\\xf6\\xdfe'" in error
+        done("compare", tmp_path / "d.csv", "-t", "y", "--learners", "batch", "--cv", 2, *said)

@@ -93,6 +93,8 @@ def _again(data: str) -> Iterator[tuple[str, str | None]]:
 
 
 def _note_left_out(source: Source) -> None:
+    for one in source.notes:
+        note(one)
     if source.unnamed:
         names = ", ".join(source.unnamed)
         note(f"left out, as without a name: {names} (--features takes them in)")

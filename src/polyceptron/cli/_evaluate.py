@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from functools import reduce
 from operator import add
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,6 +17,9 @@ from polyceptron.cli._model import Loaded
 from polyceptron.cli._terminal import note, percent, table
 from polyceptron.learners import registry
 
+if TYPE_CHECKING:
+    from polyceptron.data.guesses import FileOptions
+
 _MOST_SVM_ROWS = 20_000
 """An SVM takes time that grows faster than the square of the rows."""
 
@@ -25,8 +28,8 @@ _MOST_SVM_ROWS = 20_000
 @_options.model_argument
 @_options.data_argument
 @_options.target_option
-@_options.header_option
-def evaluate(model: str, data: str, target: str | None, header: bool | None) -> None:
+@_options.file_options
+def evaluate(model: str, data: str, target: str | None, file: FileOptions) -> None:
     """Compare a model's answers with the classes in DATA."""
     from polyceptron.verdict import Tally, Verdict
 
@@ -35,7 +38,7 @@ def evaluate(model: str, data: str, target: str | None, header: bool | None) -> 
     rule = loaded.rule
     tallies = (
         Tally.of(rule, X, np.array(loaded.classes_in(rows, target)))
-        for rows, X in loaded.pieces(data, header, [target])
+        for rows, X in loaded.pieces(data, file, [target])
     )
     verdict = Verdict.of(rule, reduce(add, tallies))
     n, right = verdict.rows, sum(line[j] for j, line in enumerate(verdict.answers))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,10 +17,13 @@ from polyceptron.cli._options import (
     columns_option,
     data_argument,
     feature_places,
-    header_option,
+    file_options,
     model_argument,
 )
 from polyceptron.cli._terminal import section, shown, table
+
+if TYPE_CHECKING:
+    from polyceptron.data.guesses import FileOptions
 
 _MOST = 12
 """Features in the table of contributions; the others are one line."""
@@ -40,8 +43,8 @@ _MOST = 12
 @columns_option("--freeze", "Columns that a change must leave alone; text columns always are.")
 @bounds_option("Where a change must keep a column")
 @columns_option("--integers", "Columns that must change to whole numbers.")
-@header_option
-def explain(model: str, data: str, row: int, header: bool | None, **asked: Sequence[str]) -> None:
+@file_options
+def explain(model: str, data: str, row: int, file: FileOptions, **asked: Sequence[str]) -> None:
     """Explain the answer for row N of DATA.
 
     Which faces it fails, and by how much; what each column adds to the face that decides; how
@@ -51,7 +54,7 @@ def explain(model: str, data: str, row: int, header: bool | None, **asked: Seque
     """
     loaded = Loaded(model)
     rule, explanations = loaded.rule, polyceptron.explain
-    place, x, medians, spreads = find_row(loaded, data, header, row)
+    place, x, medians, spreads = find_row(loaded, data, file, row)
     limits = _limits(loaded, spreads, **asked)
     decision = rule.decide(x[None, :])
     answer, number, change = rule.labels[int(decision.place[0])], int(decision.piece[0]), None
@@ -70,14 +73,14 @@ def explain(model: str, data: str, row: int, header: bool | None, **asked: Seque
     _say_change(rule, change, spreads is not None)
 
 
-def find_row(loaded: Loaded, data: str, header: bool | None, row: int) -> tuple[str, Any, Any, Any]:
+def find_row(loaded: Loaded, data: str, file: FileOptions, row: int) -> tuple[str, Any, Any, Any]:
     """Return where a row is and what it holds, without reading on; and what is usual there.
 
     That is the medians and spreads of the columns, if the model's summary has them. A row whose
     margins are no numbers is refused.
     """
     before = 0
-    for rows, X in loaded.pieces(data, header):
+    for rows, X in loaded.pieces(data, file):
         if row <= before + rows.n_rows:
             one = X[row - 1 - before]
             x = one.toarray().ravel() if hasattr(one, "toarray") else one

@@ -12,6 +12,7 @@ import pyarrow.types as pt
 from numpy.typing import NDArray
 
 from polyceptron.data.encoding import Coded, missing_columns
+from polyceptron.data.guesses import FIND_OUT, FileOptions
 from polyceptron.data.source import LabelKind, SourceError
 from polyceptron.data.tables import Table, is_text
 from polyceptron.utils.text import quoted_names
@@ -43,7 +44,7 @@ class Request(NamedTuple):
     categories: tuple[str, ...] = ()
     missing: str | None = None
     dtype: str | None = None
-    header: bool | None = None
+    file: FileOptions = FIND_OUT
     is_command: bool = False
 
     def option(self, name: str, value: str | None = None) -> str:
@@ -95,6 +96,7 @@ class Plan(NamedTuple):
     label_kind: LabelKind
     unnamed: tuple[str, ...]
     is_named: bool
+    notes: tuple[str, ...] = ()
 
     @property
     def numbers(self) -> tuple[str, ...]:
@@ -137,7 +139,7 @@ def make_plan(tables: Tables, request: Request) -> Plan:
     """Look into every table, and find out what its columns hold."""
     labels: dict[LabelKind, str] = {}  # and the first table that has such
     kinds: dict[str, dict[Kind, str]] = {}
-    n_rows = 0
+    n_rows, notes = 0, dict[str, None]()
     for number, name in enumerate(tables.names):
         tables.firsts[number:] = [n_rows]
         with tables.open(number) as table:
@@ -150,6 +152,7 @@ def make_plan(tables: Tables, request: Request) -> Plan:
             labels.setdefault(_label_kind(table, plan.target), name)
             _add_kinds(kinds, table, plan, request)
             n_rows += table.n_rows or 0
+            notes |= dict.fromkeys(table.notes)
     if len(labels) > 1:
         found = ", ".join(f"{kind} in {name}" for kind, name in labels.items())
         raise SourceError(f"column {plan.target!r}: labels of different types: {found}")
@@ -162,6 +165,7 @@ def make_plan(tables: Tables, request: Request) -> Plan:
         texts=tuple(name for name in plan.features if name in codes or "text" in kinds[name]),
         dtype=_dtype_of(held) if request.dtype is None else np.dtype(request.dtype),
         label_kind=next(iter(labels)),
+        notes=tuple(notes),
     )
 
 
