@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import polyceptron
-from polyceptron.cli._lazy import np, source, text
+from polyceptron.cli._lazy import columns, np, source, text
 from polyceptron.cli._model import Loaded
 from polyceptron.cli._options import (
     bounds_option,
@@ -40,7 +40,9 @@ _MOST = 12
     show_default=True,
     help="The row, counted from 1 after the header.",
 )
-@columns_option("--freeze", "Columns that a change must leave alone; text columns always are.")
+@columns_option(
+    "--freeze", "Columns that a change must leave alone; those of more than two texts always are."
+)
 @bounds_option("Where a change must keep a column")
 @columns_option("--integers", "Columns that must change to whole numbers.")
 @file_options
@@ -119,19 +121,24 @@ def _limits(
     integers: Sequence[str],
 ) -> dict[str, Any]:
     """What a change has to keep to, and what it costs."""
-    names, texts, held = loaded.rule.names, [], set()
+    names, texts, flags, held = loaded.rule.names, list[str](), dict[str, int](), set[int]()
     for column, start, stop in loaded.encoding.places() if loaded.encoding is not None else ():
         if column.kind == "category":  # never changes: a red that is half blue says nothing
             texts.append(column.name)
             held |= set(range(start, stop))
-    held |= set(feature_places("--freeze", freeze, names, texts))
+        elif column.kind == "binary":
+            flags[column.name] = start
+    held |= set(feature_places("--freeze", freeze, names, [*texts, *flags]))
+    held |= {flags[name] for name in columns.listed(freeze, [*names, *flags]) if name in flags}
     within, whole, weights = (
         column_bounds(bounds, names),
         feature_places("--integers", integers, names),
         None,
     )
+    whole += [j for j in flags.values() if j not in whole]
+    within |= {j: (0.0, 1.0) for j in flags.values() if j not in within}
     if spreads is not None:
-        held |= set(np.flatnonzero(spreads == 0).tolist()) - {*within, *whole}
+        held |= set(np.flatnonzero(spreads == 0).tolist()) - ({*within, *whole} - {*flags.values()})
         weights = np.where(spreads > 0, spreads, 1.0) ** -2.0
     return {"bounds": within, "integers": whole, "weights": weights, "frozen": sorted(held)}
 

@@ -246,7 +246,7 @@ def _save(path: Path, estimator: Any, rows: Any, X: Any, score: Any) -> dict[str
 def _say_rule(estimator: Any, rows: Any, X: Any, digits: int | None) -> None:
     """Print the rule, and how many rows its text answers as it does."""
     rule = estimator.rule_.renamed(rows.feature_names)
-    _learning.show_faces(rule, estimator.verdict_, digits)
+    _learning.show_faces(rule, estimator.verdict_, digits, rows.encoding)
     same = rule.agreement(X, digits)
     click.echo(f"This text agrees with the model on {same} of {X.shape[0]} rows learned from.")
 

@@ -14,6 +14,7 @@ from polyceptron.cli._terminal import Waiting, percent, section, shown, table
 from polyceptron.learners import registry
 
 if TYPE_CHECKING:
+    from polyceptron.data.encoding import Encoding
     from polyceptron.data.source import ArraySource
     from polyceptron.verdict import Verdict
 
@@ -202,12 +203,16 @@ def _part(share: float | None) -> str:
 
 
 def show_faces(
-    rule: polyceptron.Rule, verdict: Verdict | None = None, digits: int | None = None
+    rule: polyceptron.Rule,
+    verdict: Verdict | None = None,
+    digits: int | None = None,
+    encoding: Encoding | None = None,
 ) -> None:
     """Print the inequalities of every polyhedron; with a verdict, how many rows each rejects.
 
     Of a leaf, which rows it contains: what it rejects others take. Numbers are those that decide,
-    or have so many digits.
+    or have so many digits. A face of one column with two values, which an encoding tells, is that
+    value: ``smoker = yes``.
     """
     start, labels = 0, list(map(shown, rule.labels))
     headings, besides = rule.in_words(labels)
@@ -221,7 +226,20 @@ def show_faces(
         elif verdict is not None:
             others, own = (contained[p] for contained in verdict.contains)
             title = f"{heading}: contains {own} of {name}, {others} others"
-        rows = zip(*columns, polyhedron.to_text(digits).splitlines(), strict=True)
+        rows = zip(*columns, _lines_of_faces(polyhedron, digits, encoding), strict=True)
         section(title, table([*heads, "inequality"], rows, "<>><" if columns[1:] else "<<"))
         start += n
     click.echo(f"\n{besides}")
+
+
+def _lines_of_faces(
+    polyhedron: polyceptron.Polyhedron, digits: int | None, encoding: Encoding | None
+) -> list[str]:
+    lines = polyhedron.to_text(digits).splitlines()
+    for column, j, _ in () if encoding is None else encoding.places():
+        for k in np.flatnonzero(polyhedron.W[:, j]) if column.kind == "binary" else ():
+            w, b = polyhedron.W[k], polyhedron.b[k]
+            holds = [b >= 0, w[j] + b >= 0]  # for the first value, and for the second
+            if np.count_nonzero(w) == 1 and sum(holds) == 1:
+                lines[k] = f"{shown(column.name)} = {shown(column.categories[int(holds[1])])}"
+    return lines

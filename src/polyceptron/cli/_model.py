@@ -107,7 +107,7 @@ class Loaded:
     def encode(self, batch: Batch, encoding: Encoding) -> Any:
         """Return the rows of a batch the way the estimator takes them."""
         X = batch.features(encoding)
-        unseen = {} if batch.matrix is not None else encoding.unseen(X)
+        unseen = batch.unseen(encoding)
         if unseen:
             with self._counting:
                 self._unseen.update(unseen)

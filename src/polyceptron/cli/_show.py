@@ -42,7 +42,11 @@ def show(model: str) -> None:
         if isinstance(share, float):
             click.echo(f"Accuracy, {shown(name)}: {percent(share)}")
     digits = summary.get("digits")
-    show_faces(loaded.rule, digits=digits if digits in range(1, 18) else None)
+    show_faces(
+        loaded.rule,
+        digits=digits if digits in range(1, 18) else None,
+        encoding=loaded.encoding,
+    )
     if loaded.rule.edits:
         section("Edits", "\n".join(f"{one.when} {one}" for one in loaded.rule.edits))
     if loaded.rule.locked:
@@ -50,7 +54,7 @@ def show(model: str) -> None:
         held = [shown(name) for name, at in names if at in loaded.rule.locked]
         click.echo(f"\nLocked: {', '.join(held)}")
     columns = loaded.encoding.columns if loaded.encoding is not None else ()
-    if any(column.kind == "category" or column.fill is not None for column in columns):
+    if any(column.kind != "number" or column.fill is not None for column in columns):
         rows = [
             [shown(c.name), c.kind, ", ".join(map(shown, c.categories)), c.fill] for c in columns
         ]

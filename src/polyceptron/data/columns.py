@@ -218,12 +218,12 @@ def _check_names(table: Table, plan: Plan, known: Sequence[str] | None, first: s
 def _kind(table: Table, name: str, kind: Any, drop: str) -> Kind:
     if pt.is_null(kind):
         return None
-    if pt.is_integer(kind) or pt.is_floating(kind) or pt.is_boolean(kind):
+    if pt.is_integer(kind) or pt.is_floating(kind):
         numbers: np.dtype[Any] = np.dtype(kind.to_pandas_dtype())
         return numbers
     if pt.is_decimal(kind):
         return np.dtype(np.float64)
-    if pt.is_dictionary(kind) or is_text(kind):
+    if pt.is_dictionary(kind) or pt.is_boolean(kind) or is_text(kind):
         return "text"
     raise SourceError(
         f"{table.name}, column {name!r}: a column of {kind} is neither numbers nor text; "
@@ -266,7 +266,7 @@ def _add_kinds(
 
 def _dtype_of(kinds: Collection[Kind]) -> np.dtype[Any]:
     """The type that a data frame of columns of these kinds becomes."""
-    types = [kind for kind in kinds if isinstance(kind, np.dtype) and kind.kind != "b"]
+    types = [kind for kind in kinds if isinstance(kind, np.dtype)]
     single = len(types) == len(kinds) and np.result_type(*types) == np.float32
     return np.dtype(np.float32 if single else np.float64)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from msgspec.structs import replace
@@ -14,7 +14,7 @@ from scipy.sparse import vstack
 
 from polyceptron.data.columns import Labels, Plan, Request, Tables, make_plan
 from polyceptron.data.dialect import NotANumberError, not_a_number
-from polyceptron.data.encoding import MAX_CATEGORIES, Coded, Column, Encoding
+from polyceptron.data.encoding import BOOLEANS, MAX_CATEGORIES, Coded, Column, Encoding
 from polyceptron.data.files import ArrayWriter
 from polyceptron.data.guesses import as_number, has_decimal_comma
 from polyceptron.data.source import ArraySource, RowFacts, SourceError
@@ -114,8 +114,16 @@ class Categories:
             raise self.doubt or ValueError(f"{many}: leave such columns out")
         if not categories:
             raise self.doubt or ValueError(f"column {self.name!r} has no value")
+        kind: Literal["category", "binary"] = "binary" if len(categories) == 2 else "category"
         most = max(categories, key=self.counts.__getitem__)
-        return Column(self.name, "category", categories, most if fill else None)
+        if {text.lower() for text in categories} <= {*BOOLEANS}:
+            kind, categories = "binary", BOOLEANS
+            most = max(BOOLEANS, key=lambda text: _count_alike(self.counts, text))
+        return Column(self.name, kind, categories, most if fill else None)
+
+
+def _count_alike(counts: Counter[str], text: str) -> int:
+    return sum(n for other, n in counts.items() if other.lower() == text)
 
 
 class _NotInPlaceError(Exception):

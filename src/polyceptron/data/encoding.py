@@ -20,6 +20,10 @@ MAX_CATEGORIES = 100
 """A text column with more different values than this describes rows rather than kinds of row."""
 
 
+BOOLEANS = ("false", "true")
+"""What the values of yes/no columns are called, which text may write with capitals."""
+
+
 class Coded(NamedTuple):
     """A column as a number for each row, and what each number stands for, None for a gap."""
 
@@ -47,17 +51,23 @@ class Coded(NamedTuple):
 
 
 class Column(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A column of a table: one feature, or one a category; `fill` is for what is missing."""
+    """A column of a table; `fill` is for what is missing.
+
+    A number is one feature, a category one for each value. A binary column has two values, and is
+    one feature: 1 for the second of them.
+    """
 
     name: str
-    kind: Literal["number", "category"]
+    kind: Literal["number", "category", "binary"]
     categories: tuple[str, ...] = ()
     fill: float | str | None = None
 
     def __post_init__(self) -> None:
-        if self.kind == "category":
+        if self.kind != "number":
             if not self.categories:
                 raise ValueError("categories must be a list of text with at least one item")
+            if self.kind == "binary" and len(self.categories) != 2:
+                raise ValueError(f"categories must be two; got {len(self.categories)}")
             _refuse_twice(self.categories, "categories")
             if self.fill is not None and self.fill not in self.categories:
                 raise ValueError(f"fill must be one of its categories; got {self.fill!r:.60}")
@@ -70,7 +80,16 @@ class Column(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     def feature_names(self) -> tuple[str, ...]:
         if self.kind == "number":
             return (self.name,)
-        return tuple(f"{self.name}={category}" for category in self.categories)
+        return tuple(f"{self.name}={category}" for category in self.shown_categories)
+
+    @property
+    def shown_categories(self) -> tuple[str, ...]:
+        """Those that have a feature, 1 where a row has the value."""
+        return self.categories[1:] if self.kind == "binary" else self.categories
+
+    def knows(self, text: str) -> bool:
+        """Whether a value is one of the categories."""
+        return text in self.categories or canonical_text(text) in self.categories
 
 
 @dataclass(frozen=True)
@@ -88,7 +107,8 @@ class Encoding:
     ----------
     columns : tuple of Column
     feature_names : tuple of str
-        A number has the name of its column, a category one name for each value.
+        A number has the name of its column, a category one name for each value, a column of two
+        values that of the second.
 
     Examples
     --------
@@ -164,21 +184,6 @@ class Encoding:
             yield column, start, stop
             start = stop
 
-    def unseen(self, X: Floats) -> dict[str, int]:
-        """Count the rows of `transform` whose category was not known, by column.
-
-        Examples
-        --------
-        >>> encoding = Encoding([Column("colour", "category", ("blue", "red"))])
-        >>> encoding.unseen(encoding.transform({"colour": ["red", "green", "pink"]}))
-        {'colour': 2}
-        """
-        return {
-            column.name: n
-            for column, start, stop in self.places()
-            if column.kind == "category" and (n := int((~X[:, start:stop].any(axis=1)).sum()))
-        }
-
 
 def missing_columns(missing: Sequence[str], there: Sequence[str]) -> str:
     """Say which columns are missing, and which of those there are may be meant."""
@@ -195,12 +200,18 @@ def missing_columns(missing: Sequence[str], there: Sequence[str]) -> str:
 
 
 def _set_categories(X: NDArray[Any], column: Column, found: Coded) -> None:
-    places: dict[Any, int] = {name: j for j, name in enumerate(column.categories)}
+    places: dict[Any, int] = {name: j for j, name in enumerate(column.shown_categories)}
     # What stands for a value is looked up once, not for every row.
-    texts = (column.fill if value is None else value for value in found.values)
-    at = np.array([places.get(text, -1) for text in texts] or [0])[found.codes]
+    texts = [column.fill if value is None else value for value in found.values]
+    place = [places.get(text, places.get(canonical_text(text), -1)) for text in texts]
+    at = np.array(place or [0])[found.codes]
     known = np.flatnonzero(at >= 0)
     X[known, at[known]] = 1.0
+
+
+def canonical_text(text: Any) -> Any:
+    """Return true and false, however they are written, in small letters."""
+    return text.lower() if isinstance(text, str) and text.lower() in BOOLEANS else text
 
 
 def as_text(item: Any) -> str:

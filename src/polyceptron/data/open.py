@@ -64,7 +64,8 @@ def open_blocks(
         be another such file, or an array. Files .npz with X and y say it themselves.
     features, drop, categories : list of str, optional
         Learn from these columns only; leave these out; take these for categories although they
-        hold numbers. Columns of text are categories: one feature, 0 or 1, for each value.
+        hold numbers. Columns of text are categories: one feature, 0 or 1, for each value; of
+        two values one feature, that of the second. Booleans are text, "false" and "true".
     weight : str, int or array, optional
         The column of weights, not negative; for arrays in memory, an array. A row of weight 0 is
         no row.
@@ -102,10 +103,10 @@ def open_blocks(
     ...     _ = path.write_text("age,colour,kind\n3,red,cat\n8,grey,dog\n5,grey,cat\n")
     ...     source = open_blocks(path, "kind", cache_dir=folder)
     ...     source.take(np.array([0, 2])).X
-    array([[3., 0., 1.],
-           [5., 1., 0.]])
+    array([[3., 1.],
+           [5., 0.]])
     >>> source.n_samples, source.feature_names, source.classes.tolist()
-    (3, ('age', 'colour=grey', 'colour=red'), ['cat', 'dog'])
+    (3, ('age', 'colour=red'), ['cat', 'dog'])
     """
     is_pair = isinstance(path, tuple) and len(path) == 2
     if is_pair and not all(isinstance(one, str | os.PathLike) for one in path):

@@ -117,6 +117,15 @@ class Batch(NamedTuple):
                 )
         return encoding.features(columns)
 
+    def unseen(self, encoding: Encoding) -> dict[str, int]:
+        """Count the rows whose category the encoding does not know, by column."""
+        found = {}
+        for column in encoding.columns if self.matrix is None else ():
+            if column.kind != "number":
+                counts = self.texts(column.name).counts()
+                found[column.name] = sum(n for text, n in counts.items() if not column.knows(text))
+        return {name: n for name, n in found.items() if n}
+
     def _parsed(self, name: str) -> Any:
         """Text where numbers are wanted is read as a file of text would be."""
         codes, values = self.texts(name)
