@@ -1,6 +1,7 @@
 """`fit`: what it learns, prints and refuses."""
 
 import gzip
+import json
 
 import numpy as np
 import pyarrow as pa
@@ -9,7 +10,10 @@ import pytest
 
 from cli_files import QUICK, done, failed, people, run, text_of
 from polyceptron import load_model
+from polyceptron.cli._learning import _of_fold, split
 from polyceptron.data.columns import as_labels
+from polyceptron.data.encoding import Column, Encoding
+from polyceptron.data.source import ArraySource
 from polyceptron.model_file import read_model
 
 
@@ -455,3 +459,51 @@ class TestFilesThatDoNotSayAll:
             error = failed(command, model, tmp_path / "d.csv", "--encoding", "utf-8")
             assert "the name of column 1 is not UTF-8: b'gr\\xf6\\xdfe'" in error
         done("compare", tmp_path / "d.csv", "-t", "y", "--learners", "batch", "--cv", 2, *said)
+
+
+class TestOnlyTrainingRowsTell:
+    """What fills gaps and which categories there are does not come from rows held out."""
+
+    def table(self, seed=0):
+        rng, n = np.random.default_rng(seed), 80
+        a = [None if rng.random() < 0.3 else round(10 ** rng.normal(), 3) for _ in range(n)]
+        colour = rng.choice(["red", "blue", None], n).tolist()
+        kind = ["usual"] * n
+        colour[7], kind[11] = "rare", "odd"  # may be held out
+        flag = [None if rng.random() < 0.1 else rng.random() < 0.5 for _ in range(n)]
+        y = rng.choice(["no", "yes"], n)
+        return pa.table({"a": a, "colour": colour, "kind": kind, "flag": flag, "y": y})
+
+    @pytest.mark.parametrize("seed", range(4))
+    def test_as_a_file_of_the_training_rows_alone(self, tmp_path, seed):
+        table = self.table(seed)
+        pq.write_table(table, tmp_path / "all")
+        fit = ("-t", "y", "--missing", "median", *QUICK, "--force", "-o")
+        done("fit", tmp_path / "all", *fit, tmp_path / "m", "--test-size", 0.5, "--seed", seed)
+        y = np.array(table["y"].to_pylist())
+        train, _ = split(np.unique(y, return_inverse=True)[1], 0.5, seed)
+        pq.write_table(table.take(pa.array(train)), tmp_path / "part")
+        done("fit", tmp_path / "part", *fit, tmp_path / "n", "--seed", seed)
+        one, other = (json.loads((tmp_path / name).read_text()) for name in "mn")
+        one["summary"]["accuracy"].pop("40 rows held out")
+        one["verdict"].pop("identifiers", None), other["verdict"].pop("identifiers", None)
+        assert one == other
+
+    def test_all_rows_tell_with_cross_validation(self, tmp_path):
+        pq.write_table(self.table(), tmp_path / "all")
+        fit = ("fit", tmp_path / "all", "-t", "y", "--missing", "median", *QUICK, "-o")
+        done(*fit, tmp_path / "m", "--cv", 3)
+        done(*fit, tmp_path / "n")
+        one, other = (json.loads((tmp_path / name).read_text()) for name in "mn")
+        one["summary"]["accuracy"].pop("3-fold cross-validation")
+        assert one == other
+
+    def test_folds_fill_with_their_own(self):
+        columns = [Column("a", "number"), Column("c", "category", ("u", "v", "w"))]
+        rows = ArraySource(
+            np.array([[1, 1, 0, 0], [3, 0, 1, 0], [np.nan, 0, 0, 1], [9, *[np.nan] * 3]]),
+            [0, 1, 0, 1],
+        )
+        rows.encoding = Encoding(columns)
+        found = _of_fold(rows, np.array([0, 1]), fills=True)
+        assert found.tolist() == [[1, 1, 0, 0], [3, 0, 1, 0], [2, 0, 0, 0], [9, 1, 0, 0]]

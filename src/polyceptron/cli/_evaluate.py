@@ -64,13 +64,14 @@ def compare(learners: list[str] | None, cv: int, seed: int, **what: Any) -> None
     them by default, the first two of these on standardised columns.
     """
     options = {name: what.pop(name) for name in ("k", "inside", "balanced")}
-    data = read_rows(**what)
+    data = read_rows(**what, later=True)
+    fills = what["missing"] == "median"
     models = _learners(learners, data, options, seed)
     rows = []
     for name, model in [*models, *_baselines(data, options["balanced"], seed)]:
         begun = time.perf_counter()
         try:
-            score = _learning.cross_validated(model, data, cv, seed, name)
+            score = _learning.cross_validated(model, data, cv, seed, name, fills=fills)
         except ImportError as error:
             note(f"{name} is left out: {error}")
             continue

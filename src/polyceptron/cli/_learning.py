@@ -119,11 +119,13 @@ def held_out(rule: polyceptron.Rule, X: Any, places: Any) -> Score:
     return Score(f"{len(places)} rows held out", _share_right(counts), None, counts)
 
 
-def cross_validated(estimator: Any, rows: ArraySource, n: int, seed: int, title: str = "") -> Score:
-    """Return the score of stratified cross-validation."""
+def cross_validated(
+    estimator: Any, rows: ArraySource, n: int, seed: int, title: str = "", *, fills: bool = False
+) -> Score:
+    """Return the score of stratified cross-validation; `fills` fills gaps in each fold."""
     from sklearn.base import clone
 
-    X, y, places = rows.X, rows.y, rows.codes
+    y, places = rows.y, rows.codes
     least = np.bincount(places).min()
     if least < n:
         raise ValueError(f"--cv {n} needs {n} rows of every class; one has {least}")
@@ -132,12 +134,24 @@ def cross_validated(estimator: Any, rows: ArraySource, n: int, seed: int, title:
     with Waiting("Cross-validating") as waiting:
         for i, (train, test) in enumerate(folds.split(places, places), 1):
             waiting.say(f"{title}{': ' if title else ''}fold {i} of {n}", i - 1, n)
+            X = _of_fold(rows, train, fills)
             answers = clone(estimator).fit(X[train], y[train]).predict(X[test])
             found = np.searchsorted(rows.classes, answers)
             counts.append(confusion(found, places[test], len(rows.classes)))
     shares = list(map(_share_right, counts))
     accuracy, spread = float(np.mean(shares)), float(np.std(shares))
     return Score(f"{n}-fold cross-validation", accuracy, spread, sum(counts))
+
+
+def _of_fold(rows: ArraySource, train: Any, fills: bool) -> Any:
+    """All rows as those of a fold see them: its medians, and zeros for categories it has not."""
+    if rows.encoding is None or rows.is_sparse:
+        return rows.X
+    known = rows.encoding.learned_from(rows.X[train], fill=fills, narrow=False)
+    X = rows.encoding.recoded(rows.X, known)
+    of_texts = [column.kind == "category" for column in known.columns for _ in column.feature_names]
+    X[:, np.array(of_texts) & ~X[train].any(axis=0)] = 0.0
+    return X
 
 
 def confusion(answers: Any, places: Any, n_classes: int) -> Any:

@@ -46,6 +46,12 @@ class Request(NamedTuple):
     dtype: str | None = None
     file: FileOptions = FIND_OUT
     is_command: bool = False
+    later: bool = False
+
+    @property
+    def fills(self) -> bool:
+        """Whether gaps are filled; `later` leaves that to who knows which rows are learned from."""
+        return self.missing == "median" and not self.later
 
     def option(self, name: str, value: str | None = None) -> str:
         """What an argument is called by those who gave it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from msgspec.structs import replace
@@ -14,7 +14,7 @@ from scipy.sparse import vstack
 
 from polyceptron.data.columns import Labels, Plan, Request, Tables, make_plan
 from polyceptron.data.dialect import NotANumberError, not_a_number
-from polyceptron.data.encoding import BOOLEANS, MAX_CATEGORIES, Coded, Column, Encoding
+from polyceptron.data.encoding import BOOLEANS, MAX_CATEGORIES, Coded, Column, Encoding, kind_of
 from polyceptron.data.files import ArrayWriter
 from polyceptron.data.guesses import as_number, has_decimal_comma
 from polyceptron.data.source import ArraySource, RowFacts, SourceError
@@ -114,7 +114,7 @@ class Categories:
             raise self.doubt or ValueError(f"{many}: leave such columns out")
         if not categories:
             raise self.doubt or ValueError(f"column {self.name!r} has no value")
-        kind: Literal["category", "binary"] = "binary" if len(categories) == 2 else "category"
+        kind = kind_of(categories)
         most = max(categories, key=self.counts.__getitem__)
         if {text.lower() for text in categories} <= {*BOOLEANS}:
             kind, categories = "binary", BOOLEANS
@@ -195,7 +195,7 @@ class Conversion:
 
     def _columns(self, plan: Plan) -> Encoding:
         """How columns become features; the categories of text are known when all was read."""
-        missing, fill = self._request.missing, self._request.missing == "median"
+        missing, fill = self._request.missing, self._request.fills
         columns = {name: Column(name, "number") for name in plan.features}
         written = plan.label_kind == "written"
         found = [
@@ -250,7 +250,7 @@ class Conversion:
         all_codes = codes.array()
         for first in range(0, len(all_codes), _SOME):  # as they may be on disk
             all_codes[first : first + _SOME] = places[all_codes[first : first + _SOME]]
-        if self._request.missing == "median" and not matrices:
+        if self._request.fills and not matrices:
             encoding = self._filled(X, encoding)
         facts = RowFacts(
             target=plan.target,

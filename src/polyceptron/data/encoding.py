@@ -176,6 +176,45 @@ class Encoding:
                 X[:, start] = np.where(np.isnan(values), float(column.fill), values)
         return X
 
+    def learned_from(self, X: NDArray[Any], *, fill: bool, narrow: bool = True) -> Encoding:
+        """The encoding that these rows alone would give, of features in which gaps are NaN.
+
+        With `fill` gaps are filled; categories that the rows do not have go, if it is to `narrow`.
+        """
+        columns = []
+        for column, start, stop in self.places():
+            values = X[:, start:stop]
+            if column.kind == "number":
+                most: Any = _median(column, values) if fill else None
+                columns.append(Column(column.name, "number", fill=most))
+                continue
+            one_hot = _one_hot(column, values)
+            counts = {name: float(np.nansum(hot)) for name, hot in one_hot.items()}
+            if not any(counts.values()):
+                raise ValueError(f"column {column.name!r} has no value")
+            seen = tuple(name for name, n in counts.items() if n or not narrow)
+            most = max(counts, key=counts.__getitem__) if fill else None
+            kind = column.kind if seen == column.categories else kind_of(seen)
+            if column.categories == BOOLEANS:
+                kind, seen = "binary", BOOLEANS
+            columns.append(Column(column.name, kind, seen, most))
+        return Encoding(columns)
+
+    def recoded(self, X: NDArray[Any], other: Encoding) -> NDArray[Any]:
+        """Features as another encoding of these columns has them, which `learned_from` gave."""
+        new = np.empty((len(X), len(other.feature_names)), X.dtype)
+        for (old, start, stop), (column, at, _) in zip(self.places(), other.places(), strict=True):
+            values = X[:, start:stop]
+            if column.kind == "number":
+                parts = {column.fill: values[:, 0]}
+            else:
+                one_hot = _one_hot(old, values)
+                parts = {name: one_hot[name] for name in column.shown_categories}
+            for j, (name, part) in enumerate(parts.items(), at):
+                gap: Any = name if column.kind == "number" else column.fill == name
+                new[:, j] = part if column.fill is None else np.where(np.isnan(part), gap, part)
+        return new
+
     def places(self) -> Iterator[tuple[Column, int, int]]:
         """The columns, and where the features of each begin and end."""
         start = 0
@@ -207,6 +246,27 @@ def _set_categories(X: NDArray[Any], column: Column, found: Coded) -> None:
     at = np.array(place or [0])[found.codes]
     known = np.flatnonzero(at >= 0)
     X[known, at[known]] = 1.0
+    if column.fill is None:
+        X[found.gaps()] = np.nan
+
+
+def kind_of(categories: Sequence[str]) -> Literal["category", "binary"]:
+    """How a column with these values becomes features."""
+    return "binary" if len(categories) == 2 else "category"
+
+
+def _one_hot(column: Column, values: NDArray[Any]) -> dict[str, NDArray[Any]]:
+    """For every category which rows have it, also where a column is one feature."""
+    if column.kind == "binary":
+        return dict(zip(column.categories, [1 - values[:, 0], values[:, 0]], strict=True))
+    return dict(zip(column.categories, values.T, strict=True))
+
+
+def _median(column: Column, values: NDArray[Any]) -> float:
+    known = values[~np.isnan(values)]
+    if not known.size:
+        raise ValueError(f"column {column.name!r} has no value to fill its gaps with")
+    return float(np.median(known.astype(np.float64)))
 
 
 def canonical_text(text: Any) -> Any:
