@@ -82,6 +82,10 @@ SAME = {
     "csv filled": (
         csv(INTS, c=written(gaps(A)), d=written(gaps(WORDS[:N], 7))), "--missing", "median"
     ),
+    "csv of numbered columns": (csv(INTS).replace(b"a,b,y", b"0,1,2"), "-t", "2"),
+    "csv with commas": (csv(INTS).replace(b",", b";").replace(b".", b","),),
+    "csv of cp1252": (csv(INTS, c=WORDS[:N]).replace(b"red", b"r\xe9d"),),
+    "csv of UTF-16": (csv(INTS, c=WORDS[:N]).decode().encode("utf-16"),),
     "csv without a name": (b"," + csv(INTS).replace(b"\n", b"\n1,")[:-2],),
     "parquet single": (parquet(INTS, **SINGLE), *TWO),
     "parquet single and int": (parquet(INTS, **SINGLE, c=pa.array(range(N), pa.int16())), *TWO),
@@ -137,7 +141,7 @@ WRONG = {
     "csv names of rows": csv(INTS, c=[f"row {i}" for i in range(N)]),
     "csv one class": csv(["x"] * N),
     "csv ragged": csv(INTS) + b"1,2\n",
-    "csv not UTF-8": csv(INTS, c=WORDS[:N]).replace(b"red", b"r\xe9d"),
+    "csv not UTF-8": csv(INTS, c=WORDS[:N]).replace(b"red", b"r\xe9d\xc3\xa9"),
     "parquet gap": parquet(INTS, c=gaps(A), d=gaps(A, 3)),
     "parquet infinite": parquet(INTS, c=INFINITE),
     "parquet measurements": parquet(labels(0.5, 1.5)),

@@ -4,6 +4,9 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from cli_files import done, failed, people, read_csv, text_of
@@ -124,3 +127,22 @@ def test_the_page_shows_how_to_answer_a_frame(folder, monkeypatch):
     answers = done("predict", "m.json", "people.csv").splitlines()[1:]
     assert names["answers"].tolist() == [line.partition(",")[0] for line in answers]
     assert names["X"].shape == (200, 5)
+
+
+def test_a_column_of_two_values(tmp_path):
+    """The same model from booleans and from text; a change is from one value to the other."""
+    rng = np.random.default_rng(0)
+    smoker, age = rng.random(200) < 0.5, rng.integers(18, 90, 200)
+    rows = pa.table({"smoker": smoker, "age": age, "y": np.where(smoker, "ill", "well")})
+    pq.write_table(rows, tmp_path / "d.parquet")
+    text = text_of(zip(smoker, age, rows["y"].to_pylist(), strict=True), ("smoker", "age", "y"))
+    (tmp_path / "d.csv").write_text(text)
+    models = [tmp_path / "parquet.json", tmp_path / "csv.json"]
+    for path, model in zip(("d.parquet", "d.csv"), models, strict=True):
+        said = done("fit", tmp_path / path, "-t", "y", "-o", model)
+        assert "smoker = false" in said
+        assert "smoker = false" in done("show", model)
+    assert models[0].read_bytes() == models[1].read_bytes()
+    assert changed(done("explain", models[0], tmp_path / "d.parquet")) == {'"smoker=true"': "1"}
+    error = done("explain", models[0], tmp_path / "d.csv", "--freeze", "smoker")
+    assert "No change leads to another answer" in error

@@ -1,6 +1,7 @@
 """`fit`: what it learns, prints and refuses."""
 
 import gzip
+import json
 
 import numpy as np
 import pyarrow as pa
@@ -9,7 +10,10 @@ import pytest
 
 from cli_files import QUICK, done, failed, people, run, text_of
 from polyceptron import load_model
+from polyceptron.cli._learning import _of_fold, split
 from polyceptron.data.columns import as_labels
+from polyceptron.data.encoding import Column, Encoding
+from polyceptron.data.source import ArraySource
 from polyceptron.model_file import read_model
 
 
@@ -454,3 +458,89 @@ def test_labels():
     assert as_labels(["1", "x"]) == ["1", "x"]
     assert as_labels(["1", "1.0"]) == ["1", "1.0"]
     assert as_labels(["\u0661", "1"]) == ["\u0661", "1"]
+
+
+class TestFilesThatDoNotSayAll:
+    """What is guessed is said, and every command takes the options that decide it."""
+
+    ROWS = [(i, f"{i}.5", "gut" if i > 5 else "für mich") for i in range(12)] * 3
+
+    def test_a_header_of_numbers(self, tmp_path):
+        text = text_of([(*row[:2], "A" if row[0] > 5 else "B") for row in self.ROWS], None)
+        (tmp_path / "d.csv").write_text("2019,2020,grade\n" + text)
+        result = run("fit", tmp_path / "d.csv", "-t", "grade", *QUICK, "-o", tmp_path / "m.json")
+        assert "Rows: 36 (A 18, B 18), 2 features" in result.stdout
+        assert result.stderr == ""  # the target is among the names
+        ask = ("fit", tmp_path / "d.csv", "-t", -1, *QUICK, "-o", tmp_path / "n.json")
+        result = run(*ask)
+        assert "Rows: 36 (A 18, B 18)" in result.stdout
+        assert "'2019,2020,grade', is taken for the names of columns (--no-header" in result.stderr
+        assert "there are 3" in failed(*ask, "--no-header", "--force", code=2)
+
+    def test_commas_and_encodings(self, tmp_path):
+        text = text_of(self.ROWS, ("größe", "b", "y"), ";").replace(".", ",")
+        (tmp_path / "d.csv").write_bytes(text.encode("cp1252"))
+        (tmp_path / "plain.csv").write_text(text.replace(",", "."))
+        model, plain = tmp_path / "m.json", tmp_path / "plain.json"
+        result = run("fit", tmp_path / "d.csv", "-t", "y", *QUICK, "-o", model)
+        assert "für mich 18, gut 18" in result.stdout
+        assert "text is read as cp1252 (--encoding" in result.stderr
+        assert "a decimal comma (--decimal . " in result.stderr
+        done("fit", tmp_path / "plain.csv", "-t", "y", *QUICK, "-o", plain)
+        assert model.read_bytes() == plain.read_bytes()
+        said = ("--decimal", ",", "--encoding", "latin-1")
+        assert run("predict", model, tmp_path / "d.csv", *said).stderr == ""
+        for command in ("predict", "evaluate", "explain"):
+            assert "decimal comma" in run(command, model, tmp_path / "d.csv").stderr
+            assert done(command, model, tmp_path / "d.csv", *said)
+            error = failed(command, model, tmp_path / "d.csv", "--encoding", "utf-8")
+            assert "the name of column 1 is not UTF-8: b'gr\\xf6\\xdfe'" in error
+        done("compare", tmp_path / "d.csv", "-t", "y", "--learners", "batch", "--cv", 2, *said)
+
+
+class TestOnlyTrainingRowsTell:
+    """What fills gaps and which categories there are does not come from rows held out."""
+
+    def table(self, seed=0):
+        rng, n = np.random.default_rng(seed), 80
+        a = [None if rng.random() < 0.3 else round(10 ** rng.normal(), 3) for _ in range(n)]
+        colour = rng.choice(["red", "blue", None], n).tolist()
+        kind = ["usual"] * n
+        colour[7], kind[11] = "rare", "odd"  # may be held out
+        flag = [None if rng.random() < 0.1 else rng.random() < 0.5 for _ in range(n)]
+        y = rng.choice(["no", "yes"], n)
+        return pa.table({"a": a, "colour": colour, "kind": kind, "flag": flag, "y": y})
+
+    @pytest.mark.parametrize("seed", range(4))
+    def test_as_a_file_of_the_training_rows_alone(self, tmp_path, seed):
+        table = self.table(seed)
+        pq.write_table(table, tmp_path / "all")
+        fit = ("-t", "y", "--missing", "median", *QUICK, "--force", "-o")
+        done("fit", tmp_path / "all", *fit, tmp_path / "m", "--test-size", 0.5, "--seed", seed)
+        y = np.array(table["y"].to_pylist())
+        train, _ = split(np.unique(y, return_inverse=True)[1], 0.5, seed)
+        pq.write_table(table.take(pa.array(train)), tmp_path / "part")
+        done("fit", tmp_path / "part", *fit, tmp_path / "n", "--seed", seed)
+        one, other = (json.loads((tmp_path / name).read_text()) for name in "mn")
+        one["summary"]["accuracy"].pop("40 rows held out")
+        one["verdict"].pop("identifiers", None), other["verdict"].pop("identifiers", None)
+        assert one == other
+
+    def test_all_rows_tell_with_cross_validation(self, tmp_path):
+        pq.write_table(self.table(), tmp_path / "all")
+        fit = ("fit", tmp_path / "all", "-t", "y", "--missing", "median", *QUICK, "-o")
+        done(*fit, tmp_path / "m", "--cv", 3)
+        done(*fit, tmp_path / "n")
+        one, other = (json.loads((tmp_path / name).read_text()) for name in "mn")
+        one["summary"]["accuracy"].pop("3-fold cross-validation")
+        assert one == other
+
+    def test_folds_fill_with_their_own(self):
+        columns = [Column("a", "number"), Column("c", "category", ("u", "v", "w"))]
+        rows = ArraySource(
+            np.array([[1, 1, 0, 0], [3, 0, 1, 0], [np.nan, 0, 0, 1], [9, *[np.nan] * 3]]),
+            [0, 1, 0, 1],
+        )
+        rows.encoding = Encoding(columns)
+        found = _of_fold(rows, np.array([0, 1]), fills=True)
+        assert found.tolist() == [[1, 1, 0, 0], [3, 0, 1, 0], [2, 0, 0, 0], [9, 1, 0, 0]]

@@ -87,9 +87,9 @@ class TestLearned:
         assert found.encoding == Encoding(
             [
                 Column("a", "number", fill=1.5),
-                Column("b", "category", ("x", "y"), "x"),
-                Column("c", "number", fill=1.0),
-                Column("code", "category", ("1", "3"), "3"),
+                Column("b", "binary", ("x", "y"), "x"),
+                Column("c", "binary", ("false", "true"), "true"),
+                Column("code", "binary", ("1", "3"), "3"),
             ]
         )
 
@@ -128,6 +128,38 @@ class TestColumn:
     def test_columns_have_different_names(self, columns, message):
         with pytest.raises(ValueError, match=message):
             Encoding(columns)
+
+
+class TestTwoValues:
+    """One feature, 1 for the second value; true and false are the same however written."""
+
+    FLAGS = Encoding([Column("ill", "binary", ("false", "true"), "true")])
+
+    def test_one_feature(self):
+        sex = Encoding([Column("sex", "binary", ("female", "male"))])
+        assert sex.feature_names == ("sex=male",)
+        found = sex.transform({"sex": ["male", "female", "other"]})
+        assert found.tolist() == [[1], [0], [0]]
+
+    @pytest.mark.parametrize(
+        "values", [[True, False, None], ["True", "FALSE", None], ["true", "false", None]]
+    )
+    def test_booleans_and_text_are_the_same(self, values):
+        assert self.FLAGS.transform({"ill": values}).tolist() == [[1], [0], [1]]
+
+    def test_learned(self):
+        for values in ([True, True, False], ["True", "true", "FALSE"], [True] * 3, ["true"] * 3):
+            table = pa.table({"ill": values, "class": [0, 1, 1]})
+            found = open_blocks(table, "class", missing="median")
+            assert found.encoding == self.FLAGS
+
+    def test_old_models_know_text_with_capitals(self):
+        old = Encoding([Column("ill", "category", ("False", "True"))])
+        assert old.transform({"ill": [True, False]}).tolist() == [[0, 1], [1, 0]]
+
+    def test_two_are_needed(self):
+        with pytest.raises(ValueError, match="categories must be two; got 3"):
+            Column("a", "binary", ("x", "y", "z"))
 
 
 class TestSmallParts:

@@ -159,6 +159,7 @@ ENCODING = Encoding(
         Column("colour", "category", ("red", "it's", '"; DROP TABLE data; --'), "red"),
         Column("dose", "number"),
         Column("kind", "category", ("a", "b")),
+        Column("ill", "binary", ("false", "true"), "true"),
     ]
 )
 
@@ -173,8 +174,9 @@ def test_encoded_columns(dialect):
             "colour": rng.choice([*ENCODING.columns[1].categories, "new", None], n),
             "age": np.where(rng.random(n) < 0.2, np.nan, rng.normal(size=n)),
             "kind": rng.choice(["a", "b", "c"], n),
+            "ill": rng.choice(["true", "FALSE", None, "new"], n),
         }
-    ).astype({"colour": object, "kind": object})
+    ).astype({"colour": object, "kind": object, "ill": object})
     P = polyhedron(ENCODING.feature_names)
     known = P.contains(ENCODING.transform(table))
     assert 0.2 < known.mean() < 0.8

@@ -63,9 +63,14 @@ def read_rows(data: str, *, target: str | None, **options: Any) -> ArraySource:
         tables, asked = find_tables(files_of(path), target, request, name)
         source = Conversion(tables, asked, HeldRows).run().source()
     _note_left_out(source)
+    if not options.get("later"):
+        _forget_places(source)
+    return source
+
+
+def _forget_places(source: ArraySource) -> None:
     if source.feature_names is None:
         source.encoding = None  # of columns without names a model takes numbers only
-    return source
 
 
 def open_rows(
@@ -78,6 +83,16 @@ def open_rows(
         source = open_files(data, target, request, cache_dir, waiting)
     _note_left_out(source)
     return source
+
+
+def close_rows(rows: ArraySource, fills: bool, train: Any = slice(None)) -> None:
+    """Let the rows that are learned from say what fills gaps, and which categories there are."""
+    if rows.encoding is not None and not rows.is_sparse:
+        known = rows.encoding.learned_from(rows.X[train], fill=fills)
+        rows.X = rows.encoding.recoded(rows.X, known)
+        rows.encoding, rows.n_features = known, rows.X.shape[1]
+        rows.feature_names = None if rows.feature_names is None else known.feature_names
+    _forget_places(rows)
 
 
 @contextmanager
@@ -93,6 +108,8 @@ def _again(data: str) -> Iterator[tuple[str, str | None]]:
 
 
 def _note_left_out(source: Source) -> None:
+    for one in source.notes:
+        note(one)
     if source.unnamed:
         names = ", ".join(source.unnamed)
         note(f"left out, as without a name: {names} (--features takes them in)")

@@ -17,6 +17,7 @@ from polyceptron.cli._model import Loaded
 from polyceptron.cli._out import check_free, write
 
 if TYPE_CHECKING:
+    from polyceptron.data.guesses import FileOptions
     from polyceptron.rule.editing import Editing
 
 _CHANGES = ("unlock", "set", "move", "round", "lock", "drop")
@@ -45,7 +46,7 @@ def _change(name: str, metavar: str, about: str) -> Any:
     help="Rows with classes, on which the change is shown.",
 )
 @_options.target_option
-@_options.header_option
+@_options.file_options
 @click.option("--calibrate", is_flag=True, help="Find probabilities again from the rows of --data.")
 @_options.out_option("The new model file")
 def edit(
@@ -53,7 +54,7 @@ def edit(
     why: str,
     data: str | None,
     target: str | None,
-    header: bool | None,
+    file: FileOptions,
     calibrate: bool,
     output: str,
     force: bool,
@@ -78,7 +79,7 @@ def edit(
         raise click.UsageError("--calibrate needs --data.")
     check_free(output, force, model, data)
     loaded = Loaded(model)
-    step = _begin(loaded, data, target, header)
+    step = _begin(loaded, data, target, file)
     for name in _CHANGES:
         step = _changed(step, name, changes[name], why)
     step = step.calibrate(why=why) if calibrate else step
@@ -97,12 +98,12 @@ def edit(
         click.echo(f"\nModel: {output}")
 
 
-def _begin(loaded: Loaded, data: str | None, target: str | None, header: bool | None) -> Editing:
+def _begin(loaded: Loaded, data: str | None, target: str | None, file: FileOptions) -> Editing:
     """The rule to be changed, with all rows of the file."""
     if data is None:
         return loaded.rule.edit()
     target, parts, places = loaded.label_column(target), [], []
-    for batch, X in loaded.pieces(data, header, [target]):
+    for batch, X in loaded.pieces(data, file, [target]):
         parts.append(X)
         places += loaded.classes_in(batch, target)
     if hasattr(parts[0], "tocsr"):

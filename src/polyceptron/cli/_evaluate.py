@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import reduce
 from operator import add
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,6 +16,9 @@ from polyceptron.cli._model import Loaded
 from polyceptron.cli._terminal import note, percent, table
 from polyceptron.learners import registry
 
+if TYPE_CHECKING:
+    from polyceptron.data.guesses import FileOptions
+
 _MOST_SVM_ROWS = 20_000
 """An SVM takes time that grows faster than the square of the rows."""
 
@@ -24,8 +27,8 @@ _MOST_SVM_ROWS = 20_000
 @_options.model_argument
 @_options.data_argument
 @_options.target_option
-@_options.header_option
-def evaluate(model: str, data: str, target: str | None, header: bool | None) -> None:
+@_options.file_options
+def evaluate(model: str, data: str, target: str | None, file: FileOptions) -> None:
     """Compare a model's answers with the classes in DATA."""
     from polyceptron.verdict import Tally, Verdict
 
@@ -34,7 +37,7 @@ def evaluate(model: str, data: str, target: str | None, header: bool | None) -> 
     rule = loaded.rule
     tallies = (
         Tally.of(rule, X, np.array(loaded.classes_in(rows, target)))
-        for rows, X in loaded.pieces(data, header, [target])
+        for rows, X in loaded.pieces(data, file, [target])
     )
     verdict = Verdict.of(rule, reduce(add, tallies))
     n, right = verdict.rows, sum(line[j] for j, line in enumerate(verdict.answers))
@@ -61,14 +64,15 @@ def compare(learners: list[str] | None, cv: int, seed: int, **what: Any) -> None
     """
     options = {name: what.pop(name) for name in ("k", "inside")}
     counts = {name: what.pop(name) for name in _options.CLASS_WEIGHTS}
-    data = read_rows(**what)
+    data = read_rows(**what, later=True)
+    fills = what["missing"] == "median"
     weight = _learning.class_weight(data.classes, inside=options["inside"], **counts)
     options["class_weight"] = weight
     models = _learners(learners, data, options, seed)
     rows = []
     for name, model in [*models, *_baselines(data, weight, seed)]:
         try:
-            score = _learning.cross_validated(model, data, cv, seed, name)
+            score = _learning.cross_validated(model, data, cv, seed, name, fills=fills)
         except ImportError as error:
             note(f"{name} is left out: {error}")
             continue

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 import polyceptron
-from polyceptron.cli._lazy import np, source, text
+from polyceptron.cli._lazy import columns, np, source, text
 from polyceptron.cli._model import Loaded
 from polyceptron.cli._options import (
     bounds_option,
@@ -17,10 +17,13 @@ from polyceptron.cli._options import (
     columns_option,
     data_argument,
     feature_places,
-    header_option,
+    file_options,
     model_argument,
 )
 from polyceptron.cli._terminal import section, shown, table
+
+if TYPE_CHECKING:
+    from polyceptron.data.guesses import FileOptions
 
 _MOST = 12
 """Features in the table of contributions; the others are one line."""
@@ -37,11 +40,13 @@ _MOST = 12
     show_default=True,
     help="The row, counted from 1 after the header.",
 )
-@columns_option("--freeze", "Columns that a change must leave alone; text columns always are.")
+@columns_option(
+    "--freeze", "Columns that a change must leave alone; those of more than two texts always are."
+)
 @bounds_option("Where a change must keep a column")
 @columns_option("--integers", "Columns that must change to whole numbers.")
-@header_option
-def explain(model: str, data: str, row: int, header: bool | None, **asked: Sequence[str]) -> None:
+@file_options
+def explain(model: str, data: str, row: int, file: FileOptions, **asked: Sequence[str]) -> None:
     """Explain the answer for row N of DATA.
 
     Which faces it fails, and by how much; what each column adds to the face that decides; how
@@ -51,7 +56,7 @@ def explain(model: str, data: str, row: int, header: bool | None, **asked: Seque
     """
     loaded = Loaded(model)
     rule, explanations = loaded.rule, polyceptron.explain
-    place, x, medians, spreads = find_row(loaded, data, header, row)
+    place, x, medians, spreads = find_row(loaded, data, file, row)
     limits = _limits(loaded, spreads, **asked)
     decision = rule.decide(x[None, :])
     answer, number, change = rule.labels[int(decision.place[0])], int(decision.piece[0]), None
@@ -70,14 +75,14 @@ def explain(model: str, data: str, row: int, header: bool | None, **asked: Seque
     _say_change(rule, change, spreads is not None)
 
 
-def find_row(loaded: Loaded, data: str, header: bool | None, row: int) -> tuple[str, Any, Any, Any]:
+def find_row(loaded: Loaded, data: str, file: FileOptions, row: int) -> tuple[str, Any, Any, Any]:
     """Return where a row is and what it holds, without reading on; and what is usual there.
 
     That is the medians and spreads of the columns, if the model's summary has them. A row whose
     margins are no numbers is refused.
     """
     before = 0
-    for rows, X in loaded.pieces(data, header):
+    for rows, X in loaded.pieces(data, file):
         if row <= before + rows.n_rows:
             one = X[row - 1 - before]
             x = one.toarray().ravel() if hasattr(one, "toarray") else one
@@ -116,19 +121,24 @@ def _limits(
     integers: Sequence[str],
 ) -> dict[str, Any]:
     """What a change has to keep to, and what it costs."""
-    names, texts, held = loaded.rule.names, [], set()
+    names, texts, flags, held = loaded.rule.names, list[str](), dict[str, int](), set[int]()
     for column, start, stop in loaded.encoding.places() if loaded.encoding is not None else ():
         if column.kind == "category":  # never changes: a red that is half blue says nothing
             texts.append(column.name)
             held |= set(range(start, stop))
-    held |= set(feature_places("--freeze", freeze, names, texts))
+        elif column.kind == "binary":
+            flags[column.name] = start
+    held |= set(feature_places("--freeze", freeze, names, [*texts, *flags]))
+    held |= {flags[name] for name in columns.listed(freeze, [*names, *flags]) if name in flags}
     within, whole, weights = (
         column_bounds(bounds, names),
         feature_places("--integers", integers, names),
         None,
     )
+    whole += [j for j in flags.values() if j not in whole]
+    within |= {j: (0.0, 1.0) for j in flags.values() if j not in within}
     if spreads is not None:
-        held |= set(np.flatnonzero(spreads == 0).tolist()) - {*within, *whole}
+        held |= set(np.flatnonzero(spreads == 0).tolist()) - ({*within, *whole} - {*flags.values()})
         weights = np.where(spreads > 0, spreads, 1.0) ** -2.0
     return {"bounds": within, "integers": whole, "weights": weights, "frozen": sorted(held)}
 

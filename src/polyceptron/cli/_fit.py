@@ -13,7 +13,7 @@ import click
 
 import polyceptron
 from polyceptron.cli import _learning, _options
-from polyceptron.cli._data import is_out_of_core, open_rows, read_rows
+from polyceptron.cli._data import close_rows, is_out_of_core, open_rows, read_rows
 from polyceptron.cli._lazy import np
 from polyceptron.cli._out import check_free, write
 from polyceptron.cli._terminal import Waiting, note, percent, shown
@@ -92,14 +92,24 @@ def fit(
     on_disk = is_out_of_core(what["data"], out_of_core, memory_limit)
     if on_disk:
         _refuse_options(learner, test_size, cv)
-    rows: Any = open_rows(**what, cache_dir=cache_dir) if on_disk else read_rows(**what)
+    fills, later = what["missing"] == "median", test_size is not None or cv is not None
+    rows: Any = (
+        open_rows(**what, cache_dir=cache_dir) if on_disk else read_rows(**what, later=later)
+    )
+    parts = None
+    if test_size is not None:
+        parts = _learning.split(rows.codes, test_size, seed)
+        close_rows(rows, fills, parts[0])
     asked |= _options.knowledge(rows, **known)
     asked["class_weight"] = _learning.class_weight(rows.classes, inside=asked["inside"], **counts)
     estimator = _learning.make(learner, rows.classes, seed=seed, **asked)
     with _model_path(output, checkpoint) as path:
-        score = None if cv is None else _learning.cross_validated(estimator, rows, cv, seed)
+        score = None
+        if cv is not None:
+            score = _learning.cross_validated(estimator, rows, cv, seed, fills=fills)
+            close_rows(rows, fills)
         estimator = with_checkpoint(estimator, checkpoint)
-        X, held_out = _learned(estimator, rows, on_disk, test_size, seed)
+        X, held_out = _learned(estimator, rows, on_disk, parts)
         score = held_out or score
         summary = _save(path, estimator, rows, X, score)
         if checkpoint is not None:
@@ -110,21 +120,20 @@ def fit(
         _say_rule(estimator, rows, X, summary.get("digits"))
 
 
-def _learned(
-    estimator: Any, rows: Any, on_disk: bool, test_size: float | None, seed: int
-) -> tuple[Any, Any]:
-    """Fit the estimator; many of the rows that it learned from, and the score of those held out."""
+def _learned(estimator: Any, rows: Any, on_disk: bool, parts: Any) -> tuple[Any, Any]:
+    """Fit the estimator; many of the rows that it learned from, and the score of those held out.
+
+    `parts` are the rows to learn from and those held out.
+    """
     if on_disk:
         with Waiting("Learning"):
             estimator.fit_blocks(rows)
         return rows.take(_some(rows.n_samples)).X, None
-    X, train, score = rows.X, slice(None), None
-    if test_size is not None:
-        train, test = _learning.split(rows.codes, test_size, seed)
-        X = X[train]
+    train, test = (slice(None), None) if parts is None else parts
+    X, score = rows.X[train], None
     with Waiting("Learning"):
         _learning.fitted(estimator, X, rows.y[train], rows.weight, train)
-    if test_size is not None:
+    if test is not None:
         score = _learning.held_out(estimator.rule_, rows.X[test], rows.codes[test])
     _name_identifiers(estimator, rows)
     return X[_some(X.shape[0])], score
@@ -249,7 +258,7 @@ def _save(path: Path, estimator: Any, rows: Any, X: Any, score: Any) -> dict[str
 def _say_rule(estimator: Any, rows: Any, X: Any, digits: int | None) -> None:
     """Print the rule, and how many rows its text answers as it does."""
     rule = estimator.rule_.renamed(rows.feature_names)
-    _learning.show_faces(rule, estimator.verdict_, digits)
+    _learning.show_faces(rule, estimator.verdict_, digits, rows.encoding)
     same = rule.agreement(X, digits)
     click.echo(f"This text agrees with the model on {same} of {X.shape[0]} rows learned from.")
 

@@ -16,6 +16,7 @@ from polyceptron.cli._terminal import Waiting, percent, section, shown, table
 from polyceptron.learners import registry
 
 if TYPE_CHECKING:
+    from polyceptron.data.encoding import Encoding
     from polyceptron.data.source import ArraySource
     from polyceptron.verdict import Verdict
 
@@ -51,11 +52,9 @@ def make(
             f"these learn more: {_those_that(registry.learns_many_classes)}"
         )
     known = registry.parameters_of(learner)
-    parameters: dict[str, Any] = {"random_state": seed} if "random_state" in known else {}
-    if class_weight is not None:
-        parameters["class_weight"] = class_weight
-    if "standardize" in known:  # columns of files have units
-        parameters["standardize"] = True
+    # Columns of files have units, so all learners that can standardise do.
+    usual = {"random_state": seed, "class_weight": class_weight, "standardize": True}
+    parameters = {one: value for one, value in usual.items() if one in known and value is not None}
     if k is not None:
         number = registry.number_parameter(learner)
         if number is None:
@@ -190,11 +189,13 @@ def held_out(rule: polyceptron.Rule, X: Any, places: Any) -> Score:
     return Score(f"{len(places)} rows held out", _share_right(counts), None, counts)
 
 
-def cross_validated(estimator: Any, rows: ArraySource, n: int, seed: int, title: str = "") -> Score:
-    """Return the score of stratified cross-validation."""
+def cross_validated(
+    estimator: Any, rows: ArraySource, n: int, seed: int, title: str = "", *, fills: bool = False
+) -> Score:
+    """Return the score of stratified cross-validation; `fills` fills gaps in each fold."""
     from sklearn.base import clone
 
-    X, y, places = rows.X, rows.y, rows.codes
+    y, places = rows.y, rows.codes
     least = np.bincount(places).min()
     if least < n:
         raise ValueError(f"--cv {n} needs {n} rows of every class; one has {least}")
@@ -203,6 +204,7 @@ def cross_validated(estimator: Any, rows: ArraySource, n: int, seed: int, title:
     with Waiting("Cross-validating") as waiting:
         for i, (train, test) in enumerate(folds.split(places, places), 1):
             waiting.say(f"{title}{': ' if title else ''}fold {i} of {n}", i - 1, n)
+            X = _of_fold(rows, train, fills)
             begun = time.perf_counter()
             model = fitted(clone(estimator), X[train], y[train], rows.weight, train)
             seconds.append(time.perf_counter() - begun)
@@ -223,6 +225,17 @@ def fitted(estimator: Any, X: Any, y: Any, weight: Any, rows: Any) -> Any:
     if hasattr(estimator, "steps"):
         name = f"{estimator.steps[-1][0]}__{name}"
     return estimator.fit(X, y, **{name: weight[rows]})
+
+
+def _of_fold(rows: ArraySource, train: Any, fills: bool) -> Any:
+    """All rows as those of a fold see them: its medians, and zeros for categories it has not."""
+    if rows.encoding is None or rows.is_sparse:
+        return rows.X
+    known = rows.encoding.learned_from(rows.X[train], fill=fills, narrow=False)
+    X = rows.encoding.recoded(rows.X, known)
+    of_texts = [column.kind == "category" for column in known.columns for _ in column.feature_names]
+    X[:, np.array(of_texts) & ~X[train].any(axis=0)] = 0.0
+    return X
 
 
 def confusion(answers: Any, places: Any, n_classes: int) -> Any:
@@ -288,12 +301,16 @@ def _part(share: float | None) -> str:
 
 
 def show_faces(
-    rule: polyceptron.Rule, verdict: Verdict | None = None, digits: int | None = None
+    rule: polyceptron.Rule,
+    verdict: Verdict | None = None,
+    digits: int | None = None,
+    encoding: Encoding | None = None,
 ) -> None:
     """Print the inequalities of every polyhedron; with a verdict, how many rows each rejects.
 
     Of a leaf, which rows it contains: what it rejects others take. Numbers are those that decide,
-    or have so many digits.
+    or have so many digits. A face of one column with two values, which an encoding tells, is that
+    value: ``smoker = yes``.
     """
     start, labels = 0, list(map(shown, rule.labels))
     headings, besides = rule.in_words(labels)
@@ -307,7 +324,20 @@ def show_faces(
         elif verdict is not None:
             others, own = (contained[p] for contained in verdict.contains)
             title = f"{heading}: contains {own} of {name}, {others} others"
-        rows = zip(*columns, polyhedron.to_text(digits).splitlines(), strict=True)
+        rows = zip(*columns, _lines_of_faces(polyhedron, digits, encoding), strict=True)
         section(title, table([*heads, "inequality"], rows, "<>><" if columns[1:] else "<<"))
         start += n
     click.echo(f"\n{besides}")
+
+
+def _lines_of_faces(
+    polyhedron: polyceptron.Polyhedron, digits: int | None, encoding: Encoding | None
+) -> list[str]:
+    lines = polyhedron.to_text(digits).splitlines()
+    for column, j, _ in () if encoding is None else encoding.places():
+        for k in np.flatnonzero(polyhedron.W[:, j]) if column.kind == "binary" else ():
+            w, b = polyhedron.W[k], polyhedron.b[k]
+            holds = [b >= 0, w[j] + b >= 0]  # for the first value, and for the second
+            if np.count_nonzero(w) == 1 and sum(holds) == 1:
+                lines[k] = f"{shown(column.name)} = {shown(column.categories[int(holds[1])])}"
+    return lines

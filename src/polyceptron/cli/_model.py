@@ -18,6 +18,7 @@ from polyceptron.cli._terminal import note, shown
 
 if TYPE_CHECKING:
     from polyceptron.data.encoding import Encoding
+    from polyceptron.data.guesses import FileOptions
     from polyceptron.data.tables import Batch, Table
 
 
@@ -59,13 +60,13 @@ class Loaded:
 
     @contextmanager
     def open(
-        self, data: str, header: bool | None, more: Sequence[str] = ()
+        self, data: str, file: FileOptions, more: Sequence[str] = ()
     ) -> Iterator[tuple[Table, Encoding]]:
         """Open a file with rows for this model; columns `more` are none of its features.
 
         At the end it is said on stderr how many values of text were new to the model.
         """
-        with tables.open_table(data, header=header, expect=self.feature_columns) as table:
+        with tables.open_table(data, file, expect=self.feature_columns) as table:
             encoding = self.encoding or self._by_place(table, more)
             there = set(table.names)
             missing = [name for name in encoding.names if name not in there]
@@ -73,18 +74,20 @@ class Loaded:
             if missing:
                 text = encodings.missing_columns(missing, table.names)
                 hint = " (the file seems to have no header; --header says it has)"
-                guessed = header is None and not table.has_header
+                guessed = file.header is None and not table.has_header
                 raise sources.SourceError(f"{table.name}: {text}{hint if guessed else ''}")
+            for one in table.notes:
+                note(one)
             yield table, encoding
         for name, n in self._unseen.items():
             rows = f"{n} row{'s have' if n > 1 else ' has'} a value"
             note(f"{shown(name)}: {rows} that the model never saw, and is none of its categories")
 
     def pieces(
-        self, data: str, header: bool | None, more: Sequence[str] = ()
+        self, data: str, file: FileOptions, more: Sequence[str] = ()
     ) -> Iterator[tuple[Batch, Any]]:
         """Give the rows of a file batch by batch: all columns, those of `more` too, and X."""
-        with self.open(data, header, more) as (table, encoding):
+        with self.open(data, file, more) as (table, encoding):
             numbers, texts = encoding.kinds
             texts += [name for name in more if name not in texts]
             for batch in table.batches([name for name in numbers if name not in texts], texts):
@@ -104,7 +107,7 @@ class Loaded:
     def encode(self, batch: Batch, encoding: Encoding) -> Any:
         """Return the rows of a batch the way the estimator takes them."""
         X = batch.features(encoding)
-        unseen = {} if batch.matrix is not None else encoding.unseen(X)
+        unseen = batch.unseen(encoding)
         if unseen:
             with self._counting:
                 self._unseen.update(unseen)
@@ -112,7 +115,7 @@ class Loaded:
 
     def classes_in(self, batch: Batch, target: str) -> list[int]:
         """Return the place of the class of every row; numbers are the same however written."""
-        from polyceptron.data.dialect import as_number
+        from polyceptron.data.guesses import as_number
 
         classes = self.rule.labels
         places = {str(label): j for j, label in enumerate(classes)}

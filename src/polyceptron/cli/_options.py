@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
 from typing import Any
 
 import click
@@ -129,12 +130,40 @@ def count_or(words: Mapping[str, str | None], most: int = 10_000) -> Callable[[s
 
 model_argument = click.argument("model", type=click.Path(dir_okay=False))
 data_argument = click.argument("data", type=click.Path(dir_okay=False, allow_dash=True))
-header_option = click.option(
-    "--header/--no-header",
-    default=None,
-    help="Whether text begins with the names of columns; by default it does if there is no "
-    "number on its first line.",
+_FILE = all_of(
+    click.option(
+        "--header/--no-header",
+        default=None,
+        help="Whether text begins with the names of columns; by default its first lines tell.",
+    ),
+    click.option(
+        "--decimal",
+        type=click.Choice([".", ","]),
+        help="The decimal sign of text; by default the first lines tell.",
+    ),
+    click.option(
+        "--encoding",
+        metavar="NAME",
+        help="Of text, such as cp1252; by default UTF-8, and what the first bytes tell if they "
+        "are not that.",
+    ),
 )
+
+
+def file_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """What a file does not say of itself: options that a command gets together, as `file`."""
+
+    @wraps(command)
+    def together(**given: Any) -> Any:
+        from polyceptron.data.guesses import FileOptions
+
+        said = {name: given.pop(name) for name in FileOptions._fields if name in given}
+        return command(**given, file=FileOptions(**said))
+
+    decorated: Callable[..., Any] = _FILE(together)
+    return decorated
+
+
 target_option = click.option(
     "--target", "-t", metavar="COLUMN", help="The column with the classes."
 )
@@ -161,7 +190,7 @@ training_options = all_of(
         help="Leave out rows with missing values, or fill them with the median (text: the "
         "most frequent value). By default they are an error.",
     ),
-    header_option,
+    file_options,
 )
 CLASS_WEIGHTS = ("balanced", "class_weights", "costs")
 """What of the next options weighs classes."""

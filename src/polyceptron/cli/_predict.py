@@ -12,11 +12,12 @@ import click
 
 from polyceptron.cli._lazy import np
 from polyceptron.cli._model import Loaded
-from polyceptron.cli._options import data_argument, header_option, model_argument, out_option
+from polyceptron.cli._options import data_argument, file_options, model_argument, out_option
 from polyceptron.cli._out import check_free, writing
 
 if TYPE_CHECKING:
     from polyceptron.data.encoding import Encoding
+    from polyceptron.data.guesses import FileOptions
     from polyceptron.data.tables import Batch
 
 
@@ -25,9 +26,9 @@ if TYPE_CHECKING:
 @data_argument
 @click.option("--explain", is_flag=True, help="Say which face decided, and its slack.")
 @out_option("The answers, as CSV", "-")
-@header_option
+@file_options
 def predict(
-    model: str, data: str, explain: bool, output: str, force: bool, header: bool | None
+    model: str, data: str, explain: bool, output: str, force: bool, file: FileOptions
 ) -> None:
     """Answer each row of DATA, in order: a CSV with the columns prediction and score.
 
@@ -44,16 +45,16 @@ def predict(
 
     loaded = Loaded(model)
     with (
-        loaded.open(data, header) as (table, encoding),
-        writing(output) as file,
+        loaded.open(data, file) as (table, encoding),
+        writing(output) as out,
         suppress(NoRowsError),  # no rows, no answers
     ):
         piece = b",piece" if loaded.rule.which(0) else b""
-        file.write(b"prediction,score" + (piece + b",face,slack") * explain + b"\n")
+        out.write(b"prediction,score" + (piece + b",face,slack") * explain + b"\n")
         work = partial(_answers, loaded, encoding, explain)
         tasks = (partial(work, job) for job in table.jobs(*encoding.kinds))
         for lines in in_order(tasks):
-            file.write(lines)
+            out.write(lines)
 
 
 def _answers(loaded: Loaded, encoding: Encoding, explain: bool, job: Callable[[], Batch]) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,11 +11,14 @@ from polyceptron.cli._explain import find_row
 from polyceptron.cli._lazy import np, source, tables
 from polyceptron.cli._learning import show_faces
 from polyceptron.cli._model import Loaded
-from polyceptron.cli._options import header_option, model_argument, out_option
+from polyceptron.cli._options import file_options, model_argument, out_option
 from polyceptron.cli._out import check_free
 from polyceptron.cli._terminal import Waiting, note, percent, section, shown, table
 from polyceptron.learners.registry import title_of_learner
 from polyceptron.utils.lazy import need
+
+if TYPE_CHECKING:
+    from polyceptron.data.guesses import FileOptions
 
 _ENDS = (".png", ".svg", ".pdf", ".html")
 _MOST = 20_000
@@ -39,7 +42,11 @@ def show(model: str) -> None:
         if isinstance(share, float):
             click.echo(f"Accuracy, {shown(name)}: {percent(share)}")
     digits = summary.get("digits")
-    show_faces(loaded.rule, digits=digits if digits in range(1, 18) else None)
+    show_faces(
+        loaded.rule,
+        digits=digits if digits in range(1, 18) else None,
+        encoding=loaded.encoding,
+    )
     if loaded.rule.edits:
         section("Edits", "\n".join(f"{one.when} {one}" for one in loaded.rule.edits))
     if loaded.rule.locked:
@@ -47,7 +54,7 @@ def show(model: str) -> None:
         held = [shown(name) for name, at in names if at in loaded.rule.locked]
         click.echo(f"\nLocked: {', '.join(held)}")
     columns = loaded.encoding.columns if loaded.encoding is not None else ()
-    if any(column.kind == "category" or column.fill is not None for column in columns):
+    if any(column.kind != "number" or column.fill is not None for column in columns):
         rows = [
             [shown(c.name), c.kind, ", ".join(map(shown, c.categories)), c.fill] for c in columns
         ]
@@ -62,9 +69,9 @@ def show(model: str) -> None:
     "--row", type=click.IntRange(1), metavar="N", help="Draw why this row is answered so."
 )
 @out_option("A picture: its name ends in .png, .svg, .pdf or .html")
-@header_option
+@file_options
 def plot(
-    model: str, data: str | None, row: int | None, output: str, force: bool, header: bool | None
+    model: str, data: str | None, row: int | None, output: str, force: bool, file: FileOptions
 ) -> None:
     """Draw a model: what decides where, and the weight of each column; with DATA also its rows."""
     if not output.lower().endswith(_ENDS):
@@ -78,26 +85,26 @@ def plot(
     need("matplotlib", "plot", "plot")
     plots = polyceptron.plots
     if row is not None and data is not None:
-        _, x, medians, spreads = find_row(loaded, data, header, row)
+        _, x, medians, spreads = find_row(loaded, data, file, row)
         reference = None if medians is None else np.array([medians])
         made = plots.WaterfallDisplay.from_estimator(loaded.rule, x, reference, spreads=spreads)
         plots.save(made, output)
     else:
-        X, y = (None, None) if data is None else _rows(loaded, data, header)
+        X, y = (None, None) if data is None else _rows(loaded, data, file)
         with Waiting("Drawing"):
             plots.save(plots.plot_model(loaded.rule, X, y), output)
     click.echo(f"Picture: {output}")
 
 
-def _rows(loaded: Loaded, data: str, header: bool | None) -> tuple[Any, Any]:
+def _rows(loaded: Loaded, data: str, file: FileOptions) -> tuple[Any, Any]:
     """The first rows of a file, with their labels if it has them."""
     target, more = loaded.target, []
     if data != "-" and target is not None:
-        with tables.open_table(data, header=header) as reader:
+        with tables.open_table(data, file, expect=loaded.feature_columns) as reader:
             more = [target] if target in reader.names else []
     parts, n = [], 0
     labels: list[int] = []
-    for batch, X in loaded.pieces(data, header, more):
+    for batch, X in loaded.pieces(data, file, more):
         parts.append(X.toarray() if hasattr(X, "toarray") else X)
         far = np.flatnonzero(np.abs(parts[-1]).max(axis=1) > polyceptron.plots.LARGEST)
         if far.size:

@@ -15,7 +15,7 @@ import pyarrow as pa
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from polyceptron.data.dialect import as_number
+from polyceptron.data.guesses import as_number
 from polyceptron.data.source import SourceError
 from polyceptron.data.streams import ByteStream, one_line
 from polyceptron.data.tables import TARGET, Batch, Table, rows_of_batch

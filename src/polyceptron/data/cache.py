@@ -32,7 +32,7 @@ from polyceptron.data.source import RowFacts, SourceError
 from polyceptron.data.streams import naming
 from polyceptron.utils.atomic import write_bytes
 
-VERSION: Literal[3] = 3
+VERSION: Literal[4] = 4
 
 _JSON = "entry.json"
 _DIGITS = "^[0-9a-f]{16}$"
@@ -133,7 +133,7 @@ class Description(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `folder` is where the arrays are, in the entry.
     """
 
-    version: Literal[3]
+    version: Literal[4]
     request: str
     files: list[Stamp]
     folder: Annotated[str, msgspec.Meta(pattern=_DIGITS)]

@@ -12,6 +12,7 @@ import pyarrow.types as pt
 from numpy.typing import NDArray
 
 from polyceptron.data.encoding import Coded, missing_columns
+from polyceptron.data.guesses import FIND_OUT, FileOptions
 from polyceptron.data.source import LabelKind, SourceError
 from polyceptron.data.tables import Table, is_text
 from polyceptron.utils.text import quoted_names
@@ -43,8 +44,14 @@ class Request(NamedTuple):
     categories: tuple[str, ...] = ()
     missing: str | None = None
     dtype: str | None = None
-    header: bool | None = None
+    file: FileOptions = FIND_OUT
     is_command: bool = False
+    later: bool = False
+
+    @property
+    def fills(self) -> bool:
+        """Whether gaps are filled; `later` leaves that to who knows which rows are learned from."""
+        return self.missing == "median" and not self.later
 
     def option(self, name: str, value: str | None = None) -> str:
         """What an argument is called by those who gave it."""
@@ -95,6 +102,7 @@ class Plan(NamedTuple):
     label_kind: LabelKind
     unnamed: tuple[str, ...]
     is_named: bool
+    notes: tuple[str, ...] = ()
 
     @property
     def numbers(self) -> tuple[str, ...]:
@@ -137,7 +145,7 @@ def make_plan(tables: Tables, request: Request) -> Plan:
     """Look into every table, and find out what its columns hold."""
     labels: dict[LabelKind, str] = {}  # and the first table that has such
     kinds: dict[str, dict[Kind, str]] = {}
-    n_rows = 0
+    n_rows, notes = 0, dict[str, None]()
     for number, name in enumerate(tables.names):
         tables.firsts[number:] = [n_rows]
         with tables.open(number) as table:
@@ -150,6 +158,7 @@ def make_plan(tables: Tables, request: Request) -> Plan:
             labels.setdefault(_label_kind(table, plan.target), name)
             _add_kinds(kinds, table, plan, request)
             n_rows += table.n_rows or 0
+            notes |= dict.fromkeys(table.notes)
     if len(labels) > 1:
         found = ", ".join(f"{kind} in {name}" for kind, name in labels.items())
         raise SourceError(f"column {plan.target!r}: labels of different types: {found}")
@@ -162,6 +171,7 @@ def make_plan(tables: Tables, request: Request) -> Plan:
         texts=tuple(name for name in plan.features if name in codes or "text" in kinds[name]),
         dtype=_dtype_of(held) if request.dtype is None else np.dtype(request.dtype),
         label_kind=next(iter(labels)),
+        notes=tuple(notes),
     )
 
 
@@ -214,12 +224,12 @@ def _check_names(table: Table, plan: Plan, known: Sequence[str] | None, first: s
 def _kind(table: Table, name: str, kind: Any, drop: str) -> Kind:
     if pt.is_null(kind):
         return None
-    if pt.is_integer(kind) or pt.is_floating(kind) or pt.is_boolean(kind):
+    if pt.is_integer(kind) or pt.is_floating(kind):
         numbers: np.dtype[Any] = np.dtype(kind.to_pandas_dtype())
         return numbers
     if pt.is_decimal(kind):
         return np.dtype(np.float64)
-    if pt.is_dictionary(kind) or is_text(kind):
+    if pt.is_dictionary(kind) or pt.is_boolean(kind) or is_text(kind):
         return "text"
     raise SourceError(
         f"{table.name}, column {name!r}: a column of {kind} is neither numbers nor text; "
@@ -262,7 +272,7 @@ def _add_kinds(
 
 def _dtype_of(kinds: Collection[Kind]) -> np.dtype[Any]:
     """The type that a data frame of columns of these kinds becomes."""
-    types = [kind for kind in kinds if isinstance(kind, np.dtype) and kind.kind != "b"]
+    types = [kind for kind in kinds if isinstance(kind, np.dtype)]
     single = len(types) == len(kinds) and np.result_type(*types) == np.float32
     return np.dtype(np.float32 if single else np.float64)
 

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from scipy.sparse import vstack
 
 from polyceptron.data.columns import Labels, Plan, Request, Tables, make_plan
-from polyceptron.data.dialect import NotANumberError, as_number, not_a_number
-from polyceptron.data.encoding import MAX_CATEGORIES, Coded, Column, Encoding
+from polyceptron.data.dialect import NotANumberError, not_a_number
+from polyceptron.data.encoding import BOOLEANS, MAX_CATEGORIES, Coded, Column, Encoding, kind_of
 from polyceptron.data.files import ArrayWriter
+from polyceptron.data.guesses import as_number, has_decimal_comma
 from polyceptron.data.source import ArraySource, RowFacts, SourceError
 from polyceptron.data.tables import Batch
 
@@ -81,12 +82,14 @@ class Categories:
     may_be_numbers: bool
     counts: Counter[str] = field(default_factory=Counter)
     odd: str | None = None
+    decimal: str = "."
 
     def add(self, batch: Batch, found: Coded, kept: Kept) -> None:
         """Take the rows of a batch into account."""
         counts = found.take(kept).counts()
         if self.may_be_numbers and self.odd is None:
-            odd = next((text for text in counts if as_number(text) is None), None)
+            self.decimal = batch.decimal
+            odd = next((text for text in counts if as_number(text, batch.decimal) is None), None)
             if odd is not None:
                 row = int((found.codes == found.values.index(odd)).argmax())
                 self.odd = f"{batch.where(row, self.name)}: {not_a_number(odd)}"
@@ -98,9 +101,9 @@ class Categories:
         """How the column becomes features."""
         n, categories = self.counts.total(), tuple(sorted(self.counts))
         if self.odd is not None:
-            odd = [text for text in self.counts if as_number(text) is None]
-            # A decimal comma is a number that is written wrong, not text.
-            words = [text for text in odd if as_number(text.replace(",", ".", 1)) is None]
+            odd = [text for text in self.counts if as_number(text, self.decimal) is None]
+            # Another decimal sign is a number that is written wrong, not text.
+            words = [t for t in odd if not has_decimal_comma(t) and as_number(t) is None]
             n_odd, n_words = (sum(self.counts[text] for text in texts) for texts in (odd, words))
             if 2 * n_words < n:
                 more = f", as are {n_odd - 1} more of {n} values" if n_odd > 1 else ""
@@ -111,8 +114,16 @@ class Categories:
             raise self.doubt or ValueError(f"{many}: leave such columns out")
         if not categories:
             raise self.doubt or ValueError(f"column {self.name!r} has no value")
+        kind = kind_of(categories)
         most = max(categories, key=self.counts.__getitem__)
-        return Column(self.name, "category", categories, most if fill else None)
+        if {text.lower() for text in categories} <= {*BOOLEANS}:
+            kind, categories = "binary", BOOLEANS
+            most = max(BOOLEANS, key=lambda text: _count_alike(self.counts, text))
+        return Column(self.name, kind, categories, most if fill else None)
+
+
+def _count_alike(counts: Counter[str], text: str) -> int:
+    return sum(n for other, n in counts.items() if other.lower() == text)
 
 
 class _NotInPlaceError(Exception):
@@ -184,7 +195,7 @@ class Conversion:
 
     def _columns(self, plan: Plan) -> Encoding:
         """How columns become features; the categories of text are known when all was read."""
-        missing, fill = self._request.missing, self._request.missing == "median"
+        missing, fill = self._request.missing, self._request.fills
         columns = {name: Column(name, "number") for name in plan.features}
         written = plan.label_kind == "written"
         found = [
@@ -239,7 +250,7 @@ class Conversion:
         all_codes = codes.array()
         for first in range(0, len(all_codes), _SOME):  # as they may be on disk
             all_codes[first : first + _SOME] = places[all_codes[first : first + _SOME]]
-        if self._request.missing == "median" and not matrices:
+        if self._request.fills and not matrices:
             encoding = self._filled(X, encoding)
         facts = RowFacts(
             target=plan.target,
@@ -251,6 +262,7 @@ class Conversion:
             firsts=firsts,
             n_left_out=n_read - codes.n_rows,
             unnamed=plan.unnamed,
+            notes=plan.notes,
         )
         return Converted(vstack(matrices, format="csr") if matrices else X, codes, weight, facts)
 

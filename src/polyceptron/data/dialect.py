@@ -7,7 +7,6 @@ pyarrow reads what is plain. What is left to Python's `csv` is what pyarrow read
 from __future__ import annotations
 
 import csv
-import io
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,22 +17,30 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
+from polyceptron.data.guesses import (
+    FIND_OUT,
+    MISSING,
+    FileOptions,
+    as_number,
+    first_records,
+    guess_decimal,
+    guess_delimiter,
+    guess_header,
+    has_decimal_comma,
+    is_too_large,
+    is_unicode,
+    records_of,
+)
 from polyceptron.data.source import SourceError
 from polyceptron.data.streams import ByteStream
-
-MISSING = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "NAN", "null", "NULL", "#N/A")
-"""What counts as a missing value in a file of text, blanks around it apart."""
 
 HEAD, MOST_HEAD = 1 << 18, 1 << 24
 """How far to look ahead for what a file is, and how long a header may be."""
 BLOCK, MOST = 1 << 22, 1 << 25
 """Bytes that are parsed at once; a record of more than the second is a quote never closed."""
 
-_COMMON, _RARE = ",\t;|", ": "
-_SAMPLE = 200
 _LONGEST = 60
 _QUOTE = ord('"')
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _MISSING = frozenset(MISSING)
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 
@@ -46,32 +53,19 @@ class NotANumberError(SourceError):
         self.column = column
 
 
-def as_number(text: str) -> float | None:
-    """Return a number as pyarrow reads it, or None: no nan, no infinity, no underscores."""
-    if _NUMBER.fullmatch(text) is None:
-        return None
-    value = float(text)
-    return value if np.isfinite(value) else None
-
-
 def _brief(text: str) -> str:
     """Text in quotes, escaped and cut to a length that fits a line."""
     cut = text if len(text) <= _LONGEST else text[:_LONGEST] + "..."
-    return repr(cut if _is_unicode(text) else cut.encode("utf-8", "surrogateescape"))
-
-
-def _is_unicode(text: str) -> bool:
-    """Whether all bytes of a text were UTF-8; those that were not are lone surrogates."""
-    return not any("\ud800" <= character <= "\udfff" for character in text)
+    return repr(cut if is_unicode(text) else cut.encode("utf-8", "surrogateescape"))
 
 
 def not_a_number(text: str) -> str:
     """Say what is wrong with text where a number should be."""
     hint = ""
-    if _NUMBER.fullmatch(text):
+    if is_too_large(text):
         hint = " (it is too large)"
-    elif text.count(",") == 1 and as_number(text.replace(",", ".")) is not None:
-        hint = " (decimals need a point)"
+    elif has_decimal_comma(text):
+        hint = " (decimals need a point, or the option decimal a comma)"
     return f"{_brief(text)} is not a number{hint}"
 
 
@@ -80,7 +74,7 @@ class Dialect:
     """How to read the records of a file of delimited text, which errors call `source`.
 
     `unnamed` are names that we made up as the header has none; after the header there is the byte
-    `start`, on this line.
+    `start`, on this line. `notes` say what was guessed.
     """
 
     source: str
@@ -90,6 +84,8 @@ class Dialect:
     start: int
     line: int
     has_header: bool
+    decimal: str = "."
+    notes: tuple[str, ...] = ()
 
     def place(self, line: int, column: str | None = None) -> str:
         """Say where something is."""
@@ -97,17 +93,14 @@ class Dialect:
 
 
 def find_dialect(
-    stream: ByteStream, *, header: bool | None = None, expect: Collection[str] = ()
+    stream: ByteStream, options: FileOptions = FIND_OUT, expect: Collection[str] = ()
 ) -> Dialect:
-    """Find out how a file is laid out from its first bytes.
+    """Find out how a file is laid out from its first bytes, as far as options do not say it.
 
-    The first record has the names if `header` says so; where that is None, if it holds no number,
-    or all names that are expected.
+    Names that are `expect`-ed tell a header.
     """
     source = stream.name
     head = stream.peek(HEAD)
-    if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        raise SourceError(f"{source} is in UTF-16: save it as UTF-8")
     mark = 3 if head.startswith(b"\xef\xbb\xbf") else 0
     given = re.match(rb"sep=([,;\t|: ])\r?\n", head[mark:])  # as Excel writes it
     skipped = mark + (len(given[0]) if given else 0)
@@ -115,7 +108,7 @@ def find_dialect(
     text = body.decode("utf-8", "surrogateescape")
     if not text.strip():
         raise SourceError(f"{source} is empty")
-    delimiter = given[1].decode() if given else _find_delimiter(text)
+    delimiter = given[1].decode() if given else guess_delimiter(text)
     line = 1 + bool(given)
     first, n_lines = _first_record(text, delimiter, source, line)
     length = sum(map(len, body.splitlines(keepends=True)[:n_lines]))
@@ -123,14 +116,43 @@ def find_dialect(
     if is_open and whole < length:
         raise SourceError(f"{source}, line {line}: a quoted field is never closed")
     names = tuple(field.strip() for field in first)
-    if header is None:
-        numbers = any(as_number(name) is not None for name in names)
-        header = (bool(expect) and set(expect) <= set(names)) or not numbers
+    decimal, header, notes = _guessed(names, text, delimiter, options, expect)
+    notes = tuple(f"{source}: {one}" for one in notes)
     if not header:
-        made = tuple(f"x{j}" for j in range(1, len(names) + 1))
-        return Dialect(source, delimiter, made, frozenset(), skipped, line, False)
-    named, unnamed = _check_names(names, f"{source}, line {line + n_lines - 1}")
-    return Dialect(source, delimiter, named, unnamed, skipped + length, line + n_lines, True)
+        made, unnamed = tuple(f"x{j}" for j in range(1, len(names) + 1)), frozenset[str]()
+        start = skipped
+    else:
+        made, unnamed = _check_names(names, f"{source}, line {line + n_lines - 1}")
+        start, line = skipped + length, line + n_lines
+    return Dialect(source, delimiter, made, unnamed, start, line, header, decimal, notes)
+
+
+def _guessed(
+    names: Sequence[str],
+    text: str,
+    delimiter: str,
+    options: FileOptions,
+    expect: Collection[str],
+) -> tuple[str, bool, tuple[str, ...]]:
+    """The decimal sign, whether there is a header, and what to say of guesses."""
+    found = first_records(text, delimiter)[1:]
+    # Files that were joined have their header several times.
+    below = [record for record in found if len(record) == len(names) and record != list(names)]
+    columns = [[record[j] for record in below] for j in range(len(names))]
+    decimal, header, notes = options.decimal, options.header, []
+    if decimal is None:
+        whole = [[name, *column] for name, column in zip(names, columns, strict=True)]
+        decimal = guess_decimal(columns if below else whole, delimiter)
+        if decimal == ",":
+            notes.append("numbers are read with a decimal comma (--decimal . reads them otherwise)")
+    if header is None:
+        header, is_sure = guess_header(names, columns, expect, decimal)
+        if not is_sure:
+            ways = ["a row (--header takes it", "the names of columns (--no-header takes it"]
+            others = ["for the names of columns)", "for a row)"]
+            shown = _brief(delimiter.join(names))
+            notes.append(f"the first line, {shown}, is taken for {ways[header]} {others[header]}")
+    return decimal, header, tuple(notes)
 
 
 def _whole_records(stream: ByteStream, skipped: int, delimiter: bytes) -> bytes:
@@ -152,13 +174,9 @@ def _whole_records(stream: ByteStream, skipped: int, delimiter: bytes) -> bytes:
         size *= 4
 
 
-def _records_of(text: str, delimiter: str) -> Any:
-    return csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True)
-
-
 def _first_record(text: str, delimiter: str, source: str, line: int) -> tuple[list[str], int]:
     """Return the first record that is not blank, and how many lines there are to its end."""
-    reader = _records_of(text, delimiter)
+    reader = records_of(text, delimiter)
     try:
         for record in reader:
             if record:
@@ -173,43 +191,15 @@ def _first_record(text: str, delimiter: str, source: str, line: int) -> tuple[li
 def _check_names(names: tuple[str, ...], where: str) -> tuple[tuple[str, ...], frozenset[str]]:
     seen: dict[str, int] = {}
     for j, name in enumerate((name or f"column {j}" for j, name in enumerate(names, 1)), 1):
-        if not _is_unicode(name):
-            raise SourceError(f"{where}: the name of column {j} is not UTF-8: {_brief(name)}")
+        if not is_unicode(name):
+            raise SourceError(
+                f"{where}: the name of column {j} is not UTF-8: {_brief(name)} "
+                "(name another encoding, such as cp1252)"
+            )
         if name in seen:
             raise SourceError(f"{where}: columns {seen[name]} and {j} are both called {name!r}")
         seen[name] = j
     return tuple(seen), frozenset(name for name, j in seen.items() if not names[j - 1])
-
-
-def _find_delimiter(text: str) -> str:
-    """Return the delimiter that cuts the first records into most equal rows of most numbers."""
-    for among in (_COMMON, _RARE):
-        scores = {delimiter: _score(text, delimiter) for delimiter in among}
-        best = max(scores, key=lambda delimiter: scores[delimiter])
-        if scores[best][0] > 0.5:
-            return best
-    return ","
-
-
-def _score(text: str, delimiter: str) -> tuple[float, float]:
-    """The share of records of the usual width, and among their cells that of numbers."""
-    records = []
-    try:
-        for record in _records_of(text, delimiter):
-            records += [record] if record else []
-            if len(records) == _SAMPLE:
-                break
-    except csv.Error:
-        return 0.0, 0.0
-    widths = [len(record) for record in records]
-    usual = max(set(widths), key=widths.count, default=1)
-    if usual == 1:
-        return 0.0, 0.0
-    cells = [cell.strip() for record in records if len(record) == usual for cell in record]
-    numbers = sum(
-        cell in _MISSING or as_number(cell.replace(",", ".", 1)) is not None for cell in cells
-    )
-    return widths.count(usual) / len(widths), numbers / len(cells)
 
 
 # --- blocks of whole records ---------------------------------------------------------------
@@ -326,6 +316,7 @@ def _parse_plain(
                 column_types=types,
                 include_columns=names,
                 null_values=MISSING,
+                decimal_point=dialect.decimal,
                 strings_can_be_null=True,
             ),
             memory_pool=pa.system_memory_pool(),  # gives back what is freed
@@ -352,7 +343,7 @@ def _stripped(column: Any) -> Any:
 
 def records(block: TextBlock, dialect: Dialect) -> tuple[list[list[str]], list[int]]:
     """Return the fields of every record, and the line that it begins on."""
-    reader = _records_of(block.data.decode("utf-8", "surrogateescape"), dialect.delimiter)
+    reader = records_of(block.data.decode("utf-8", "surrogateescape"), dialect.delimiter)
     rows: list[list[str]] = []
     lines: list[int] = []
     width, line = len(dialect.names), block.line
@@ -382,12 +373,12 @@ def _parse_records(
         cells: list[Any] = [None if (c := row[j].strip()) in _MISSING else c for row in rows]
         for i, cell in enumerate(cells):
             if kind is not _TEXT and cell is not None:
-                cells[i] = as_number(cell)
+                cells[i] = as_number(cell, dialect.decimal)
                 if cells[i] is None:
                     where = dialect.place(lines[i], name)
                     raise NotANumberError(f"{where}: {not_a_number(cell)}", name)
-            elif cell is not None and not _is_unicode(cell):
-                what = f"{_brief(cell)} is not UTF-8: save the file as UTF-8"
+            elif cell is not None and not is_unicode(cell):
+                what = f"{_brief(cell)} is not UTF-8: name another encoding, such as cp1252"
                 raise SourceError(f"{dialect.place(lines[i], name)}: {what}")
         columns.append(pa.array(cells, kind))
     return pa.record_batch(columns, list(types))

@@ -20,6 +20,10 @@ MAX_CATEGORIES = 100
 """A text column with more different values than this describes rows rather than kinds of row."""
 
 
+BOOLEANS = ("false", "true")
+"""What the values of yes/no columns are called, which text may write with capitals."""
+
+
 class Coded(NamedTuple):
     """A column as a number for each row, and what each number stands for, None for a gap."""
 
@@ -47,17 +51,23 @@ class Coded(NamedTuple):
 
 
 class Column(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A column of a table: one feature, or one a category; `fill` is for what is missing."""
+    """A column of a table; `fill` is for what is missing.
+
+    A number is one feature, a category one for each value. A binary column has two values, and is
+    one feature: 1 for the second of them.
+    """
 
     name: str
-    kind: Literal["number", "category"]
+    kind: Literal["number", "category", "binary"]
     categories: tuple[str, ...] = ()
     fill: float | str | None = None
 
     def __post_init__(self) -> None:
-        if self.kind == "category":
+        if self.kind != "number":
             if not self.categories:
                 raise ValueError("categories must be a list of text with at least one item")
+            if self.kind == "binary" and len(self.categories) != 2:
+                raise ValueError(f"categories must be two; got {len(self.categories)}")
             _refuse_twice(self.categories, "categories")
             if self.fill is not None and self.fill not in self.categories:
                 raise ValueError(f"fill must be one of its categories; got {self.fill!r:.60}")
@@ -70,7 +80,16 @@ class Column(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     def feature_names(self) -> tuple[str, ...]:
         if self.kind == "number":
             return (self.name,)
-        return tuple(f"{self.name}={category}" for category in self.categories)
+        return tuple(f"{self.name}={category}" for category in self.shown_categories)
+
+    @property
+    def shown_categories(self) -> tuple[str, ...]:
+        """Those that have a feature, 1 where a row has the value."""
+        return self.categories[1:] if self.kind == "binary" else self.categories
+
+    def knows(self, text: str) -> bool:
+        """Whether a value is one of the categories."""
+        return text in self.categories or canonical_text(text) in self.categories
 
 
 @dataclass(frozen=True)
@@ -88,7 +107,8 @@ class Encoding:
     ----------
     columns : tuple of Column
     feature_names : tuple of str
-        A number has the name of its column, a category one name for each value.
+        A number has the name of its column, a category one name for each value, a column of two
+        values that of the second.
 
     Examples
     --------
@@ -156,6 +176,45 @@ class Encoding:
                 X[:, start] = np.where(np.isnan(values), float(column.fill), values)
         return X
 
+    def learned_from(self, X: NDArray[Any], *, fill: bool, narrow: bool = True) -> Encoding:
+        """The encoding that these rows alone would give, of features in which gaps are NaN.
+
+        With `fill` gaps are filled; categories that the rows do not have go, if it is to `narrow`.
+        """
+        columns = []
+        for column, start, stop in self.places():
+            values = X[:, start:stop]
+            if column.kind == "number":
+                most: Any = _median(column, values) if fill else None
+                columns.append(Column(column.name, "number", fill=most))
+                continue
+            one_hot = _one_hot(column, values)
+            counts = {name: float(np.nansum(hot)) for name, hot in one_hot.items()}
+            if not any(counts.values()):
+                raise ValueError(f"column {column.name!r} has no value")
+            seen = tuple(name for name, n in counts.items() if n or not narrow)
+            most = max(counts, key=counts.__getitem__) if fill else None
+            kind = column.kind if seen == column.categories else kind_of(seen)
+            if column.categories == BOOLEANS:
+                kind, seen = "binary", BOOLEANS
+            columns.append(Column(column.name, kind, seen, most))
+        return Encoding(columns)
+
+    def recoded(self, X: NDArray[Any], other: Encoding) -> NDArray[Any]:
+        """Features as another encoding of these columns has them, which `learned_from` gave."""
+        new = np.empty((len(X), len(other.feature_names)), X.dtype)
+        for (old, start, stop), (column, at, _) in zip(self.places(), other.places(), strict=True):
+            values = X[:, start:stop]
+            if column.kind == "number":
+                parts = {column.fill: values[:, 0]}
+            else:
+                one_hot = _one_hot(old, values)
+                parts = {name: one_hot[name] for name in column.shown_categories}
+            for j, (name, part) in enumerate(parts.items(), at):
+                gap: Any = name if column.kind == "number" else column.fill == name
+                new[:, j] = part if column.fill is None else np.where(np.isnan(part), gap, part)
+        return new
+
     def places(self) -> Iterator[tuple[Column, int, int]]:
         """The columns, and where the features of each begin and end."""
         start = 0
@@ -163,21 +222,6 @@ class Encoding:
             stop = start + len(column.feature_names)
             yield column, start, stop
             start = stop
-
-    def unseen(self, X: Floats) -> dict[str, int]:
-        """Count the rows of `transform` whose category was not known, by column.
-
-        Examples
-        --------
-        >>> encoding = Encoding([Column("colour", "category", ("blue", "red"))])
-        >>> encoding.unseen(encoding.transform({"colour": ["red", "green", "pink"]}))
-        {'colour': 2}
-        """
-        return {
-            column.name: n
-            for column, start, stop in self.places()
-            if column.kind == "category" and (n := int((~X[:, start:stop].any(axis=1)).sum()))
-        }
 
 
 def missing_columns(missing: Sequence[str], there: Sequence[str]) -> str:
@@ -195,12 +239,39 @@ def missing_columns(missing: Sequence[str], there: Sequence[str]) -> str:
 
 
 def _set_categories(X: NDArray[Any], column: Column, found: Coded) -> None:
-    places: dict[Any, int] = {name: j for j, name in enumerate(column.categories)}
+    places: dict[Any, int] = {name: j for j, name in enumerate(column.shown_categories)}
     # What stands for a value is looked up once, not for every row.
-    texts = (column.fill if value is None else value for value in found.values)
-    at = np.array([places.get(text, -1) for text in texts] or [0])[found.codes]
+    texts = [column.fill if value is None else value for value in found.values]
+    place = [places.get(text, places.get(canonical_text(text), -1)) for text in texts]
+    at = np.array(place or [0])[found.codes]
     known = np.flatnonzero(at >= 0)
     X[known, at[known]] = 1.0
+    if column.fill is None:
+        X[found.gaps()] = np.nan
+
+
+def kind_of(categories: Sequence[str]) -> Literal["category", "binary"]:
+    """How a column with these values becomes features."""
+    return "binary" if len(categories) == 2 else "category"
+
+
+def _one_hot(column: Column, values: NDArray[Any]) -> dict[str, NDArray[Any]]:
+    """For every category which rows have it, also where a column is one feature."""
+    if column.kind == "binary":
+        return dict(zip(column.categories, [1 - values[:, 0], values[:, 0]], strict=True))
+    return dict(zip(column.categories, values.T, strict=True))
+
+
+def _median(column: Column, values: NDArray[Any]) -> float:
+    known = values[~np.isnan(values)]
+    if not known.size:
+        raise ValueError(f"column {column.name!r} has no value to fill its gaps with")
+    return float(np.median(known.astype(np.float64)))
+
+
+def canonical_text(text: Any) -> Any:
+    """Return true and false, however they are written, in small letters."""
+    return text.lower() if isinstance(text, str) and text.lower() in BOOLEANS else text
 
 
 def as_text(item: Any) -> str:

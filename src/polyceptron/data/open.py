@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
@@ -19,7 +20,8 @@ from polyceptron.data.arrow_tables import is_frame, open_frame
 from polyceptron.data.columns import Request, Tables
 from polyceptron.data.convert import Conversion, HeldRows, Progress
 from polyceptron.data.files import ArrayFile, ArrayWriter, FileSource
-from polyceptron.data.source import ArraySource, Source, SourceError
+from polyceptron.data.guesses import FileOptions
+from polyceptron.data.source import ArraySource, Source, SourceError, SourceWarning
 from polyceptron.data.streams import naming, one_line
 from polyceptron.data.tables import TARGET, Table, open_table
 
@@ -39,6 +41,8 @@ def open_blocks(
     dtype: Any = None,
     cache_dir: PathLike | None = None,
     header: bool | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
     progress: Progress | None = None,
 ) -> Source:
     r"""Open labelled rows that need not fit into memory, for `fit_blocks`.
@@ -60,7 +64,8 @@ def open_blocks(
         be another such file, or an array. Files .npz with X and y say it themselves.
     features, drop, categories : list of str, optional
         Learn from these columns only; leave these out; take these for categories although they
-        hold numbers. Columns of text are categories: one feature, 0 or 1, for each value.
+        hold numbers. Columns of text are categories: one feature, 0 or 1, for each value; of
+        two values one feature, that of the second. Booleans are text, "false" and "true".
     weight : str, int or array, optional
         The column of weights, not negative; for arrays in memory, an array. A row of weight 0 is
         no row.
@@ -75,8 +80,12 @@ def open_blocks(
         Where converted rows are kept: by default in the folder that the environment variable
         ``POLYCEPTRON_CACHE`` names, or in the user's own folder for caches.
     header : bool, optional
-        Whether text begins with the names of the columns. By default it does if there is no
-        number on its first line.
+        Whether text begins with the names of the columns; by default the first lines tell.
+    decimal : {None, ".", ","}
+        The decimal sign of text; by default the first lines tell.
+    encoding : str, optional
+        That of text, such as "cp1252"; by default UTF-8, or what the first bytes tell if they are
+        not that. Of a guess you are warned.
     progress : callable, optional
         Called with bytes that are done and all bytes while files are converted.
 
@@ -94,15 +103,16 @@ def open_blocks(
     ...     _ = path.write_text("age,colour,kind\n3,red,cat\n8,grey,dog\n5,grey,cat\n")
     ...     source = open_blocks(path, "kind", cache_dir=folder)
     ...     source.take(np.array([0, 2])).X
-    array([[3., 0., 1.],
-           [5., 1., 0.]])
+    array([[3., 1.],
+           [5., 0.]])
     >>> source.n_samples, source.feature_names, source.classes.tolist()
-    (3, ('age', 'colour=grey', 'colour=red'), ['cat', 'dog'])
+    (3, ('age', 'colour=red'), ['cat', 'dog'])
     """
     is_pair = isinstance(path, tuple) and len(path) == 2
     if is_pair and not all(isinstance(one, str | os.PathLike) for one in path):
         given = {"target": target, "features": features, "drop": drop, "categories": categories}
         given |= {"missing": missing, "dtype": dtype, "cache_dir": cache_dir, "header": header}
+        given |= {"decimal": decimal, "encoding": encoding}
         for name, value in given.items():
             if value is not None and np.size(value):
                 raise ValueError(f"{name} is for files; a pair of arrays is taken as it is")
@@ -115,7 +125,7 @@ def open_blocks(
         categories=_as_names(categories),
         missing=missing,
         dtype=_as_dtype(dtype),
-        header=header,
+        file=FileOptions(header, _as_decimal(decimal), encoding),
     )
     if missing not in (None, "drop", "median"):
         raise SourceError(f"missing must be None, 'drop' or 'median'; got {missing!r}")
@@ -126,7 +136,10 @@ def open_blocks(
         table = open_frame(path)
         tables = Tables([table.name], [0], lambda *_: table)
         return Conversion(tables, asked, HeldRows).run().source()
-    return open_files(path, target, request, cache_dir, progress)
+    source = open_files(path, target, request, cache_dir, progress)
+    for note in source.notes:
+        warnings.warn(note, SourceWarning, stacklevel=2)
+    return source
 
 
 def open_files(
@@ -174,7 +187,7 @@ def find_tables(
     def opener(number: int, expect: Any, first: int) -> Table:
         path = paths[number]
         try:
-            table = open_table(path, header=request.header, expect=expect, name=name)
+            table = open_table(path, request.file, expect=expect, name=name)
         except OSError as error:
             if error.filename is not None and Path(error.filename) != path:
                 raise
@@ -325,6 +338,12 @@ def _as_name(name: Any, what: str) -> str | None:
     if isinstance(name, bool) or not isinstance(name, str | int | np.integer):
         raise SourceError(f"{what} must be the name or number of a column; got {name!r:.60}")
     return str(name)
+
+
+def _as_decimal(decimal: str | None) -> str | None:
+    if decimal not in (None, ".", ","):
+        raise SourceError(f"decimal must be None, '.' or ','; got {decimal!r}")
+    return decimal
 
 
 def _as_dtype(dtype: Any) -> str | None:

@@ -38,6 +38,10 @@ class SourceError(ValueError):
     """Rows that cannot be learned from; says which file and row."""
 
 
+class SourceWarning(UserWarning):
+    """What was guessed of a file, and how to choose the other way."""
+
+
 class RowFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is known of the rows of tables beside the numbers; a cache keeps it with them."""
 
@@ -50,6 +54,7 @@ class RowFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     firsts: list[int]  # the first row of each table
     n_left_out: int  # rows that were left out for missing values
     unnamed: tuple[str, ...]  # columns that were left out as they have no name
+    notes: tuple[str, ...]  # what was guessed of the files
 
     @property
     def classes(self) -> NDArray[Any]:
@@ -114,7 +119,8 @@ class Source(ABC):
     ``starts`` are the first rows of blocks, ``classes`` the labels, sorted, which are called
     ``target``. ``encoding`` says how the columns of a table became features, where some were text;
     ``n_left_out`` counts rows without some value, and columns are ``unnamed`` that are left out as
-    they have no name. Blocks have CSR rows where ``is_sparse``.
+    they have no name; ``notes`` say what was guessed of files. Blocks have CSR rows where
+    ``is_sparse``.
     A source is a context: what it holds while it is learned from is let go at the end.
     """
 
@@ -128,6 +134,7 @@ class Source(ABC):
     target: str | None = None
     n_left_out: int = 0
     unnamed: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def take_facts(self, facts: RowFacts) -> None:
         """Say what is known of the tables that the rows came from."""
@@ -135,7 +142,7 @@ class Source(ABC):
         self.feature_names = tuple(names) if facts.is_named else None
         self.encoding = None if facts.is_plain else Encoding(facts.columns)
         self.target, self.n_left_out = facts.target, facts.n_left_out
-        self.unnamed = facts.unnamed
+        self.unnamed, self.notes = facts.unnamed, facts.notes
 
     def __repr__(self) -> str:
         labels = ", ".join(map(repr, self.classes.tolist()[:5]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import shutil
 import sys
 import tempfile
@@ -59,8 +60,9 @@ class _Ahead:
 
     def read(self, size: int = BUFFER) -> bytes:
         """Return up to `size` bytes; none is the end."""
-        piece, self._seen = self._seen[:size], self._seen[size:]
-        return piece or self._more(size)
+        seen = self._seen or self._more(size)
+        self._seen = seen[size:]
+        return seen[:size]
 
     def close(self) -> None: ...
 
@@ -83,8 +85,42 @@ class ByteStream(_Ahead):
         if self._codec:
             raw = pa.CompressedInputStream(pa.PythonFile(raw, mode="r"), self._codec)
         super().__init__(raw)
+        self._decoder: Any = None
+        self._encoding, self._line = "", 1
+
+    def decode(self, encoding: str) -> None:
+        """Give UTF-8 from now on, made of text in another encoding."""
+        self._encoding = encoding
+        try:
+            "".encode(encoding)  # which refuses those that are none of text
+            self._decoder = codecs.getincrementaldecoder(encoding)()
+        except (LookupError, ValueError):
+            what = f"unknown encoding {encoding!r}; known are utf-8, cp1252, utf-16 and many others"
+            raise SourceError(f"{self.name}: {what}") from None
+        self._seen = self._decoded(self._seen)
+
+    def _decoded(self, data: bytes) -> bytes:
+        try:
+            text = self._decoder.decode(data, final=not data)
+        except UnicodeDecodeError as error:
+            before, wrong = error.object[: error.start], error.object[error.start : error.end]
+            line = self._line + before.count(b"\n")
+            what = f"{wrong!r} is not {self._encoding}: name another encoding"
+            raise SourceError(f"{self.name}, line {line}: {what}") from None
+        self._line += text.count("\n")
+        return text.encode()  # type: ignore[no-any-return]
 
     def _more(self, size: int) -> bytes:
+        data = self._raw(size)
+        if self._decoder is None:
+            return data
+        text = self._decoded(data)
+        while data and not text:  # half a character
+            data = self._raw(size)
+            text = self._decoded(data)
+        return text
+
+    def _raw(self, size: int) -> bytes:
         try:
             return super()._more(size)
         except (OSError, pa.ArrowException) as error:
@@ -97,7 +133,10 @@ class ByteStream(_Ahead):
         """The same bytes from the first on."""
         if self._file is None:
             raise SourceError(f"{self.name} can be read only once")
-        return ByteStream(self._path, self.name)
+        stream = ByteStream(self._path, self.name)
+        if self._decoder is not None:
+            stream.decode(self._encoding)
+        return stream
 
     def share(self) -> float:
         """How much of the file itself has been read; 0 if it is none, but a pipe."""

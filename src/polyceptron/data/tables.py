@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from polyceptron.data import dialect
 from polyceptron.data.blocks import count_threads
 from polyceptron.data.encoding import Coded, Encoding, as_text
+from polyceptron.data.guesses import FIND_OUT, MISSING, FileOptions, as_number, guess_encoding
 from polyceptron.data.source import SourceError
 from polyceptron.data.streams import ByteStream
 
@@ -63,6 +64,7 @@ class Batch(NamedTuple):
     where: Callable[[int, str | None], str]
     share: float = 1.0
     matrix: Any = None
+    decimal: str = "."
 
     @property
     def n_rows(self) -> int:
@@ -82,7 +84,11 @@ class Batch(NamedTuple):
             values = np.from_dlpack(column)  # pyarrow's own to_numpy imports pandas, for 0.3 s
         else:
             # Not safely: whole numbers beyond 2**53 are rounded, as text would be.
-            column = column.cast("float64", safe=False)
+            try:
+                column = column.cast("float64", safe=False)
+            except pa.ArrowException:
+                what = f"a column of {column.type} is no column of numbers"
+                raise SourceError(f"{self.where(0, name)}: {what}") from None
             values = np.asarray(column.to_numpy(zero_copy_only=False))
         if values.dtype.kind == "f":
             self.refuse(
@@ -111,13 +117,22 @@ class Batch(NamedTuple):
                 )
         return encoding.features(columns)
 
+    def unseen(self, encoding: Encoding) -> dict[str, int]:
+        """Count the rows whose category the encoding does not know, by column."""
+        found = {}
+        for column in encoding.columns if self.matrix is None else ():
+            if column.kind != "number":
+                counts = self.texts(column.name).counts()
+                found[column.name] = sum(n for text, n in counts.items() if not column.knows(text))
+        return {name: n for name, n in found.items() if n}
+
     def _parsed(self, name: str) -> Any:
         """Text where numbers are wanted is read as a file of text would be."""
         codes, values = self.texts(name)
         numbers: list[float | None] = []
         for j, text in enumerate(values):
-            cell = None if text is None or text.strip() in dialect.MISSING else text.strip()
-            numbers.append(None if cell is None else dialect.as_number(cell))
+            cell = None if text is None or text.strip() in MISSING else text.strip()
+            numbers.append(None if cell is None else as_number(cell, self.decimal))
             if cell is not None and numbers[-1] is None and (codes == j).any():
                 where = self.where(int((codes == j).argmax()), name)
                 raise dialect.NotANumberError(f"{where}: {dialect.not_a_number(cell)}", name)
@@ -158,6 +173,7 @@ class Table(ABC):
     is_named = True  # whether columns have names, if only those that text without a header is given
     has_header = True  # whether the table itself says what its columns are called
     n_rows: int | None = None  # where that is known before all is read
+    notes: tuple[str, ...] = ()  # what was guessed of the file
     stream: ByteStream | None = None  # what is closed with the table
 
     @abstractmethod
@@ -228,11 +244,18 @@ class TextTable(Table):
 
     is_text = True
 
-    def __init__(self, stream: ByteStream, header: bool | None, expect: Collection[str]) -> None:
+    def __init__(self, stream: ByteStream, options: FileOptions, expect: Collection[str]) -> None:
         self.name, self._again = stream.name, stream.again
         self._unread: ByteStream | None = stream
-        self.dialect = dialect.find_dialect(stream, header=header, expect=expect)
+        encoding = options.encoding or guess_encoding(stream.peek(dialect.HEAD))
+        if encoding is not None and encoding.lower() not in ("utf-8", "utf8"):
+            stream.decode(encoding)
+        self.dialect = dialect.find_dialect(stream, options, expect)
         self.names, self.unnamed = self.dialect.names, self.dialect.unnamed
+        self.notes = self.dialect.notes
+        if encoding is not None and options.encoding is None:
+            told = f"{self.name}: text is read as {encoding} (--encoding reads it otherwise)"
+            self.notes = (told, *self.notes)
         self.has_header = self.dialect.has_header
 
     def types(self, names: Sequence[str]) -> dict[str, Any]:
@@ -242,7 +265,7 @@ class TextTable(Table):
         types: dict[str, Any] = {}
         for name in names:
             found = [text for text in batch.coded(name).values if text is not None]
-            numbers = all(dialect.as_number(text) is not None for text in found)
+            numbers = all(as_number(text, self.dialect.decimal) is not None for text in found)
             types[name] = (pa.float64() if numbers else pa.string()) if found else pa.null()
         return types
 
@@ -259,7 +282,8 @@ class TextTable(Table):
             def where(row: int, column: str | None) -> str:
                 return self.dialect.place(dialect.records(block, self.dialect)[1][row], column)
 
-            return Batch(dialect.parse(block, self.dialect, numbers, texts), where, share)
+            rows = dialect.parse(block, self.dialect, numbers, texts)
+            return Batch(rows, where, share, decimal=self.dialect.decimal)
 
         stream, self._unread = self._unread or self._again(), None
         with closing(stream):
@@ -269,19 +293,18 @@ class TextTable(Table):
 
 def open_table(
     path: str | Path,
+    options: FileOptions = FIND_OUT,
     *,
-    header: bool | None = None,
     expect: Collection[str] = (),
     name: str | None = None,
 ) -> Table:
     """Open a table in a file of any format, which errors call `name`; ``"-"`` is standard input.
 
-    Delimited text begins with the names of its columns if `header` says so; where that is None, if
-    its first record holds no number, or all columns that are to be expected.
+    What options do not say is found out; columns that are to be expected tell a header.
     """
     stream = ByteStream(path, name)
     try:
-        table = _choose(stream, header, expect)
+        table = _choose(stream, options, expect)
         table.stream = stream
     except BaseException:
         stream.close()
@@ -289,7 +312,7 @@ def open_table(
     return table
 
 
-def _choose(stream: ByteStream, header: bool | None, expect: Collection[str]) -> Table:
+def _choose(stream: ByteStream, options: FileOptions, expect: Collection[str]) -> Table:
     from polyceptron.data import array_tables, arrow_tables
 
     head = stream.peek(dialect.HEAD)
@@ -307,6 +330,6 @@ def _choose(stream: ByteStream, header: bool | None, expect: Collection[str]) ->
     for magic, opener in openers.items():
         if head.startswith(magic):
             return opener(stream.name, stream.seekable())
-    if header is None and array_tables.looks_like_libsvm(head):
+    if options.header is None and array_tables.looks_like_libsvm(head):
         return array_tables.open_libsvm(stream, expect)
-    return TextTable(stream, header, expect)
+    return TextTable(stream, options, expect)

@@ -64,7 +64,9 @@ def to_python(
     """
     found = labelled(polyhedron, inside, outside, encoding)
     W, b, exponents = found.faces()
-    columns = [(c.name, c.categories or None, c.fill) for c, _ in columns_of(found.rule, encoding)]
+    columns = [
+        (c.name, c.shown_categories or None, c.fill) for c, _ in columns_of(found.rule, encoding)
+    ]
     return filled(
         "model.py.txt",
         ANSWER=_answer(
@@ -226,7 +228,7 @@ def to_javascript(
     if check_name(name) in _WORDS.split():
         raise ExportError(f"name must not be a word of JavaScript; got {name!r}")
     columns = [
-        {"name": c.name, "categories": c.categories or None, "fill": c.fill}
+        {"name": c.name, "categories": c.shown_categories or None, "fill": c.fill}
         for c, _ in columns_of(found.rule, encoding)
     ]
     W, b, exponents = found.faces()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any, TypeAlias
 
-from polyceptron.data.encoding import Column, Encoding
+from polyceptron.data.encoding import BOOLEANS, Column, Encoding
 from polyceptron.export._shared import (
     ExportError,
     ExportOptionError,
@@ -176,6 +176,9 @@ class _Writer:
         if self.table:
             # SQLite takes "age" for text where no column is called so, but never "data"."age".
             name = f"{self.table}.{name}"
+        if column.categories == BOOLEANS:  # text, with or without capitals, or a boolean
+            kind = self.exp.DataType.build("text").sql(dialect=self.dialect)
+            name = f"LOWER(CAST({name} AS {kind}))"
         fill = column.fill
         if fill is None:
             return name
@@ -283,7 +286,7 @@ class _Writer:
             return f"{self.number(weights[0])} * {self.value(column)}"
         cases = " ".join(
             f"WHEN {self.text(category, 'category')} THEN {self.number(weight)}"
-            for category, weight in zip(column.categories, weights, strict=True)
+            for category, weight in zip(column.shown_categories, weights, strict=True)
             if weight
         )
         return f"CASE {self.value(column)} {cases} ELSE {self.number(0.0)} END"

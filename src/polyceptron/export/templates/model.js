@@ -38,7 +38,9 @@ function features(row) {
     }
     if (column.categories === null) x.push(number(value, column));
     else {
-      const text = value === true ? "True" : value === false ? "False" : String(value);
+      let text = value === true ? "True" : value === false ? "False" : String(value);
+      const isBoolean = /^(true|false)$/i.test(text);
+      if (isBoolean && !column.categories.includes(text)) text = text.toLowerCase();
       column.categories.forEach(function (category) { x.push(text === category ? 1 : 0); });
     }
   });

@@ -1,0 +1,219 @@
+"""What a file of text does not say itself: delimiter, decimal sign, encoding, whether it has names.
+
+Each is told from the first records. What remains a guess is one that the caller announces.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Collection, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+MISSING = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "NAN", "null", "NULL", "#N/A")
+"""What counts as a missing value in a file of text, blanks around it apart."""
+
+_COMMON, _RARE = ",\t;|", ": "
+_SAMPLE = 200
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_MISSING = frozenset(MISSING)
+_MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
+
+
+class FileOptions(NamedTuple):
+    """What a caller says of a file that does not say it itself; None is to be found out.
+
+    Whether text begins with `header`, the names of columns; its `decimal` sign and `encoding`; the
+    `sheet` of a workbook.
+    """
+
+    header: bool | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+    sheet: str | None = None
+
+
+FIND_OUT = FileOptions()
+"""Where nothing is said."""
+
+
+def as_number(text: str, decimal: str = ".") -> float | None:
+    """Return a number as pyarrow reads it, or None: no nan, no infinity, no underscores."""
+    if decimal != ".":
+        text = text.replace(".", "_").replace(decimal, ".")
+    if _NUMBER.fullmatch(text) is None:
+        return None
+    value = float(text)
+    return value if np.isfinite(value) else None
+
+
+def is_too_large(text: str) -> bool:
+    """Whether text is written as a number, and is none."""
+    return _NUMBER.fullmatch(text) is not None and as_number(text) is None
+
+
+def has_decimal_comma(text: str) -> bool:
+    """Whether text is a number but for its sign."""
+    return "," in text and as_number(text, ",") is not None
+
+
+def is_unicode(text: str) -> bool:
+    """Whether all bytes of a text were UTF-8; those that were not are lone surrogates."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def records_of(text: str, delimiter: str) -> Any:
+    """A reader of records, lists of fields."""
+    return csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True)
+
+
+def first_records(text: str, delimiter: str) -> list[list[str]]:
+    """The first records that are not blank, without the blanks around their fields."""
+    found: list[list[str]] = []
+    try:
+        for record in records_of(text, delimiter):
+            found += [[field.strip() for field in record]] if record else []
+            if len(found) == _SAMPLE:
+                break
+    except csv.Error:
+        return []
+    return found
+
+
+# --- encoding ------------------------------------------------------------------------------
+
+
+def guess_encoding(head: bytes) -> str | None:
+    """Return the encoding of text that is not in UTF-8, as its first bytes tell; else None.
+
+    Text that has both characters of UTF-8 and other bytes is damaged UTF-8.
+    """
+    if head[:2] in _MARKS:
+        return _MARKS[head[:2]]
+    text = head.decode("utf-8", "surrogateescape")[:-4]  # which may cut a character
+    if is_unicode(text) or "\0" in text:
+        return None
+    if any(ord(one) > 127 and is_unicode(one) for one in text):
+        return None
+    try:
+        head.decode("cp1252")
+    except UnicodeDecodeError:
+        return "latin-1"
+    return "cp1252"
+
+
+# --- delimiter and decimal sign ------------------------------------------------------------
+
+
+def guess_delimiter(text: str) -> str:
+    """Return the delimiter that cuts the first records into most equal rows of most numbers."""
+    for among in (_COMMON, _RARE):
+        scores = {delimiter: _score(text, delimiter) for delimiter in among}
+        best = max(scores, key=lambda delimiter: scores[delimiter])
+        if scores[best][0] > 0.5:
+            return best
+    return ","
+
+
+def _score(text: str, delimiter: str) -> tuple[float, float]:
+    """The share of records of the usual width, and among their cells that of numbers."""
+    records = first_records(text, delimiter)
+    widths = [len(record) for record in records]
+    usual = max(set(widths), key=widths.count, default=1)
+    if usual == 1:
+        return 0.0, 0.0
+    cells = [cell for record in records if len(record) == usual for cell in record]
+    numbers = sum(
+        cell in _MISSING or as_number(cell.replace(",", ".", 1)) is not None for cell in cells
+    )
+    return widths.count(usual) / len(widths), numbers / len(cells)
+
+
+def guess_decimal(columns: Sequence[Sequence[str]], delimiter: str) -> str:
+    """Return the comma if some column has numbers with it, and none has numbers with a point."""
+    if delimiter == ",":
+        return "."
+    found = "."
+    for column in columns:
+        cells = [cell for cell in column if cell not in _MISSING]
+        if any("." in cell and as_number(cell) is not None for cell in cells):
+            return "."
+        if any("," in cell for cell in cells) and all(
+            as_number(cell, ",") is not None for cell in cells
+        ):
+            found = ","
+    return found
+
+
+# --- header --------------------------------------------------------------------------------
+
+
+class HeaderGuess(NamedTuple):
+    """Whether the first record has the names of columns, and whether that is certain."""
+
+    is_header: bool
+    is_sure: bool
+
+
+def guess_header(
+    first: Sequence[str],
+    columns: Sequence[Sequence[str]],
+    expect: Collection[str],
+    decimal: str = ".",
+) -> HeaderGuess:
+    """Compare the first record with the columns below it, and with names that are expected.
+
+    A name differs from the values below it: text above numbers, or numbers above text. A value of a
+    row is there again below, in its column, is missing, or is there twice in the record.
+    """
+    names = set(first)
+    # One that is digits may be the number of a column.
+    is_number = len(expect) == 1 and min(expect) in map(str, range(1, len(first) + 1))
+    if expect and names.issuperset(expect) and not is_number:
+        return HeaderGuess(True, True)
+    numbers = [as_number(field, decimal) for field in first]
+    pairs = list(zip(first, numbers, map(_Below, columns), strict=True))
+    if any(below.differs(field, number, decimal) for field, number, below in pairs):
+        return HeaderGuess(True, True)
+    again = sum(number is None and field in below.values for field, number, below in pairs)
+    is_odd = len(names) < len(first) or bool(_MISSING & set(first[1:]))
+    if all(number is None for number in numbers):
+        is_row = again > len(first) / 2
+        return HeaderGuess(not is_row, not is_row)
+    if again or is_odd:
+        return HeaderGuess(False, True)
+    if any(
+        number is None and field and below.repeats for field, number, below in pairs
+    ) or _counts_up(first):
+        return HeaderGuess(True, False)
+    plain = (field.isdecimal() for field, number in zip(first, numbers, strict=True) if number)
+    return HeaderGuess(False, not all(plain))
+
+
+class _Below:
+    """The values of a column below the first record."""
+
+    def __init__(self, cells: Sequence[str]) -> None:
+        self._cells = [cell for cell in cells if cell not in _MISSING]
+        self.values = set(self._cells)
+
+    def differs(self, field: str, number: float | None, decimal: str) -> bool:
+        """Whether a field is of another kind than all values below it."""
+        if not self.values or field in _MISSING:
+            return False
+        found = {as_number(cell, decimal) is not None for cell in self.values}
+        return found == {number is None}
+
+    @property
+    def repeats(self) -> bool:
+        """Whether values are there several times."""
+        return 0 < 2 * len(self.values) <= len(self._cells)
+
+
+def _counts_up(first: Sequence[str]) -> bool:
+    """Whether the numbers are 0, 1, 2, ... or years, or the like."""
+    whole = [int(field) for field in first if field.isdecimal() and len(field) < 10]
+    return len(whole) > 2 and whole == list(range(whole[0], whole[0] + len(whole)))
