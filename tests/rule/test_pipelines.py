@@ -29,7 +29,7 @@ from sklearn.preprocessing import (
 from common import fit, quick
 from polyceptron import OC1, SPLA1, BatchPolyceptron, Polyceptron, explain, export, save_model
 from polyceptron.model_file import read_model
-from polyceptron.rule import as_rule
+from polyceptron.rule import as_rule, show_label
 
 rng = np.random.default_rng(0)
 N = 400
@@ -140,7 +140,13 @@ class TestTables:
 
     def test_text_and_explanations(self):
         model = of_tables()
-        assert "city=Oslo" in explain.rules(model)
+        words = explain.rules(model)
+        assert "city=Oslo" in words
+        filled = [f"Where age is missing, {TABLE['age'].median():g} is taken."]
+        filled += [f"Where city is missing, {show_label(TABLE['city'].mode()[0])} is taken."]
+        assert words.splitlines()[-3:-1] == filled
+        page = as_rule(model)._repr_html_()
+        assert filled[0] in page
         row = TABLE.iloc[3]
         for x in (row, row.to_dict(), TABLE.iloc[[3]]):
             inside = explain.membership(model, x).inside
