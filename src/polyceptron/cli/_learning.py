@@ -47,7 +47,8 @@ def make(
             f"these learn more: {_those_that(registry.learns_many_classes)}"
         )
     known = registry.parameters_of(learner)
-    parameters: dict[str, Any] = {"random_state": seed} if "random_state" in known else {}
+    always = {"random_state": seed, "n_jobs": -1}
+    parameters: dict[str, Any] = {key: value for key, value in always.items() if key in known}
     if balanced:
         parameters["class_weight"] = "balanced"
     if k is not None:
