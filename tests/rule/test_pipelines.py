@@ -152,6 +152,7 @@ class TestTables:
             inside = explain.membership(model, x).inside
             assert inside == (model.predict(TABLE.iloc[[3]])[0] == model[-1].inside_)
         assert explain.verdict(model, TABLE, CHOICE).accuracy == model.score(TABLE, CHOICE)
+        assert explain.verdict(model, TABLE, CHOICE).asked == model[-1].verdict_.asked
         assert explain.rules_table(model)["class"] == ["yes"] * 3
 
     def test_exports_read_the_table(self):
