@@ -1,9 +1,10 @@
 """What is printed of a rule."""
 
 import numpy as np
+import pytest
 
 from polyceptron import Polyhedron
-from polyceptron.cli._learning import held_out, show_faces
+from polyceptron.cli._learning import held_out, make, show_faces
 from polyceptron.explain import verdict
 from polyceptron.rule import Piece, Rule
 
@@ -47,3 +48,10 @@ def test_a_leaf_is_shown_with_what_it_contains(capsys):
     printed = capsys.readouterr().out
     assert "harm if this holds: contains 1 of harm, 0 others\n  face  inequality\n" in printed
     assert "fine if this holds: contains 1 of fine, 1 others\n" in printed
+
+
+@pytest.mark.parametrize("name", ["batch", "polyceptron", "oc1"])
+def test_the_command_line_uses_all_cores(name):
+    model = make(name, np.array([0, 1]), k=None, inside=None, balanced=False, seed=7)
+    assert model.random_state == 7
+    assert model.get_params().get("n_jobs", -1) == -1

@@ -90,6 +90,13 @@ class TestLinearSteps:
         assert rule.feature_names is None
         np.testing.assert_array_equal(rule.predict(sp.csr_array(MORE)), model.predict(MORE.values))
 
+    def test_explanations_are_in_the_units_of_the_pipeline(self):
+        model = fit(make_pipeline(StandardScaler(), quick(BatchPolyceptron)), X, y)
+        found = explain.counterfactual(model, X.iloc[0])
+        np.testing.assert_allclose(found.x - found.change, X.iloc[0])
+        assert found.before == model.predict(X[:1])[0] != found.after
+        assert found.after == as_rule(model).predict([found.x])[0]
+
     def test_the_leaves_of_a_tree_stay_leaves(self):
         model = fit(make_pipeline(StandardScaler(), quick(OC1)), X, y)
         assert as_rule(model).splits.keys() == model[-1].rule_.splits.keys()
