@@ -47,7 +47,7 @@ def polyhedral(n: int, d: int, K: int, off: float = 0.1) -> Case:
     rng = np.random.default_rng(0)
     _, _, truth = make_polyhedron(10, d, K, random_state=0)
     X = rng.uniform(-1.0, 1.0, (n, d))
-    y = np.where(least_margins(X, truth.W, truth.b)[0] >= 0, 1, -1).astype(np.int8)
+    y = np.where(least_margins(X, truth.W, truth.b, n_jobs=-1)[0] >= 0, 1, -1).astype(np.int8)
     W = truth.W + off * rng.standard_normal((K, d)) / np.sqrt(d)
     return Case(X, y, W, truth.b)
 

@@ -28,8 +28,8 @@ def flagship(sizes: Sizes) -> Iterator[Measurement]:
     for name, draw, K in (("Dataset 1", make_dataset1, 3), ("Dataset 2", make_dataset2, 4)):
         X, y = draw(random_state=0, return_X_y=True)
         sides = {
-            "K given": lambda X=X, y=y, K=K: Polyceptron(K, random_state=0).fit(X, y),
-            "auto": lambda X=X, y=y: Polyceptron(random_state=0).fit(X, y),
+            "K given": lambda X=X, y=y, K=K: Polyceptron(K, random_state=0, n_jobs=2).fit(X, y),
+            "auto": lambda X=X, y=y: Polyceptron(random_state=0, n_jobs=2).fit(X, y),
             "LogisticRegression": lambda X=X, y=y: LogisticRegression().fit(X, y),
             "RBF-SVM": lambda X=X, y=y: SVC().fit(X, y),
         }
@@ -53,8 +53,8 @@ def real_sets(sizes: Sizes) -> Iterator[Measurement]:
     scaled = make_pipeline(StandardScaler(), SVC())
     grid = {"svc__C": [0.1, 1, 10, 100], "svc__gamma": ["scale", 0.01, 0.1, 1.0]}
     models = {
-        "auto": Polyceptron(random_state=0),
-        "n_polyhedra=1": Polyceptron(n_polyhedra=1, random_state=0),
+        "auto": Polyceptron(random_state=0, n_jobs=2),
+        "n_polyhedra=1": Polyceptron(n_polyhedra=1, random_state=0, n_jobs=2),
         "GridSearchCV of RBF-SVM": GridSearchCV(scaled, grid, cv=3, n_jobs=2),
         "HistGradientBoosting": HistGradientBoostingClassifier(random_state=0),
     }
@@ -83,8 +83,8 @@ def few_terms(sizes: Sizes) -> Iterator[Measurement]:
     """`fit` with at most three terms a face on 4,000 rows of 20 columns, beside one without."""
     X, y = _many(sizes.rows(4000))
     sides = {
-        "max_terms=3": lambda: Polyceptron(max_terms=3, random_state=0).fit(X, y),
-        "dense": lambda: Polyceptron(random_state=0).fit(X, y),
+        "max_terms=3": lambda: Polyceptron(max_terms=3, random_state=0, n_jobs=2).fit(X, y),
+        "dense": lambda: Polyceptron(random_state=0, n_jobs=2).fit(X, y),
     }
     t = in_turns(sides, sizes.rounds(3))
     yield Measurement(
@@ -104,7 +104,7 @@ def _n_rows(name: str) -> int:
 def growth(sizes: Sizes) -> Iterator[Measurement]:
     """`fit` with everything automatic on 20 columns and ever more rows, 5% of labels wrong."""
     X, y = _many(sizes.rows(MOST))
-    model = Polyceptron(random_state=0)
+    model = Polyceptron(random_state=0, n_jobs=2)
     model.fit(X[:2000], y[:2000])  # compiles
     took = {}
     n = sizes.rows(FEWEST)

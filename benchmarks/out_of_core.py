@@ -38,7 +38,8 @@ from polyceptron import BatchPolyceptron, open_blocks
 warnings.simplefilter("ignore")
 source = open_blocks(sys.argv[1], target=sys.argv[2], cache_dir=sys.argv[3])
 begun = time.perf_counter()
-model = BatchPolyceptron(3, max_iter=int(sys.argv[4]), n_init=1, random_state=0).fit_blocks(source)
+model = BatchPolyceptron(3, max_iter=int(sys.argv[4]), n_init=1, random_state=0, n_jobs=-1)
+model.fit_blocks(source)
 seconds = time.perf_counter() - begun
 status = Path("/proc/self/status").read_text()
 MB = int(status.split("VmHWM:")[1].split()[0]) * 1024 / 1e6

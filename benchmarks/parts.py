@@ -89,7 +89,7 @@ def measure(splits: dict[str, int]) -> dict[str, dict[str, float]]:
 
 def _score(group: str, name: str, split: int, given: dict[str, Any]) -> float:
     rows = rows_of(group, name, split, 0, FULL)
-    model = Polyceptron(random_state=split, **given).fit(rows.X[rows.train], rows.labels)
+    model = Polyceptron(random_state=split, n_jobs=2, **given).fit(rows.X[rows.train], rows.labels)
     return 100 * float(model.score(rows.X[rows.test], rows.y[rows.test]))
 
 

@@ -134,7 +134,7 @@ def ph(
         draws, peers = [], []
         for draw in range(n_draws):
             rows = half_spaces(2 * PH_ROWS, d, np.random.default_rng([seed, d, draw]))
-            draws.append(measure(Polyceptron(random_state=draw), *rows, PH_ROWS))
+            draws.append(measure(Polyceptron(random_state=draw, n_jobs=2), *rows, PH_ROWS))
             if rivals:
                 peer = ProjectionConvexHull(PH_FACES, random_state=draw)
                 peers.append(measure(peer, *rows, PH_ROWS))
@@ -158,7 +158,7 @@ def shapes(seed: int, n_draws: int, rivals: bool = False) -> list[dict[str, Any]
             for draw in range(n_draws):
                 random = np.random.default_rng([seed, 1000 + place, d, draw])
                 given = {"max_faces": 24} if name == "ring" else {}
-                model = Polyceptron(random_state=draw, **given)
+                model = Polyceptron(random_state=draw, n_jobs=2, **given)
                 drawn = rows(ROWS + FRESH, d, random)
                 draws.append(measure(model, *drawn, ROWS))
                 if rivals:

@@ -121,3 +121,10 @@ def test_a_first_fit_that_takes_long_is_not_the_time_of_a_fit(monkeypatch):
     rows = ArraySource(np.arange(12.0)[:, None], np.repeat([0, 1], 6))
     score = _learning.cross_validated(DummyClassifier(), rows, 3, 0)
     assert score.seconds == 1.0
+
+
+@pytest.mark.parametrize("name", ["batch", "polyceptron", "oc1"])
+def test_the_command_line_uses_all_cores(name):
+    model = _learning.make(name, np.array([0, 1]), k=None, inside=None, class_weight=None, seed=7)
+    assert model.random_state == 7
+    assert model.get_params().get("n_jobs", -1) == -1

@@ -1,10 +1,10 @@
 """Blocks: fixed boundaries, sums in block order, the same bits whatever the number of threads."""
 
-import os
 import subprocess
 import sys
 import threading
 
+import joblib
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -149,14 +149,15 @@ class TestThreads:
             assert count_threads(n_jobs, blocks.ROWS_WORTH_THREADS - 1) == 1
 
     def test_many_rows(self, monkeypatch):
-        """joblib's workers are told by a variable how many threads they may start."""
-        monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(6)), raising=False)
-        monkeypatch.delenv("NUMBA_NUM_THREADS", raising=False)
+        """As scikit-learn counts them: None is one, unless joblib is told otherwise."""
+        monkeypatch.setattr(joblib, "cpu_count", lambda: 6)
         many = blocks.ROWS_WORTH_THREADS
         found = {n_jobs: count_threads(n_jobs, many) for n_jobs in (None, 1, 2, 8, -1, -2, -100)}
-        assert found == {None: 6, 1: 1, 2: 2, 8: 8, -1: 6, -2: 5, -100: 1}
-        monkeypatch.setenv("NUMBA_NUM_THREADS", "2")
-        assert [count_threads(n, many) for n in (None, 3, -1)] == [2, 3, 6]
+        assert found == {None: 1, 1: 1, 2: 2, 8: 8, -1: 6, -2: 5, -100: 1}
+        for backend in ("threading", "loky"):
+            for n_jobs, expected in [(3, 3), (99, 6)]:
+                with joblib.parallel_config(backend, n_jobs=n_jobs):
+                    assert [count_threads(n, many) for n in (None, 2, -1)] == [expected, 2, 6]
 
     @pytest.mark.parametrize("n_threads", [1, 2, 5])
     @pytest.mark.parametrize("n", [1, 2, 7, 8, 100])

@@ -29,7 +29,7 @@ from sklearn.preprocessing import (
 from common import fit, quick
 from polyceptron import OC1, SPLA1, BatchPolyceptron, Polyceptron, explain, export, save_model
 from polyceptron.model_file import read_model
-from polyceptron.rule import as_rule
+from polyceptron.rule import as_rule, show_label
 
 rng = np.random.default_rng(0)
 N = 400
@@ -90,6 +90,13 @@ class TestLinearSteps:
         assert rule.feature_names is None
         np.testing.assert_array_equal(rule.predict(sp.csr_array(MORE)), model.predict(MORE.values))
 
+    def test_explanations_are_in_the_units_of_the_pipeline(self):
+        model = fit(make_pipeline(StandardScaler(), quick(BatchPolyceptron)), X, y)
+        found = explain.counterfactual(model, X.iloc[0])
+        np.testing.assert_allclose(found.x - found.change, X.iloc[0])
+        assert found.before == model.predict(X[:1])[0] != found.after
+        assert found.after == as_rule(model).predict([found.x])[0]
+
     def test_the_leaves_of_a_tree_stay_leaves(self):
         model = fit(make_pipeline(StandardScaler(), quick(OC1)), X, y)
         assert as_rule(model).splits.keys() == model[-1].rule_.splits.keys()
@@ -140,12 +147,19 @@ class TestTables:
 
     def test_text_and_explanations(self):
         model = of_tables()
-        assert "city=Oslo" in explain.rules(model)
+        words = explain.rules(model)
+        assert "city=Oslo" in words
+        filled = [f"Where age is missing, {TABLE['age'].median():g} is taken."]
+        filled += [f"Where city is missing, {show_label(TABLE['city'].mode()[0])} is taken."]
+        assert words.splitlines()[-3:-1] == filled
+        page = as_rule(model)._repr_html_()
+        assert filled[0] in page
         row = TABLE.iloc[3]
         for x in (row, row.to_dict(), TABLE.iloc[[3]]):
             inside = explain.membership(model, x).inside
             assert inside == (model.predict(TABLE.iloc[[3]])[0] == model[-1].inside_)
         assert explain.verdict(model, TABLE, CHOICE).accuracy == model.score(TABLE, CHOICE)
+        assert explain.verdict(model, TABLE, CHOICE).asked == model[-1].verdict_.asked
         assert explain.rules_table(model)["class"] == ["yes"] * 3
 
     def test_exports_read_the_table(self):

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 
 _MISTAKES = ("missed", "false")
+_OURS = ("standardize", "n_jobs")
+"""Parameters that are not the learner's own choice here, nor the caller's before --set."""
 _OPTIONS = {
     "monotonic_cst": "--monotone",
     "fixed_faces": "--face",
@@ -53,7 +55,7 @@ def make(
         )
     known = registry.parameters_of(learner)
     # Columns of files have units, so all learners that can standardise do.
-    usual = {"random_state": seed, "class_weight": class_weight, "standardize": True}
+    usual = {"random_state": seed, "class_weight": class_weight, "standardize": True, "n_jobs": -1}
     parameters = {one: value for one, value in usual.items() if one in known and value is not None}
     if k is not None:
         number = registry.number_parameter(learner)
@@ -96,7 +98,7 @@ def _settings(texts: Sequence[str], name: str, known: Any, given: dict[str, Any]
             raise click.BadParameter(
                 f"--learner {name} has no {parameter}; there are {others}", param_hint="--set"
             )
-        if parameter in found or (parameter in given and parameter != "standardize"):
+        if parameter in found or (parameter in given and parameter not in _OURS):
             raise click.BadParameter(f"{parameter} is given twice", param_hint="--set")
         try:
             found[parameter] = ast.literal_eval(value.strip())

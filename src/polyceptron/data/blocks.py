@@ -153,17 +153,17 @@ def part(X: KernelRows, start: int, stop: int) -> KernelRows:
 def count_threads(n_jobs: int | None, n_samples: int) -> int:
     """How many threads to use: one for few rows, else ``n_jobs`` as scikit-learn counts them.
 
-    None is all cores that this process may use; joblib's workers get their share by way of
-    ``NUMBA_NUM_THREADS``.
+    None is one, or what `joblib.parallel_config` says around the call; -1 is all cores that this
+    process may use.
     """
     if n_samples < ROWS_WORTH_THREADS:
         return 1
-    affinity = getattr(os, "sched_getaffinity", None)
-    available = len(affinity(0)) if affinity else os.cpu_count() or 1
-    if n_jobs is None:
-        limit = os.environ.get("NUMBA_NUM_THREADS", "")
-        return min(available, int(limit)) if limit.isdigit() and int(limit) else available
-    return max(1, available + 1 + n_jobs) if n_jobs < 0 else n_jobs
+    import joblib  # here, as few rows need none of it
+
+    n_cores = int(joblib.cpu_count())
+    if n_jobs is None:  # a cluster that joblib is told of has more cores than this machine
+        return min(int(joblib.effective_n_jobs(None)), n_cores)
+    return max(1, n_cores + 1 + n_jobs) if n_jobs < 0 else n_jobs
 
 
 @lru_cache(maxsize=4)

@@ -1,5 +1,6 @@
 """Explanations of a learner, a rule or a polyhedron: in words, and why a row is answered so.
 
+A fitted pipeline of scikit-learn that ends in a learner is one, with the columns that it is given.
 Rows come as arrays, mappings, pandas series or one-row frames; features go by their names, or by
 x0, x1, ... where they have none. A question without an answer raises an `ExplainError`, which is a
 ValueError.

@@ -28,7 +28,7 @@ def verdict(
     sample_weight : array-like of shape (n_samples,), optional
         Not negative. A row of weight 0 is no row.
     n_jobs : int or None, default=1
-        Threads for many rows; None is all cores.
+        Threads for many rows; -1 is all cores, None is one or what `joblib.parallel_config` says.
 
     Examples
     --------

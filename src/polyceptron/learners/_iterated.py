@@ -42,7 +42,8 @@ _DOCS = {
             Start `fit` from the previous fit's hyperplanes.
         random_state : int, RandomState or None, default=None
         n_jobs : int or None, default=None
-            Threads for large data; None is all cores. The result does not depend on it.
+            Threads for large data; -1 is all cores. None is one, unless
+            `joblib.parallel_config` says otherwise. The result does not depend on it.
         verbose : int, default=0
             Print progress.
         checkpoint : path, Checkpoint or None, default=None

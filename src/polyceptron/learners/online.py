@@ -120,7 +120,8 @@ class OnlinePolyceptron(IteratedClassifier, FitsBlocks):
         Weights of the classes, as in scikit-learn: a row moves its hyperplane by
         `step_size` times its weight.
     n_jobs : int or None, default=None
-        Threads for counting mistakes and predicting on large data; None is all cores.
+        Threads for counting mistakes and predicting on large data; -1 is all cores, None is one or
+        what `joblib.parallel_config` says.
         Passes are sequential, and the result does not depend on it.
     {parameters}
 

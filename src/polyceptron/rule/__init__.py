@@ -19,7 +19,7 @@ from polyceptron.utils import notebook
 from polyceptron.utils.checks import as_count
 from polyceptron.utils.lazy import need
 from polyceptron.utils.palette import colour_of
-from polyceptron.utils.text import inequality, one_side, printed_faces, quoted
+from polyceptron.utils.text import inequality, one_side, printed_faces, quoted, short_number
 from polyceptron.utils.types import Floats, Indices
 
 if TYPE_CHECKING:
@@ -242,7 +242,8 @@ class Rule:
         ----------
         X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
         n_jobs : int or None, default=1
-            Threads for many rows, here and below; None is all cores. Answers are the same.
+            Threads for many rows, here and below; -1 is all cores, None is one or what
+            `joblib.parallel_config` says. Answers are the same.
         """
         rows = self._rows(X)
         return np.column_stack([_least(rows, piece.polyhedron, n_jobs) for piece in self.pieces])
@@ -472,7 +473,17 @@ class Rule:
         for heading, piece in zip(headings, self.pieces, strict=True):
             faces = piece.polyhedron.to_text(digits).splitlines()
             lines += [f"{heading}:", *(f"  face {k}: {face}" for k, face in enumerate(faces))]
-        return "\n".join([*lines, besides])
+        return "\n".join([*lines, besides, *self._on_gaps()])
+
+    def _on_gaps(self) -> list[str]:
+        """What is taken for values that are missing, a sentence for each column."""
+        columns = self.encoding.columns if self.encoding else ()
+        found = []
+        for one in columns:
+            if one.fill is not None:
+                fill = quoted(one.fill) if isinstance(one.fill, str) else short_number(one.fill)
+                found.append(f"Where {quoted(one.name)} is missing, {fill} is taken.")
+        return found
 
     def to_columns(self, digits: int | None = None) -> dict[str, list[Any]]:
         """The columns of `to_frame`, as lists; the text has so many digits, if these are given."""
@@ -605,7 +616,7 @@ class Rule:
             )
             for heading, piece in zip(headings, self.pieces, strict=True)
         ]
-        return notebook.rules_html(groups, [besides, *remarks], details)
+        return notebook.rules_html(groups, [besides, *self._on_gaps(), *remarks], details)
 
     def __repr__(self) -> str:
         shown = ", ".join(

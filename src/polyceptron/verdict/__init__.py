@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from polyceptron.data.blocks import count_threads
 from polyceptron.data.scaling import identity
 from polyceptron.data.source import Source, View
-from polyceptron.rule import Rule, as_rule, show_label
+from polyceptron.rule import Rule, as_rule, is_pipeline, show_label
 from polyceptron.utils.text import quoted
 from polyceptron.verdict._identifiers import find_identifiers
 from polyceptron.verdict._tally import Tally, tally_block
@@ -317,13 +317,14 @@ def _asked(model: Any) -> list[Any]:
 
     One polyhedron is as much of an answer to how many there may be as several are.
     """
+    model = model.steps[-1][1] if is_pipeline(model) else model
     if not hasattr(model, "get_params"):
         return []
     given = model.get_params(deep=False)
     followed = {
         "class_weight": given.get("class_weight") is not None,
         "n_polyhedra": "n_polyhedra" in given,
-        "tree": as_rule(model).is_partition,
+        "tree": model.rule_.is_partition,
         "standardize": given.get("standardize", True),
     }
     return [name for name, is_so in followed.items() if is_so]

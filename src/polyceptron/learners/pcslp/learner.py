@@ -97,7 +97,8 @@ class PCSLP(IteratedClassifier):
         Factors of the two means in the error function. As means they are balanced, so
         "balanced" is the same as None.
     n_jobs : int or None, default=None
-        Threads for predicting on large data; None is all cores.
+        Threads for predicting on large data; -1 is all cores, None is one or what
+        `joblib.parallel_config` says.
     checkpoint : path, Checkpoint or None, default=None
         A file that a fit which was killed goes on from, after its last whole start.
     {parameters}

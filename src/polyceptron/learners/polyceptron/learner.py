@@ -91,7 +91,8 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         Weights of the classes, as in scikit-learn.
     random_state : int, RandomState or None, default=None
     n_jobs : int or None, default=None
-        Threads for folds and for large data; None is all cores. The result does not depend on it.
+        Threads for folds and for large data; -1 is all cores. None is one, unless
+        `joblib.parallel_config` says otherwise. The result does not depend on it.
     verbose : int, default=0
         Print what is tried.
     checkpoint : path, Checkpoint or None, default=None
