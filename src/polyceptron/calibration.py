@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -29,6 +30,9 @@ class Link(Protocol):
     def log_odds(self, h: Floats) -> Floats:
         """Their difference, which rises with h."""
 
+    def score_at(self, odds: float) -> float:
+        """The score of these log-odds; infinite where none has them."""
+
 
 class Logistic(NamedTuple):
     """P(inside | h) = 1 / (1 + exp(-h)): the link of a logistic likelihood."""
@@ -43,6 +47,9 @@ class Logistic(NamedTuple):
 
     def log_odds(self, h: Floats) -> Floats:
         return h
+
+    def score_at(self, odds: float) -> float:
+        return odds
 
 
 class Side(NamedTuple):
@@ -90,6 +97,13 @@ class Calibration(NamedTuple):
     def log_odds(self, h: Floats) -> Floats:
         outside, inside = self.logarithms(h)
         return inside - outside
+
+    def score_at(self, odds: float) -> float:
+        slope, lapse = self.inside if odds >= 0 else self.outside
+        size = math.tanh(0.5 * abs(odds)) / (1.0 - 2.0 * lapse) if lapse < 0.5 else math.inf
+        if size >= 1.0:
+            return math.copysign(math.inf, odds)
+        return math.copysign(math.ldexp(2.0 * math.atanh(size) / slope, -self.exponent), odds)
 
 
 def calibrate(h: Floats, is_inside: NDArray[np.bool_], weight: Floats) -> Calibration:

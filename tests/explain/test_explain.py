@@ -134,11 +134,12 @@ class TestModels:
             with pytest.raises(ExplainError, match="model must be a fitted learner of polyceptron"):
                 question(None)
 
-    @pytest.mark.parametrize("question", [rejected_by, contributions, robustness, counterfactual])
-    def test_three_classes(self, question, three_classes):
-        with pytest.raises(ExplainError, match=r"3 classes.*model.polyhedra_\['a'\]"):
-            question(three_classes, [0, 0])
-        question(three_classes.polyhedra_["a"], [0, 0])
+    def test_three_classes(self, three_classes):
+        for x in ([0, 0], [6, 0], [3, 3]):
+            piece = membership(three_classes, x).piece
+            own = three_classes.rule_.pieces[piece].polyhedron
+            assert rejected_by(three_classes, x) == rejected_by(own, x)
+            assert contributions(three_classes, x) == contributions(own, x)
 
     @pytest.mark.parametrize("question", [rejected_by, contributions, robustness, membership])
     def test_a_list_of_polyhedra_is_their_union(self, question):

@@ -15,6 +15,7 @@ Examples
 
 from polyceptron.explain._arguments import ExplainError, as_row
 from polyceptron.explain._counterfactual import Counterfactual, counterfactual
+from polyceptron.explain._domain import Domain
 from polyceptron.explain._rules import (
     Contributions,
     Face,
@@ -33,6 +34,7 @@ __all__ = [
     "ClassScore",
     "Contributions",
     "Counterfactual",
+    "Domain",
     "ExplainError",
     "Face",
     "Membership",

@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from polyceptron.explain._domain import Domain
 from polyceptron.geometry.faces import GeometryError, as_roots
 from polyceptron.rule import Rule, as_rule
 from polyceptron.utils.checks import as_bounds, as_floats, place_of, refuse_text
 from polyceptron.utils.text import quoted
-from polyceptron.utils.types import Floats
+from polyceptron.utils.types import Floats, Indices
 
 
 class ExplainError(ValueError):
@@ -30,15 +31,16 @@ def answerable() -> Iterator[None]:
 
 
 def asked(model: Any, x: Any) -> tuple[Rule, Floats]:
-    """The rule of a model, unless it answers by the most probable class, and one row for it."""
+    """The rule of a model, and one row for it."""
     rule = as_rule(model, error=ExplainError)
-    if rule.is_most_probable:
-        raise ExplainError(
-            f"model has {len(rule.classes)} classes and answers by the most probable, not by one "
-            "polyhedron: explain that of a class instead, for example "
-            f"model.polyhedra_[{rule.labels[0]!r}]"
-        )
     return rule, as_row(x, rule)
+
+
+def place_of_label(label: Any, rule: Rule) -> int | None:
+    """The place of a label among the classes; None is none of them."""
+    if label is None or label in rule.labels:
+        return None if label is None else rule.labels.index(label)
+    raise ExplainError(f"target must be one of {rule.labels!r:.200}; got {label!r:.60}")
 
 
 def places_of(keys: Any, rule: Rule, argument: str) -> list[int]:
@@ -61,24 +63,86 @@ def roots_of(weights: Any, rule: Rule) -> Floats:
 class Conditions(NamedTuple):
     """What new values may be. ``clash`` says why there are none, if so."""
 
+    row: Floats
     lower: Floats
     upper: Floats
     whole: NDArray[np.bool_]
+    """Features of whole numbers, and whose own value may ``stay``, whatever it is."""
+    stay: NDArray[np.bool_]
+    columns: tuple[Indices, ...]
+    """The features of each column: one, or those of a category."""
+    max_changes: int | None
+    """Columns that may change at most."""
     clash: str | None
 
+    @property
+    def categories(self) -> list[Indices]:
+        """The features of each category."""
+        return [column for column in self.columns if len(column) > 1]
 
-def conditions_of(row: Floats, rule: Rule, frozen: Any, bounds: Any, integers: Any) -> Conditions:
+    def ends(self, j: int, value: float) -> tuple[float, float]:
+        """The allowed values of a feature next to this one, which is both if it is allowed."""
+        low, high, own = np.floor(value), np.ceil(value), self.row[j]
+        if self.stay[j]:
+            low, high = (
+                max(low, own) if own <= value else low,
+                min(high, own) if own >= value else high,
+            )
+        return float(low), float(high)
+
+    def kinds(self, column: Indices) -> list[Floats]:
+        """The values that the features of a category may have together."""
+        eye = np.eye(len(column))
+        own = self.row[column]
+        found = [own] if self.stay[column].all() and not (eye == own).all(axis=1).any() else []
+        found += list(eye)
+        low, high = self.lower[column], self.upper[column]
+        return [one for one in found if (low <= one).all() and (one <= high).all()]
+
+
+def conditions_of(
+    row: Floats,
+    rule: Rule,
+    frozen: Any = (),
+    bounds: Any = None,
+    integers: Any = (),
+    domain: Domain | None = None,
+    max_changes: int | None = None,
+) -> Conditions:
     """What new values of a row may be."""
     d = rule.n_features
     lower, upper = as_bounds(bounds, rule.names, ExplainError)
     held = np.isin(np.arange(d), places_of(frozen, rule, "frozen"))
     whole = np.isin(np.arange(d), places_of(integers, rule, "integers"))
+    stay, columns = np.zeros(d, bool), tuple(np.array([j]) for j in range(d))
     clash = None
     for j in np.flatnonzero(held | whole)[::-1]:  # the first one counts
         clash = _clash(rule.names[j], row[j], lower[j], upper[j], held[j], whole[j]) or clash
+    if domain is not None:
+        given = [place_of(key, rule.names, "bounds", ExplainError) for key in bounds or ()]
+        columns = _columns(domain, d)
+        stay = ~whole
+        whole = whole | np.array(domain.whole, bool)
+        for category in (column for column in columns if len(column) > 1):
+            whole[category] = stay[category] = True
+        low, high = domain.limits()
+        low, high = np.minimum(low, row), np.maximum(high, row)
+        low[given], high[given] = lower[given], upper[given]
+        lower, upper = np.maximum(lower, low), np.minimum(upper, high)
     lower, upper = np.where(held, row, lower), np.where(held, row, upper)
-    lower, upper = np.where(whole, np.ceil(lower), lower), np.where(whole, np.floor(upper), upper)
-    return Conditions(lower, upper, whole, clash)
+    strict = whole & ~stay
+    lower, upper = np.where(strict, np.ceil(lower), lower), np.where(strict, np.floor(upper), upper)
+    return Conditions(row, lower, upper, whole, stay, columns, max_changes, clash)
+
+
+def _columns(domain: Domain, d: int) -> tuple[Indices, ...]:
+    """The features of each column, in their order."""
+    if len(domain.lower) != d:
+        raise ExplainError(f"domain must have {d} features; it has {len(domain.lower)}")
+    grouped = {j for group in domain.categories for j in group}
+    columns = [np.array(group) for group in domain.categories if group]
+    columns += [np.array([j]) for j in range(d) if j not in grouped]
+    return tuple(sorted(columns, key=lambda column: int(column[0])))
 
 
 def _clash(

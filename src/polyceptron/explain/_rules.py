@@ -14,7 +14,7 @@ from polyceptron.explain._arguments import (
     conditions_of,
     roots_of,
 )
-from polyceptron.explain._counterfactual import CounterfactualSearch
+from polyceptron.explain._search import CounterfactualSearch
 from polyceptron.geometry import distance
 from polyceptron.geometry.projection import length
 from polyceptron.polyhedron import scaled_faces
@@ -91,8 +91,7 @@ def rejected_by(model: Any, x: Any, digits: int | None = None) -> list[Face]:
     Parameters
     ----------
     model : fitted learner, Rule or Polyhedron
-        Of several polyhedra, the one that the answer rests on counts: see `membership`. Not one of
-        several classes of which the most probable is the answer.
+        Of several polyhedra, the one that the answer rests on counts: see `membership`.
     x : array-like, mapping, Series or one-row frame
         One row; by name where it has the names of the features, else by place.
     digits : int, optional
@@ -248,7 +247,7 @@ def robustness(model: Any, x: Any, *, weights: Any = None) -> float:
     It is infinite if no row has another answer. Exact up to rounding: the distance to the nearest
     face inside, to the nearest polyhedron outside, for a tree to the nearest leaf with another
     answer. Where polyhedra of a union overlap it is that of the `counterfactual`, which leaves
-    them all.
+    them all. Where the most probable class is the answer, it may be a thousandth less.
 
     Parameters
     ----------
@@ -264,12 +263,15 @@ def robustness(model: Any, x: Any, *, weights: Any = None) -> float:
     """
     rule, row = asked(model, x)
     roots = roots_of(weights, rule)
-    search = CounterfactualSearch(rule, row, roots, conditions_of(row, rule, (), None, ()))
+    search = CounterfactualSearch(rule, conditions_of(row, rule), roots)
     is_union = rule.otherwise is not None and len(rule.pieces) > 1
     with answerable():
+        if rule.is_most_probable:
+            return np.inf if search.run() is None else search.bound
         if is_union and rule.scores(row[None, :]).max() >= 0:
             # What is beyond a face may be in another piece: the search verifies.
             new = search.run()
             return np.inf if new is None else length(new - row, roots)
-        points = [target.goal.nearest(row).x for target in search.targets]
+        goals = [target.goal for target in search.targets]
+        points = [goal.nearest(row).x for goal in goals if goal is not None]
     return min((length(new - row, roots) for new in points if new is not None), default=np.inf)

@@ -261,7 +261,7 @@ class Rule:
         """The answers to rows of which the `scores` are known."""
         if not self.is_most_probable:
             return self._decided(*self._best(h))
-        odds, places = self._log_odds(h), np.array([one.place for one in self.pieces], np.intp)
+        odds, places = self.log_odds(h), np.array([one.place for one in self.pieces], np.intp)
         place = odds.argmax(axis=1)
         piece = np.where(places == place[:, None], h, -np.inf).argmax(axis=1)
         return Decision(place, piece, odds.max(axis=1))
@@ -286,7 +286,7 @@ class Rule:
         if self.inside_place is not None and len(self.classes) == 2:
             return self._signed(self._deciding(rows, n_jobs)[1])
         h = self.scores(rows, n_jobs)
-        return self._log_odds(h) if self.links else self._by_class(h)
+        return self.log_odds(h) if self.links else self._by_class(h)
 
     def predict(self, X: Any, n_jobs: int | None = 1) -> NDArray[Any]:
         """The label of every row."""
@@ -413,7 +413,8 @@ class Rule:
         both = [link.logarithms(best) for best, link in pairs if link is not None]
         return np.stack(both, axis=2)
 
-    def _log_odds(self, h: Floats) -> Floats:
+    def log_odds(self, h: Floats) -> Floats:
+        """Those of each class by its own pieces, of rows of which the `scores` are known."""
         pairs = zip(self._by_class(h).T, self.links, strict=True)
         return np.column_stack([link.log_odds(best) for best, link in pairs if link is not None])
 

@@ -1,0 +1,244 @@
+"""Changes to a class of several, within what was seen, of few columns: against trying all."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_iris, load_wine
+
+from common import fit, quick
+from polyceptron import OnlinePolyceptron, Polyceptron, Polyhedron
+from polyceptron.calibration import Calibration, Logistic, Side
+from polyceptron.explain import Domain, ExplainError, counterfactual, robustness
+from polyceptron.rule import Piece, Rule
+
+LINKS = [
+    Calibration(Side(2.0, 0.03), Side(5.0, 1e-5)),
+    Calibration(Side(0.5, 1e-5), Side(3.0, 0.1), exponent=1),
+    Calibration(Side(4.5, 0.2), Side(1.0, 1e-3)),
+]
+NAMES = ["a", "b"]
+
+
+def random_rule(seed, d=2, links=LINKS):
+    """Three classes: the second is a union of two polyhedra."""
+    rng = np.random.default_rng(seed)
+    pieces = []
+    for place in (0, 1, 1, 2):
+        W = rng.normal(size=(int(rng.integers(1, 4)), d))
+        centre = rng.uniform(-2, 2, d)
+        pieces.append(Piece(Polyhedron(W, rng.uniform(0.2, 1.5, len(W)) - W @ centre), place))
+    return Rule(["A", "B", "C"], pieces, links=links)
+
+
+class TestMostProbable:
+    GRID = np.array(list(itertools.product(np.arange(-5, 5.01, 0.05), repeat=2)))
+
+    @pytest.mark.parametrize("links", [LINKS, [Logistic()] * 3], ids=["calibrated", "logistic"])
+    def test_as_near_as_a_grid_gets(self, links):
+        n_found = 0
+        for seed in range(6):
+            rule = random_rule(seed, links=links)
+            answers = rule.predict(self.GRID)
+            for x in np.random.default_rng(seed).uniform(-3, 3, (3, 2)):
+                before = rule.predict([x])[0]
+                for target in (None, "A", "B", "C"):
+                    if target == before:
+                        continue
+                    box = {0: (-5, 5), 1: (-5, 5)}
+                    found = counterfactual(rule, x, target=target, bounds=box)
+                    there = answers != before if target is None else answers == target
+                    best = np.linalg.norm(self.GRID - x, axis=1)[there].min(initial=np.inf)
+                    if not found.feasible:
+                        assert there.mean() < 1e-3
+                        continue
+                    n_found += 1
+                    assert found.exact
+                    assert found.after == rule.predict([found.x])[0] != before
+                    assert target in (None, found.after)
+                    assert found.distance <= best * (1 + 1e-3) + 1e-9
+                    assert best <= found.distance + 0.08 or there.mean() < 0.01
+        assert n_found > 30
+
+    def test_robustness_is_the_distance_of_the_counterfactual(self):
+        rng = np.random.default_rng(0)
+        for seed in range(4):
+            rule = random_rule(seed, d=3)
+            x = rng.uniform(-2, 2, 3)
+            radius, found = robustness(rule, x), counterfactual(rule, x)
+            assert radius <= found.distance <= radius * 1.0021
+            ways = rng.normal(size=(500, 3))
+            near = x + 0.9999 * radius * ways / np.linalg.norm(ways, axis=1)[:, None]
+            assert len(set(rule.predict(near))) == 1
+
+    def test_what_is_not_possible(self):
+        rule = random_rule(1)
+        x = [0.0, 0.0]
+        (before,) = rule.predict([x])
+        with pytest.raises(ExplainError, match=f"the answer is '{before}' already"):
+            counterfactual(rule, x, target=before)
+        with pytest.raises(ExplainError, match=r"target must be one of \['A', 'B', 'C'\]; got 'D'"):
+            counterfactual(rule, x, target="D")
+        held = counterfactual(rule, x, frozen=[0, 1])
+        assert not held.feasible
+        assert held.reason
+
+    def test_few_programs_give_some_change(self):
+        rule = random_rule(2, d=4)
+        x = np.zeros(4)
+        found, best = counterfactual(rule, x, max_nodes=12), counterfactual(rule, x)
+        assert found.feasible
+        assert found.distance >= best.distance * (1 - 1e-3)
+        assert rule.predict([found.x])[0] == found.after != found.before
+        if not found.exact:
+            assert str(found).endswith(", approximate)")
+
+    def test_a_target_among_classes_in_order(self):
+        boxes = [
+            Polyhedron([[1, 0], [-1, 0], [0, 1], [0, -1]], [0, 2, 0, 2]),
+            Polyhedron([[1, 0], [-1, 0], [0, 1], [0, -1]], [-1, 3, -1, 3]),
+        ]
+        rule = Rule(["A", "B", "C"], [Piece(box, i) for i, box in enumerate(boxes)], otherwise=2)
+        for x, target, distance in (
+            ([1, 1], "B", 1.0),
+            ([1, 1], "C", 1.0),
+            ([2.5, 2.5], "A", 0.5**0.5),
+        ):
+            found = counterfactual(rule, x, target=target)
+            assert found.after == rule.predict([found.x])[0] == target
+            assert found.distance == pytest.approx(distance)
+
+
+class TestDomain:
+    def test_of_rows(self):
+        frame = pd.DataFrame({"age": [20.0, 30, 41], "bmi": [20.5, 30, 25], "x": [1, 0, 0]})
+        domain = Domain.of(frame.assign(y=1 - frame["x"]), categories=[("x", "y")])
+        assert domain == Domain(
+            (20, 20.5, 0, 0), (41, 30, 1, 1), (True, False, True, True), ((2, 3),)
+        )
+        rows = np.arange(101.0)[:, None]
+        assert Domain.of(rows, quantile=0.1) == Domain((10.0,), (90.0,), (True,))
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            ({"X": [[np.nan]]}, "X must be finite rows"),
+            ({"X": [[1.0]], "quantile": 0.5}, "quantile must be"),
+            ({"X": [[1.0]], "categories": [["red"]]}, "categories names 'red'"),
+            ({"X": [[1.0, 2]], "categories": [[0, 1], [1]]}, "categories must be different"),
+        ],
+    )
+    def test_refused(self, arguments, message):
+        with pytest.raises(ValueError, match=message):
+            Domain.of(**arguments)
+        with pytest.raises(ExplainError, match="domain must have 2 features; it has 1"):
+            counterfactual(Polyhedron([[1, 0]], [0]), [1, 1], domain=Domain((0,), (1,), (True,)))
+
+    def test_what_is_outside_already_may_stay(self):
+        domain = Domain((0, 0), (10, 10), (True, False))
+        found = counterfactual(Polyhedron([[0, 1]], [-5.0]), [3.5, 0], domain=domain)
+        assert found.changes == {"x1": (0.0, pytest.approx(5))}
+        found = counterfactual(Polyhedron([[1, 0]], [-5.0]), [3.5, 20], domain=domain)
+        assert found.changes == {"x0": (3.5, 5.0)}
+        found = counterfactual(Polyhedron([[1, 0]], [-12.0]), [3, 0], domain=domain)
+        assert not found.feasible
+        assert "x0 <= 10" in found.reason
+        assert counterfactual(
+            Polyhedron([[1, 0]], [-12.0]), [3, 0], domain=domain, bounds={0: (None, 20)}
+        ).x.tolist() == [12, 0]
+
+    @pytest.mark.parametrize("most", [None, 1, 2])
+    def test_as_near_as_trying_all(self, most):
+        """Two numbers of few values and a category of three: 6 x 6 x 3 rows."""
+        numbers = np.array(list(itertools.product(range(6), repeat=2)), float)
+        rows = np.array([[*pair, *kind] for pair in numbers for kind in np.eye(3)])
+        domain = Domain.of(rows, categories=[(2, 3, 4)])
+        n_found = 0
+        for seed in range(12):
+            rng = np.random.default_rng(seed)
+            W = rng.normal(size=(2, 3, 5)) * [1, 1, 3, 3, 3]
+            parts = [
+                Polyhedron(w, rng.uniform(0, 2, 3) - w[:, :2] @ rng.uniform(0, 5, 2)) for w in W
+            ]
+            rule = Rule.inside([0, 1], 1, *parts)
+            if seed % 2:
+                third = Polyhedron(rng.normal(size=(2, 5)), rng.uniform(-3, 3, 2))
+                pieces = [Piece(p, i) for i, p in enumerate((*parts, third))]
+                rule = Rule([0, 1, 2], pieces, links=LINKS)
+            weights = rng.exponential(size=5) + 0.2
+            x = rows[rng.integers(len(rows))]
+            found = counterfactual(
+                rule, x, weights=weights, domain=domain, max_changes=most, max_nodes=3000
+            )
+            changed = np.column_stack(
+                [rows[:, 0] != x[0], rows[:, 1] != x[1], (rows[:, 2:] != x[2:]).any(axis=1)]
+            )
+            there = (rule.predict(rows) != rule.predict([x])[0]) & (
+                changed.sum(axis=1) <= (most or 3)
+            )
+            best = np.sqrt((rows - x) ** 2 @ weights)[there].min(initial=np.inf)
+            assert found.distance == pytest.approx(best, rel=1e-3), seed
+            n_found += found.feasible
+            if found.feasible:
+                assert found.exact
+                assert (rows == found.x).all(axis=1).any()
+        assert n_found > 5
+
+    @pytest.mark.parametrize("most", [1, 2])
+    def test_few_columns_of_real_numbers(self, most):
+        """Every subset by itself, all other columns frozen."""
+        rng = np.random.default_rng(most)
+        for _ in range(8):
+            W = rng.normal(size=(4, 5))
+            P = Polyhedron(W, -rng.uniform(0.1, 1, 4))
+            x = rng.normal(size=5)
+            found = counterfactual(P, x, max_changes=most)
+            each = [
+                counterfactual(P, x, frozen=[j for j in range(5) if j not in free])
+                for free in itertools.combinations(range(5), most)
+            ]
+            best = min(one.distance for one in each)
+            assert found.distance == pytest.approx(best)
+            assert len(found.changes) <= most
+
+
+def sets():
+    """Three sets with whole numbers: two classes, three, and two with a category."""
+    rng = np.random.default_rng(0)
+    people = np.column_stack([rng.integers(18, 90, 900), rng.uniform(0, 10, 900).round(2)])
+    sick = people @ [1, 5] > 80
+    yield "people", people, np.where(sick, "sick", "well"), OnlinePolyceptron, ()
+    iris = load_iris()
+    # In millimetres, as whole numbers.
+    yield "iris", (iris.data * 10).round(), iris.target_names[iris.target], Polyceptron, ()
+    wine = load_wine()
+    kinds = np.eye(3)[(wine.data[:, 0] > 12.5).astype(int) + (wine.data[:, 0] > 13.5)]
+    X = np.column_stack([wine.data[:, [6, 9]], wine.data[:, 12], kinds])
+    yield "wine", X, np.where(wine.target == 0, "one", "other"), OnlinePolyceptron, [(3, 4, 5)]
+
+
+@pytest.mark.parametrize("name", ["people", "iris", "wine"])
+def test_rows_of_three_sets_flip_and_stay_in_range(name):
+    """2,000 rows in all: of values that were seen, each from a row of its own."""
+    _, X, y, learner, categories = next(one for one in sets() if one[0] == name)
+    model = fit(quick(learner), X, y)
+    domain = Domain.of(X, categories=categories)
+    rng = np.random.default_rng(1)
+    n = {"people": 1000, "iris": 60, "wine": 940}[name]
+    rows = np.column_stack([rng.choice(column, n) for column in X.T])
+    for category in map(list, categories):
+        rows[:, category] = X[rng.integers(0, len(X), n)][:, category]
+    whole, new = np.array(domain.whole), []
+    for x in rows:
+        found = counterfactual(model, x, weights=1 / X.var(axis=0), domain=domain)
+        assert found.feasible
+        assert found.exact
+        new.append(found.x)
+    new = np.array(new)
+    assert (model.predict(new) != model.predict(rows)).all()
+    assert ((X.min(axis=0) <= new) & (new <= X.max(axis=0))).all()
+    assert (new[:, whole] == np.rint(new[:, whole])).all()
+    assert whole.any()
+    for category in map(list, categories):
+        assert (np.sort(new[:, category], axis=1) == [0, 0, 1]).all()
