@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.json
 import pyarrow.parquet
 import pyarrow.types as pt
 
@@ -15,6 +16,7 @@ from polyceptron.data.encoding import missing_columns
 from polyceptron.data.source import SourceError
 from polyceptron.data.streams import BUFFER, one_line
 from polyceptron.data.tables import Batch, NoRowsError, Table, rows_of_batch
+from polyceptron.utils.lazy import need
 
 _ERRORS = (pa.ArrowException, OSError, ValueError, KeyError, IndexError, MemoryError, OverflowError)
 
@@ -140,6 +142,24 @@ class FrameTable(ArrowTable):
 
     def _parts(self, names: list[str]) -> Iterator[Iterable[Any]]:
         return iter([self._table.select(names).to_batches()])
+
+
+def open_json(name: str, file: Any) -> FrameTable:
+    """Read JSON lines, an object a row."""
+    try:
+        return FrameTable(name, pa.json.read_json(file))
+    except pa.ArrowException as error:
+        what = f"no JSON lines, one object on each: {one_line(error)}"
+        raise SourceError(f"{name}: {what}") from None
+
+
+def open_query(sql: str) -> FrameTable:
+    """Ask DuckDB, which reads files that a query names."""
+    duckdb = need("duckdb", "--sql", "duckdb")
+    try:
+        return FrameTable("the query", duckdb.connect().sql(sql).to_arrow_table())
+    except (duckdb.Error, AttributeError) as error:  # a statement that gives no rows is None
+        raise SourceError(f"the query {sql!r:.60}: {one_line(error)}") from None
 
 
 def is_frame(value: Any) -> bool:

@@ -29,6 +29,7 @@ from polyceptron.data.guesses import (
     has_decimal_comma,
     is_too_large,
     is_unicode,
+    note_of_header,
     records_of,
 )
 from polyceptron.data.source import SourceError
@@ -148,10 +149,8 @@ def _guessed(
     if header is None:
         header, is_sure = guess_header(names, columns, expect, decimal)
         if not is_sure:
-            ways = ["a row (--header takes it", "the names of columns (--no-header takes it"]
-            others = ["for the names of columns)", "for a row)"]
             shown = _brief(delimiter.join(names))
-            notes.append(f"the first line, {shown}, is taken for {ways[header]} {others[header]}")
+            notes.append(note_of_header(header, f"the first line, {shown}"))
     return decimal, header, tuple(notes)
 
 

@@ -27,13 +27,14 @@ class FileOptions(NamedTuple):
     """What a caller says of a file that does not say it itself; None is to be found out.
 
     Whether text begins with `header`, the names of columns; its `decimal` sign and `encoding`; the
-    `sheet` of a workbook.
+    `sheet` of a workbook. A query of `sql` is asked instead of a file.
     """
 
     header: bool | None = None
     decimal: str | None = None
     encoding: str | None = None
     sheet: str | None = None
+    sql: str | None = None
 
 
 FIND_OUT = FileOptions()
@@ -156,6 +157,15 @@ class HeaderGuess(NamedTuple):
 
     is_header: bool
     is_sure: bool
+
+
+def note_of_header(is_header: bool, first: str) -> str:
+    """Say which way was taken, and how to choose the other."""
+    ways = [
+        "a row (--header takes it for the names of columns)",
+        "the names of columns (--no-header takes it for a row)",
+    ]
+    return f"{first}, is taken for {ways[is_header]}"
 
 
 def guess_header(

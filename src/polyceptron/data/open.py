@@ -43,6 +43,7 @@ def open_blocks(
     header: bool | None = None,
     decimal: str | None = None,
     encoding: str | None = None,
+    sheet: str | None = None,
     progress: Progress | None = None,
 ) -> Source:
     r"""Open labelled rows that need not fit into memory, for `fit_blocks`.
@@ -55,10 +56,10 @@ def open_blocks(
     ----------
     path : path, list of paths, table, or pair of arrays
         A file, a directory, a glob (files in the order of their names), or a list of files (in
-        this order). Parquet, Arrow (Feather), delimited text, .npz and .npy, told by what is in
-        them, also inside gzip, bzip2, Zstandard or LZ4. Or a table in memory: of pandas, polars
-        or pyarrow, a relation of DuckDB, or anything else that gives a stream of Arrow. A tuple
-        of two arrays is X and y in memory.
+        this order). Parquet, Arrow (Feather), delimited text, JSON lines, workbooks (.xlsx), .npz
+        and .npy, told by what is in them, also inside gzip, bzip2, Zstandard or LZ4. Or a table in
+        memory: of pandas, polars or pyarrow, a relation of DuckDB, or anything else that gives a
+        stream of Arrow. A tuple of two arrays is X and y in memory.
     target : str, int, path or array, optional
         The column of labels: its name, or its number, from the end -1. For files .npy it may also
         be another such file, or an array. Files .npz with X and y say it themselves.
@@ -86,6 +87,8 @@ def open_blocks(
     encoding : str, optional
         That of text, such as "cp1252"; by default UTF-8, or what the first bytes tell if they are
         not that. Of a guess you are warned.
+    sheet : str, optional
+        That of a workbook; by default the first.
     progress : callable, optional
         Called with bytes that are done and all bytes while files are converted.
 
@@ -112,7 +115,7 @@ def open_blocks(
     if is_pair and not all(isinstance(one, str | os.PathLike) for one in path):
         given = {"target": target, "features": features, "drop": drop, "categories": categories}
         given |= {"missing": missing, "dtype": dtype, "cache_dir": cache_dir, "header": header}
-        given |= {"decimal": decimal, "encoding": encoding}
+        given |= {"decimal": decimal, "encoding": encoding, "sheet": sheet}
         for name, value in given.items():
             if value is not None and np.size(value):
                 raise ValueError(f"{name} is for files; a pair of arrays is taken as it is")
@@ -125,7 +128,7 @@ def open_blocks(
         categories=_as_names(categories),
         missing=missing,
         dtype=_as_dtype(dtype),
-        file=FileOptions(header, _as_decimal(decimal), encoding),
+        file=FileOptions(header, _as_decimal(decimal), encoding, sheet),
     )
     if missing not in (None, "drop", "median"):
         raise SourceError(f"missing must be None, 'drop' or 'median'; got {missing!r}")

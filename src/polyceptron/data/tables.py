@@ -6,6 +6,7 @@ Files are told by what is in them, not by what they are called.
 
 from __future__ import annotations
 
+import re
 import sys
 from abc import ABC, abstractmethod
 from collections import Counter, deque
@@ -41,6 +42,7 @@ _REFUSED = {
     b"PARE": "a Parquet file that is encrypted",
     b"ORC": "a file of ORC: write it as Parquet",
     b"\x89HDF": "a file of HDF5: write it as Parquet or .npy",
+    b"\xfd7zXZ": "compressed by xz: unpack it, or use gzip, bzip2, Zstandard or LZ4",
 }
 
 
@@ -302,6 +304,10 @@ def open_table(
 
     What options do not say is found out; columns that are to be expected tell a header.
     """
+    if options.sql is not None:
+        from polyceptron.data.arrow_tables import open_query
+
+        return open_query(options.sql)
     stream = ByteStream(path, name)
     try:
         table = _choose(stream, options, expect)
@@ -313,7 +319,7 @@ def open_table(
 
 
 def _choose(stream: ByteStream, options: FileOptions, expect: Collection[str]) -> Table:
-    from polyceptron.data import array_tables, arrow_tables
+    from polyceptron.data import array_tables, arrow_tables, workbooks
 
     head = stream.peek(dialect.HEAD)
     for magic, what in _REFUSED.items():
@@ -327,6 +333,12 @@ def _choose(stream: ByteStream, options: FileOptions, expect: Collection[str]) -
         b"ARROW1": arrow_tables.IpcTable,
         b"\xff\xff\xff\xff": arrow_tables.IpcTable,
     }
+    if head.startswith((b"PK", b"\xd0\xcf\x11\xe0")):
+        file = stream.seekable()
+        if head[:2] != b"PK" or workbooks.is_workbook(file):
+            return workbooks.open_workbook(stream.name, file, options, expect)
+    if re.match(rb'(\xef\xbb\xbf)?\s*(\{\s*"|\[\s*\{)', head):
+        return arrow_tables.open_json(stream.name, stream.seekable())
     for magic, opener in openers.items():
         if head.startswith(magic):
             return opener(stream.name, stream.seekable())
