@@ -163,7 +163,7 @@ def file_options(command: Callable[..., Any]) -> Callable[..., Any]:
     def together(**given: Any) -> Any:
         from polyceptron.data.guesses import FileOptions
 
-        said = {name: given.pop(name) for name in FileOptions._fields}
+        said = {name: given.pop(name, None) for name in FileOptions._fields}
         if "data" in given and said["sql"] is not None:
             if given["data"] not in (None, "-"):
                 raise click.UsageError("--sql says where the rows are: leave DATA out.")
@@ -198,6 +198,13 @@ training_options = all_of(
         type=click.Choice(["drop", "median"]),
         help="Leave out rows with missing values, or fill them with the median (text: the "
         "most frequent value). By default they are an error.",
+    ),
+    click.option(
+        "--dates",
+        type=click.Choice(["days", "parts"]),
+        default="days",
+        show_default=True,
+        help="Dates become days since 1970-01-01, or month, weekday (0 is Monday) and hour.",
     ),
     file_options,
 )

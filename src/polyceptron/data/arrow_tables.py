@@ -12,6 +12,7 @@ import pyarrow.json
 import pyarrow.parquet
 import pyarrow.types as pt
 
+from polyceptron.data.dates import columns_needed
 from polyceptron.data.encoding import missing_columns
 from polyceptron.data.source import SourceError
 from polyceptron.data.streams import BUFFER, one_line
@@ -170,10 +171,12 @@ def is_frame(value: Any) -> bool:
 def open_frame(frame: Any, names: Sequence[str] | None = None) -> Table:
     """Return a mapping, a frame of pandas or polars, a relation of DuckDB or the like as a table.
 
-    Of `names` all must be there, and other columns are not looked at.
+    Of `names` all must be there, or the dates that they are made of; other columns are not looked
+    at.
     """
     name, is_pandas = type(frame).__name__, type(frame).__module__.startswith("pandas")
     if names is not None and (is_pandas or isinstance(frame, Mapping)):
+        names = columns_needed(names, list(frame))
         _refuse_missing(names, list(frame), name)
         frame = frame[list(names)] if is_pandas else {key: frame[key] for key in names}
     try:
@@ -185,7 +188,7 @@ def open_frame(frame: Any, names: Sequence[str] | None = None) -> Table:
             table = pa.table(frame)
     except (pa.ArrowException, ValueError, TypeError) as error:
         raise SourceError(f"{name}: {one_line(error)}") from None
-    _refuse_missing(names or (), table.column_names, name)
+    _refuse_missing(columns_needed(names or (), table.column_names), table.column_names, name)
     return FrameTable(name, table)
 
 

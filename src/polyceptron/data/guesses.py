@@ -20,6 +20,9 @@ _COMMON, _RARE = ",\t;|", ": "
 _SAMPLE = 200
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _MISSING = frozenset(MISSING)
+_DATE = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[ T][0-9]{2}:[0-9]{2}[0-9:.]*(?:Z|[+-][0-9:]+)?)?"
+)
 _MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 
 
@@ -28,6 +31,8 @@ class FileOptions(NamedTuple):
 
     Whether text begins with `header`, the names of columns; its `decimal` sign and `encoding`; the
     `sheet` of a workbook. A query of `sql` is asked instead of a file.
+    Dates become numbers: "days", or "parts" such as the month; None is only those that are asked
+    for by name.
     """
 
     header: bool | None = None
@@ -35,6 +40,7 @@ class FileOptions(NamedTuple):
     encoding: str | None = None
     sheet: str | None = None
     sql: str | None = None
+    dates: str | None = None
 
 
 FIND_OUT = FileOptions()
@@ -146,6 +152,16 @@ def guess_decimal(columns: Sequence[Sequence[str]], delimiter: str) -> str:
             as_number(cell, ",") is not None for cell in cells
         ):
             found = ","
+    return found
+
+
+def guess_dates(names: Sequence[str], columns: Sequence[Sequence[str]]) -> dict[str, bool]:
+    """The columns that hold dates as ISO 8601 writes them, and whether these have hours."""
+    found = {}
+    for name, column in zip(names, columns, strict=True):
+        cells = [cell for cell in column if cell not in _MISSING]
+        if cells and all(map(_DATE.fullmatch, cells)):
+            found[name] = any(len(cell) > 10 for cell in cells)
     return found
 
 

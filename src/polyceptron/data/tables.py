@@ -10,12 +10,21 @@ import re
 import sys
 from abc import ABC, abstractmethod
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Generator,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from functools import partial
 from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, Any, NamedTuple, Self, TypeVar
 
 import msgspec
@@ -176,7 +185,14 @@ class Table(ABC):
     has_header = True  # whether the table itself says what its columns are called
     n_rows: int | None = None  # where that is known before all is read
     notes: tuple[str, ...] = ()  # what was guessed of the file
+    made_of: Mapping[str, tuple[str, ...]] = MappingProxyType({})  # dates, and their numbers
     stream: ByteStream | None = None  # what is closed with the table
+
+    @property
+    def dates(self) -> dict[str, bool]:
+        """The columns that hold dates, and whether these have hours."""
+        types = self.types(self.names).items()
+        return {n: pt.is_timestamp(t) for n, t in types if pt.is_timestamp(t) or pt.is_date(t)}
 
     @abstractmethod
     def types(self, names: Sequence[str]) -> dict[str, Any]:
@@ -260,6 +276,10 @@ class TextTable(Table):
             self.notes = (told, *self.notes)
         self.has_header = self.dialect.has_header
 
+    @property
+    def dates(self) -> dict[str, bool]:
+        return self.dialect.dates
+
     def types(self, names: Sequence[str]) -> dict[str, Any]:
         with closing(self._again()) as stream:
             block = next(self._blocks(stream))
@@ -304,14 +324,16 @@ def open_table(
 
     What options do not say is found out; columns that are to be expected tell a header.
     """
-    if options.sql is not None:
-        from polyceptron.data.arrow_tables import open_query
+    from polyceptron.data.arrow_tables import open_query
+    from polyceptron.data.dates import with_dates
 
-        return open_query(options.sql)
+    if options.sql is not None:
+        return with_dates(open_query(options.sql), options.dates, expect)
     stream = ByteStream(path, name)
     try:
         table = _choose(stream, options, expect)
         table.stream = stream
+        table = with_dates(table, options.dates, expect)
     except BaseException:
         stream.close()
         raise
