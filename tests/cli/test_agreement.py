@@ -57,6 +57,8 @@ INTS = labels(0, 1)
 TWO = ("-k", 2)  # for single precision, which other tests compile for several hyperplanes only
 SINGLE = {"a": A.astype("f4"), "b": B.astype("f4")}
 
+DATES = [f"2024-{i % 12 + 1:02d}-{i % 28 + 1:02d}T{i % 24:02d}:30" for i in range(N)]
+
 # Labels, then columns, then formats: the file, and more options.
 SAME = {
     "csv int": (csv(INTS),),
@@ -96,6 +98,11 @@ SAME = {
     "parquet int with gaps": (parquet(INTS, c=gaps(range(N))), "--missing", "drop"),
     "parquet decimal": (parquet(INTS, c=pa.array(range(N), pa.decimal128(9, 2))),),
     "parquet half": (parquet(INTS, c=np.arange(N, dtype="f2")),),
+    "parquet dates": (parquet(INTS, c=pa.array(range(N), pa.timestamp("s"))),),
+    "parquet days with gaps": (
+        parquet(INTS, c=pa.array(gaps(range(N)), pa.date32())), "--missing", "median"
+    ),
+    "csv dates": (csv(INTS, c=DATES), "--dates", "parts"),
     "parquet words": (parquet(INTS, c=WORDS[:N]),),
     "parquet dictionary column": (parquet(INTS, c=pa.array(WORDS[:N]).dictionary_encode()),),
     "parquet codes": (parquet(INTS, c=[1.0, 2.5] * (N // 2)), "--categories", "c"),
@@ -145,7 +152,8 @@ WRONG = {
     "parquet gap": parquet(INTS, c=gaps(A), d=gaps(A, 3)),
     "parquet infinite": parquet(INTS, c=INFINITE),
     "parquet measurements": parquet(labels(0.5, 1.5)),
-    "parquet dates": parquet(INTS, c=pa.array(range(N), pa.timestamp("s"))),
+    "parquet times": parquet(INTS, c=pa.array(range(N), pa.time32("s"))),
+    "csv dates": csv(INTS, c=["2020-01-01", *["2020-13-01"] * (N - 1)]),
     "parquet label dates": parquet(pa.array(INTS, pa.date32())),
 }
 

@@ -328,7 +328,7 @@ class TestOtherFormats:
 
         with zipfile.ZipFile(tmp_path / "a.xlsx", "w") as archive:
             archive.writestr("sheet.xml", "<x/>")
-        with pytest.raises(SourceError, match="save the table as CSV"):
+        with pytest.raises(SourceError, match="neither of arrays nor a workbook"):
             read_table(tmp_path / "a.xlsx")
 
     def test_libsvm(self, tmp_path):

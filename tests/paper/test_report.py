@@ -241,6 +241,6 @@ def test_durations():
 @pytest.mark.parametrize("package", ["jinja2", "matplotlib"])
 def test_missing_packages_say_what_to_install(monkeypatch, tmp_path, package):
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(ImportError, match=r"pip install polyceptron\[report\]"):
+    with pytest.raises(ImportError, match=r"pip install -e '.*\[report\]'"):
         write_report(tmp_path)
     assert not (tmp_path / "report.html").exists()

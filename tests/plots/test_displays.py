@@ -80,5 +80,5 @@ def test_short_names_and_looks_are_told_apart():
 
 def test_missing_matplotlib_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    with pytest.raises(ImportError, match=r"pip install polyceptron\[plot\]"):
+    with pytest.raises(ImportError, match=r"pip install -e '.*\[plot\]'"):
         PolyhedronDisplay.from_polyhedron(TRIANGLE)

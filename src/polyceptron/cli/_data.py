@@ -17,6 +17,7 @@ from polyceptron.cli._terminal import Waiting, note
 
 if TYPE_CHECKING:
     from polyceptron.data.files import FileSource
+    from polyceptron.data.guesses import FileOptions
     from polyceptron.data.source import ArraySource, Source
 
 _SHARE = 4
@@ -56,11 +57,17 @@ def _asking(features: Sequence[str], **options: Any) -> Iterator[Any]:
 
 def read_rows(data: str, *, target: str | None, **options: Any) -> ArraySource:
     """Read files, and make rows of numbers and labels of them; they may be sparse."""
+    from polyceptron.data.columns import Tables
     from polyceptron.data.convert import Conversion, HeldRows
     from polyceptron.data.open import files_of, find_tables
+    from polyceptron.data.tables import open_table
 
-    with _asking(**options) as request, _again(data) as (path, name):
-        tables, asked = find_tables(files_of(path), target, request, name)
+    with _asking(**options) as request, _again(data, request.file) as (path, name):
+        if request.file.sql is None:
+            tables, asked = find_tables(files_of(path), target, request, name)
+        else:
+            table, asked = open_table(path, request.file), request._replace(target=target)
+            tables = Tables([table.name], [0], lambda *_: table)
         source = Conversion(tables, asked, HeldRows).run().source()
     _note_left_out(source)
     if not options.get("later"):
@@ -96,9 +103,9 @@ def close_rows(rows: ArraySource, fills: bool, train: Any = slice(None)) -> None
 
 
 @contextmanager
-def _again(data: str) -> Iterator[tuple[str, str | None]]:
+def _again(data: str, file: FileOptions) -> Iterator[tuple[str, str | None]]:
     """A file that can be read more than once, and what to call it."""
-    if data != "-":
+    if data != "-" or file.sql is not None:
         yield data, None
         return
     with tempfile.NamedTemporaryFile() as copy:

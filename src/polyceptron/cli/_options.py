@@ -129,7 +129,9 @@ def count_or(words: Mapping[str, str | None], most: int = 10_000) -> Callable[[s
 
 
 model_argument = click.argument("model", type=click.Path(dir_okay=False))
-data_argument = click.argument("data", type=click.Path(dir_okay=False, allow_dash=True))
+data_argument = click.argument(
+    "data", required=False, type=click.Path(dir_okay=False, allow_dash=True)
+)
 _FILE = all_of(
     click.option(
         "--header/--no-header",
@@ -147,7 +149,18 @@ _FILE = all_of(
         help="Of text, such as cp1252; by default UTF-8, and what the first bytes tell if they "
         "are not that.",
     ),
+    click.option("--sheet", metavar="NAME", help="Of a workbook; by default the first."),
+    click.option(
+        "--sql",
+        metavar="QUERY",
+        help="Rows that DuckDB finds instead of DATA, such as \"SELECT * FROM 'rows.csv'\".",
+    ),
 )
+
+
+def _needs_data() -> bool:
+    """Whether there is nothing to do without DATA: not so for what it is an option of."""
+    return click.get_current_context().command.name not in ("plot", "edit")
 
 
 def file_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -157,7 +170,13 @@ def file_options(command: Callable[..., Any]) -> Callable[..., Any]:
     def together(**given: Any) -> Any:
         from polyceptron.data.guesses import FileOptions
 
-        said = {name: given.pop(name) for name in FileOptions._fields if name in given}
+        said = {name: given.pop(name, None) for name in FileOptions._fields}
+        if "data" in given and said["sql"] is not None:
+            if given["data"] not in (None, "-"):
+                raise click.UsageError("--sql says where the rows are: leave DATA out.")
+            given["data"] = "-"
+        elif given.get("data", "-") is None and _needs_data():
+            raise click.UsageError("Missing argument 'DATA'.")
         return command(**given, file=FileOptions(**said))
 
     decorated: Callable[..., Any] = _FILE(together)
@@ -168,7 +187,7 @@ target_option = click.option(
     "--target", "-t", metavar="COLUMN", help="The column with the classes."
 )
 training_options = all_of(
-    click.argument("data", type=click.Path(allow_dash=True)),
+    click.argument("data", required=False, type=click.Path(allow_dash=True)),
     click.option(
         "--target",
         "-t",
@@ -189,6 +208,13 @@ training_options = all_of(
         type=click.Choice(["drop", "median"]),
         help="Leave out rows with missing values, or fill them with the median (text: the "
         "most frequent value). By default they are an error.",
+    ),
+    click.option(
+        "--dates",
+        type=click.Choice(["days", "parts"]),
+        default="days",
+        show_default=True,
+        help="Dates become days since 1970-01-01, or month, weekday (0 is Monday) and hour.",
     ),
     file_options,
 )

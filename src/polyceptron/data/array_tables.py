@@ -19,6 +19,7 @@ from polyceptron.data.guesses import as_number
 from polyceptron.data.source import SourceError
 from polyceptron.data.streams import ByteStream, one_line
 from polyceptron.data.tables import TARGET, Batch, Table, rows_of_batch
+from polyceptron.utils.text import quoted_names
 
 _DAMAGED = (
     zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError,
@@ -174,8 +175,8 @@ def open_npz(name: str, file: IO[bytes]) -> ArraysTable:
         members = archive.namelist()
         if not all(member.endswith(".npy") for member in members):
             raise SourceError(
-                f"{name} is a zip archive of other things than arrays "
-                "(of a spreadsheet, save the table as CSV)"
+                f"{name} is a zip archive, neither of arrays nor a workbook: unpack it "
+                f"(it holds {quoted_names(members, 3)})"
             )
         arrays: dict[str, Any] = {}
         for key in (member.removesuffix(".npy") for member in members):

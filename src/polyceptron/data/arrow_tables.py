@@ -8,13 +8,16 @@ from functools import partial
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.json
 import pyarrow.parquet
 import pyarrow.types as pt
 
+from polyceptron.data.dates import columns_needed
 from polyceptron.data.encoding import missing_columns
 from polyceptron.data.source import SourceError
 from polyceptron.data.streams import BUFFER, one_line
 from polyceptron.data.tables import Batch, NoRowsError, Table, rows_of_batch
+from polyceptron.utils.lazy import need
 
 _ERRORS = (pa.ArrowException, OSError, ValueError, KeyError, IndexError, MemoryError, OverflowError)
 
@@ -142,6 +145,24 @@ class FrameTable(ArrowTable):
         return iter([self._table.select(names).to_batches()])
 
 
+def open_json(name: str, file: Any) -> FrameTable:
+    """Read JSON lines, an object a row."""
+    try:
+        return FrameTable(name, pa.json.read_json(file))
+    except pa.ArrowException as error:
+        what = f"no JSON lines, one object on each: {one_line(error)}"
+        raise SourceError(f"{name}: {what}") from None
+
+
+def open_query(sql: str) -> FrameTable:
+    """Ask DuckDB, which reads files that a query names."""
+    duckdb = need("duckdb", "--sql", "duckdb")
+    try:
+        return FrameTable("the query", duckdb.connect().sql(sql).to_arrow_table())
+    except (duckdb.Error, AttributeError) as error:  # a statement that gives no rows is None
+        raise SourceError(f"the query {sql!r:.60}: {one_line(error)}") from None
+
+
 def is_frame(value: Any) -> bool:
     """Whether something is a table in memory: a frame, or what gives a stream of Arrow."""
     return hasattr(value, "__arrow_c_stream__") or isinstance(value, pa.RecordBatch | pa.Table)
@@ -150,10 +171,12 @@ def is_frame(value: Any) -> bool:
 def open_frame(frame: Any, names: Sequence[str] | None = None) -> Table:
     """Return a mapping, a frame of pandas or polars, a relation of DuckDB or the like as a table.
 
-    Of `names` all must be there, and other columns are not looked at.
+    Of `names` all must be there, or the dates that they are made of; other columns are not looked
+    at.
     """
     name, is_pandas = type(frame).__name__, type(frame).__module__.startswith("pandas")
     if names is not None and (is_pandas or isinstance(frame, Mapping)):
+        names = columns_needed(names, list(frame))
         _refuse_missing(names, list(frame), name)
         frame = frame[list(names)] if is_pandas else {key: frame[key] for key in names}
     try:
@@ -165,7 +188,7 @@ def open_frame(frame: Any, names: Sequence[str] | None = None) -> Table:
             table = pa.table(frame)
     except (pa.ArrowException, ValueError, TypeError) as error:
         raise SourceError(f"{name}: {one_line(error)}") from None
-    _refuse_missing(names or (), table.column_names, name)
+    _refuse_missing(columns_needed(names or (), table.column_names), table.column_names, name)
     return FrameTable(name, table)
 
 

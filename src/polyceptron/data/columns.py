@@ -179,8 +179,13 @@ def _columns(table: Table, request: Request) -> Plan:
     names, source, option = table.names, table.name, request.option
 
     def columns(values: Sequence[str]) -> list[str]:
-        return [column_of(name, names, source) for name in listed(values, names)]
+        found: list[str] = []
+        for name in listed(values, [*names, *table.made_of]):
+            found += table.made_of.get(name) or [column_of(name, names, source)]
+        return found
 
+    if request.target in table.made_of:
+        raise SourceError(f"{source}, column {request.target!r}: dates are no classes")
     target = table.target if request.target is None else column_of(request.target, names, source)
     if target is None:
         shown = quoted_names(names)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,12 +23,14 @@ from polyceptron.data.guesses import (
     FileOptions,
     as_number,
     first_records,
+    guess_dates,
     guess_decimal,
     guess_delimiter,
     guess_header,
     has_decimal_comma,
     is_too_large,
     is_unicode,
+    note_of_header,
     records_of,
 )
 from polyceptron.data.source import SourceError
@@ -86,6 +88,7 @@ class Dialect:
     has_header: bool
     decimal: str = "."
     notes: tuple[str, ...] = ()
+    dates: dict[str, bool] = field(default_factory=dict)
 
     def place(self, line: int, column: str | None = None) -> str:
         """Say where something is."""
@@ -116,7 +119,11 @@ def find_dialect(
     if is_open and whole < length:
         raise SourceError(f"{source}, line {line}: a quoted field is never closed")
     names = tuple(field.strip() for field in first)
-    decimal, header, notes = _guessed(names, text, delimiter, options, expect)
+    found = first_records(text, delimiter)[1:]
+    # Files that were joined have their header several times.
+    below = [record for record in found if len(record) == len(names) and record != list(names)]
+    columns = [[record[j] for record in below] for j in range(len(names))]
+    decimal, header, notes = _guessed(names, columns, delimiter, options, expect)
     notes = tuple(f"{source}: {one}" for one in notes)
     if not header:
         made, unnamed = tuple(f"x{j}" for j in range(1, len(names) + 1)), frozenset[str]()
@@ -124,34 +131,29 @@ def find_dialect(
     else:
         made, unnamed = _check_names(names, f"{source}, line {line + n_lines - 1}")
         start, line = skipped + length, line + n_lines
-    return Dialect(source, delimiter, made, unnamed, start, line, header, decimal, notes)
+    dates = guess_dates(made, columns)
+    return Dialect(source, delimiter, made, unnamed, start, line, header, decimal, notes, dates)
 
 
 def _guessed(
     names: Sequence[str],
-    text: str,
+    columns: Sequence[Sequence[str]],
     delimiter: str,
     options: FileOptions,
     expect: Collection[str],
 ) -> tuple[str, bool, tuple[str, ...]]:
     """The decimal sign, whether there is a header, and what to say of guesses."""
-    found = first_records(text, delimiter)[1:]
-    # Files that were joined have their header several times.
-    below = [record for record in found if len(record) == len(names) and record != list(names)]
-    columns = [[record[j] for record in below] for j in range(len(names))]
     decimal, header, notes = options.decimal, options.header, []
     if decimal is None:
         whole = [[name, *column] for name, column in zip(names, columns, strict=True)]
-        decimal = guess_decimal(columns if below else whole, delimiter)
+        decimal = guess_decimal(columns if columns[0] else whole, delimiter)
         if decimal == ",":
             notes.append("numbers are read with a decimal comma (--decimal . reads them otherwise)")
     if header is None:
         header, is_sure = guess_header(names, columns, expect, decimal)
         if not is_sure:
-            ways = ["a row (--header takes it", "the names of columns (--no-header takes it"]
-            others = ["for the names of columns)", "for a row)"]
             shown = _brief(delimiter.join(names))
-            notes.append(f"the first line, {shown}, is taken for {ways[header]} {others[header]}")
+            notes.append(note_of_header(header, f"the first line, {shown}"))
     return decimal, header, tuple(notes)
 
 

@@ -157,8 +157,9 @@ class Encoding:
             Columns are found by name; others are ignored.
         """
         from polyceptron.data.arrow_tables import open_frame
+        from polyceptron.data.dates import with_dates
 
-        with open_frame(table, self.names) as rows:
+        with with_dates(open_frame(table, self.names), None, self.names) as rows:
             return np.concatenate([batch.features(self) for batch in rows.batches(*self.kinds)])
 
     def features(self, table: Mapping[str, Any], dtype: Any = np.float64) -> NDArray[Any]:

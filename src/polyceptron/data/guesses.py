@@ -20,6 +20,9 @@ _COMMON, _RARE = ",\t;|", ": "
 _SAMPLE = 200
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _MISSING = frozenset(MISSING)
+_DATE = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[ T][0-9]{2}:[0-9]{2}[0-9:.]*(?:Z|[+-][0-9:]+)?)?"
+)
 _MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 
 
@@ -27,13 +30,17 @@ class FileOptions(NamedTuple):
     """What a caller says of a file that does not say it itself; None is to be found out.
 
     Whether text begins with `header`, the names of columns; its `decimal` sign and `encoding`; the
-    `sheet` of a workbook.
+    `sheet` of a workbook. A query of `sql` is asked instead of a file.
+    Dates become numbers: "days", or "parts" such as the month; None is only those that are asked
+    for by name.
     """
 
     header: bool | None = None
     decimal: str | None = None
     encoding: str | None = None
     sheet: str | None = None
+    sql: str | None = None
+    dates: str | None = None
 
 
 FIND_OUT = FileOptions()
@@ -148,6 +155,16 @@ def guess_decimal(columns: Sequence[Sequence[str]], delimiter: str) -> str:
     return found
 
 
+def guess_dates(names: Sequence[str], columns: Sequence[Sequence[str]]) -> dict[str, bool]:
+    """The columns that hold dates as ISO 8601 writes them, and whether these have hours."""
+    found = {}
+    for name, column in zip(names, columns, strict=True):
+        cells = [cell for cell in column if cell not in _MISSING]
+        if cells and all(map(_DATE.fullmatch, cells)):
+            found[name] = any(len(cell) > 10 for cell in cells)
+    return found
+
+
 # --- header --------------------------------------------------------------------------------
 
 
@@ -156,6 +173,15 @@ class HeaderGuess(NamedTuple):
 
     is_header: bool
     is_sure: bool
+
+
+def note_of_header(is_header: bool, first: str) -> str:
+    """Say which way was taken, and how to choose the other."""
+    ways = [
+        "a row (--header takes it for the names of columns)",
+        "the names of columns (--no-header takes it for a row)",
+    ]
+    return f"{first}, is taken for {ways[is_header]}"
 
 
 def guess_header(

@@ -19,6 +19,7 @@ from polyceptron.data.array_tables import ArraysTable, StoredArray
 from polyceptron.data.arrow_tables import is_frame, open_frame
 from polyceptron.data.columns import Request, Tables
 from polyceptron.data.convert import Conversion, HeldRows, Progress
+from polyceptron.data.dates import with_dates
 from polyceptron.data.files import ArrayFile, ArrayWriter, FileSource
 from polyceptron.data.guesses import FileOptions
 from polyceptron.data.source import ArraySource, Source, SourceError, SourceWarning
@@ -43,6 +44,8 @@ def open_blocks(
     header: bool | None = None,
     decimal: str | None = None,
     encoding: str | None = None,
+    sheet: str | None = None,
+    dates: str = "days",
     progress: Progress | None = None,
 ) -> Source:
     r"""Open labelled rows that need not fit into memory, for `fit_blocks`.
@@ -55,10 +58,10 @@ def open_blocks(
     ----------
     path : path, list of paths, table, or pair of arrays
         A file, a directory, a glob (files in the order of their names), or a list of files (in
-        this order). Parquet, Arrow (Feather), delimited text, .npz and .npy, told by what is in
-        them, also inside gzip, bzip2, Zstandard or LZ4. Or a table in memory: of pandas, polars
-        or pyarrow, a relation of DuckDB, or anything else that gives a stream of Arrow. A tuple
-        of two arrays is X and y in memory.
+        this order). Parquet, Arrow (Feather), delimited text, JSON lines, workbooks (.xlsx), .npz
+        and .npy, told by what is in them, also inside gzip, bzip2, Zstandard or LZ4. Or a table in
+        memory: of pandas, polars or pyarrow, a relation of DuckDB, or anything else that gives a
+        stream of Arrow. A tuple of two arrays is X and y in memory.
     target : str, int, path or array, optional
         The column of labels: its name, or its number, from the end -1. For files .npy it may also
         be another such file, or an array. Files .npz with X and y say it themselves.
@@ -86,6 +89,11 @@ def open_blocks(
     encoding : str, optional
         That of text, such as "cp1252"; by default UTF-8, or what the first bytes tell if they are
         not that. Of a guess you are warned.
+    sheet : str, optional
+        That of a workbook; by default the first.
+    dates : {"days", "parts"}
+        Dates become days since 1970-01-01, or month, weekday (0 is Monday) and hour: features
+        such as ``month(start)``.
     progress : callable, optional
         Called with bytes that are done and all bytes while files are converted.
 
@@ -112,7 +120,7 @@ def open_blocks(
     if is_pair and not all(isinstance(one, str | os.PathLike) for one in path):
         given = {"target": target, "features": features, "drop": drop, "categories": categories}
         given |= {"missing": missing, "dtype": dtype, "cache_dir": cache_dir, "header": header}
-        given |= {"decimal": decimal, "encoding": encoding}
+        given |= {"decimal": decimal, "encoding": encoding, "sheet": sheet}
         for name, value in given.items():
             if value is not None and np.size(value):
                 raise ValueError(f"{name} is for files; a pair of arrays is taken as it is")
@@ -125,7 +133,7 @@ def open_blocks(
         categories=_as_names(categories),
         missing=missing,
         dtype=_as_dtype(dtype),
-        file=FileOptions(header, _as_decimal(decimal), encoding),
+        file=_said(header, decimal, encoding, sheet, dates),
     )
     if missing not in (None, "drop", "median"):
         raise SourceError(f"missing must be None, 'drop' or 'median'; got {missing!r}")
@@ -133,7 +141,7 @@ def open_blocks(
         raise SourceError(f"a {type(path).__name__} has no rows yet: give path.collect()")
     if is_frame(path):
         asked = request._replace(target=_as_name(target, "target"))
-        table = open_frame(path)
+        table = with_dates(open_frame(path), dates, ())
         tables = Tables([table.name], [0], lambda *_: table)
         return Conversion(tables, asked, HeldRows).run().source()
     source = open_files(path, target, request, cache_dir, progress)
@@ -340,10 +348,14 @@ def _as_name(name: Any, what: str) -> str | None:
     return str(name)
 
 
-def _as_decimal(decimal: str | None) -> str | None:
+def _said(
+    header: bool | None, decimal: str | None, encoding: str | None, sheet: str | None, dates: str
+) -> FileOptions:
     if decimal not in (None, ".", ","):
         raise SourceError(f"decimal must be None, '.' or ','; got {decimal!r}")
-    return decimal
+    if dates not in ("days", "parts"):
+        raise SourceError(f"dates must be 'days' or 'parts'; got {dates!r}")
+    return FileOptions(header, decimal, encoding, sheet, dates=dates)
 
 
 def _as_dtype(dtype: Any) -> str | None:

@@ -6,15 +6,25 @@ Files are told by what is in them, not by what they are called.
 
 from __future__ import annotations
 
+import re
 import sys
 from abc import ABC, abstractmethod
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Generator,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from functools import partial
 from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, Any, NamedTuple, Self, TypeVar
 
 import msgspec
@@ -41,6 +51,7 @@ _REFUSED = {
     b"PARE": "a Parquet file that is encrypted",
     b"ORC": "a file of ORC: write it as Parquet",
     b"\x89HDF": "a file of HDF5: write it as Parquet or .npy",
+    b"\xfd7zXZ": "compressed by xz: unpack it, or use gzip, bzip2, Zstandard or LZ4",
 }
 
 
@@ -174,7 +185,14 @@ class Table(ABC):
     has_header = True  # whether the table itself says what its columns are called
     n_rows: int | None = None  # where that is known before all is read
     notes: tuple[str, ...] = ()  # what was guessed of the file
+    made_of: Mapping[str, tuple[str, ...]] = MappingProxyType({})  # dates, and their numbers
     stream: ByteStream | None = None  # what is closed with the table
+
+    @property
+    def dates(self) -> dict[str, bool]:
+        """The columns that hold dates, and whether these have hours."""
+        types = self.types(self.names).items()
+        return {n: pt.is_timestamp(t) for n, t in types if pt.is_timestamp(t) or pt.is_date(t)}
 
     @abstractmethod
     def types(self, names: Sequence[str]) -> dict[str, Any]:
@@ -258,6 +276,10 @@ class TextTable(Table):
             self.notes = (told, *self.notes)
         self.has_header = self.dialect.has_header
 
+    @property
+    def dates(self) -> dict[str, bool]:
+        return self.dialect.dates
+
     def types(self, names: Sequence[str]) -> dict[str, Any]:
         with closing(self._again()) as stream:
             block = next(self._blocks(stream))
@@ -302,10 +324,16 @@ def open_table(
 
     What options do not say is found out; columns that are to be expected tell a header.
     """
+    from polyceptron.data.arrow_tables import open_query
+    from polyceptron.data.dates import with_dates
+
+    if options.sql is not None:
+        return with_dates(open_query(options.sql), options.dates, expect)
     stream = ByteStream(path, name)
     try:
         table = _choose(stream, options, expect)
         table.stream = stream
+        table = with_dates(table, options.dates, expect)
     except BaseException:
         stream.close()
         raise
@@ -313,7 +341,7 @@ def open_table(
 
 
 def _choose(stream: ByteStream, options: FileOptions, expect: Collection[str]) -> Table:
-    from polyceptron.data import array_tables, arrow_tables
+    from polyceptron.data import array_tables, arrow_tables, workbooks
 
     head = stream.peek(dialect.HEAD)
     for magic, what in _REFUSED.items():
@@ -327,6 +355,12 @@ def _choose(stream: ByteStream, options: FileOptions, expect: Collection[str]) -
         b"ARROW1": arrow_tables.IpcTable,
         b"\xff\xff\xff\xff": arrow_tables.IpcTable,
     }
+    if head.startswith((b"PK", b"\xd0\xcf\x11\xe0")):
+        file = stream.seekable()
+        if head[:2] != b"PK" or workbooks.is_workbook(file):
+            return workbooks.open_workbook(stream.name, file, options, expect)
+    if re.match(rb'(\xef\xbb\xbf)?\s*(\{\s*"|\[\s*\{)', head):
+        return arrow_tables.open_json(stream.name, stream.seekable())
     for magic, opener in openers.items():
         if head.startswith(magic):
             return opener(stream.name, stream.seekable())

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 
@@ -28,5 +29,8 @@ def need(module: str, what: str, extra: str | None = None) -> Any:
         return import_module(module)
     except ImportError:
         package = module.partition(".")[0]
-        wanted = f"polyceptron[{extra}]" if extra else package
+        # From a checkout, the index need not know the project.
+        root = Path(__file__).parents[3]
+        home = f"-e '{root}" if (root / "pyproject.toml").is_file() else "'polyceptron"
+        wanted = f"{home}[{extra}]'" if extra else package
         raise ImportError(f"{what} needs {package}: pip install {wanted}") from None

@@ -395,7 +395,7 @@ class TestFailures:
     def test_highspy_is_missing(self, monkeypatch):
         monkeypatch.setitem(sys.modules, "highspy", None)
         model = quick()
-        with pytest.raises(ImportError, match=r"pip install polyceptron\[lp\]"):
+        with pytest.raises(ImportError, match=r"pip install -e '.*\[lp\]'"):
             model.fit(X_BOX, Y_BOX)
         assert vars(model).keys() == model.get_params().keys()
 

@@ -1,0 +1,120 @@
+"""Dates as numbers: columns such as ``days_since_1970-01-01(start)`` and ``month(start)``.
+
+A model has no kind of column for dates: the name of a feature says what it is made of, so that a
+table which has the date gives the number as well.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as pt
+
+from polyceptron.data.source import SourceError
+from polyceptron.data.tables import Batch, Table, is_text
+from polyceptron.utils.text import quoted_names
+
+DAYS = "days_since_1970-01-01"
+_DAY = 86_400_000_000
+_PARTS: dict[str, Callable[[Any], Any]] = {
+    DAYS: lambda times: pc.divide(times.cast("int64").cast("float64"), float(_DAY)),
+    "month": pc.month,
+    "weekday": pc.day_of_week,
+    "hour": pc.hour,
+}
+_NAME = re.compile(rf"({'|'.join(map(re.escape, _PARTS))})\((.*)\)", re.DOTALL)
+
+
+def with_dates(table: Table, dates: str | None, expect: Collection[str]) -> Table:
+    """The table with numbers in the place of its dates, as `dates` says: "days" or "parts".
+
+    Numbers that are expected are made of the dates that they name, also where it says nothing.
+    """
+    made = {}
+    for name in expect:
+        found = _NAME.fullmatch(name)
+        if found and found[2] in table.names and name not in table.names:
+            made[name] = (found[1], found[2])
+    known = {source for _, source in made.values()}
+    for source, has_hour in table.dates.items() if dates is not None else ():
+        if source not in known:
+            parts = [DAYS] if dates == "days" else ["month", "weekday", *["hour"] * has_hour]
+            made |= {f"{part}({source})": (part, source) for part in parts}
+    return DatedTable(table, made, dates) if made else table
+
+
+def columns_needed(names: Sequence[str], there: Collection[str]) -> list[str]:
+    """The columns that these are, or are made of."""
+    found: dict[str, None] = {}
+    for name in names:
+        made = None if name in there else _NAME.fullmatch(name)
+        found[made[2] if made and made[2] in there else name] = None
+    return list(found)
+
+
+class DatedTable(Table):
+    """A table, and numbers that are made of its dates: for each its part and its column."""
+
+    def __init__(self, table: Table, made: dict[str, tuple[str, str]], dates: str | None) -> None:
+        self._table, self._made, self.made_of = table, made, {}
+        for name in ("name", "unnamed", "target", "is_text", "is_named", "has_header", "n_rows"):
+            setattr(self, name, getattr(table, name))
+        for name, (_, source) in made.items():
+            self.made_of[source] = (*self.made_of.get(source, ()), name)
+        left = tuple(n for n in table.names if dates is None or n not in self.made_of)
+        self.names = (*left, *made)
+        self.notes, self.stream = table.notes, table.stream
+        if dates is not None:
+            other = "parts" if dates == "days" else "days"
+            what = f"dates become {quoted_names(list(made))} (--dates {other} otherwise)"
+            self.notes = (*self.notes, f"{self.name}: {what}")
+
+    def types(self, names: Sequence[str]) -> dict[str, Any]:
+        found = self._table.types([name for name in names if name not in self._made])
+        return {name: found.get(name, pa.float64()) for name in names}
+
+    def jobs(self, numbers: Sequence[str], texts: Sequence[str]) -> Iterator[Callable[[], Batch]]:
+        plain = [name for name in numbers if name not in self._made]
+        sources = dict.fromkeys(self._made[n][1] for n in numbers if n in self._made)
+        others = [*texts, *(name for name in sources if name not in {*texts, *plain})]
+        for job in self._table.jobs(plain, others):
+            yield partial(self._with_numbers, job, [n for n in numbers if n in self._made])
+
+    def _with_numbers(self, job: Callable[[], Batch], names: Sequence[str]) -> Batch:
+        batch = job()
+        times = {name: _times(batch, name) for name in {self._made[n][1] for n in names}}
+        data = batch.data
+        for name in names:
+            part, source = self._made[name]
+            data = data.append_column(name, _PARTS[part](times[source]).cast("float64"))
+        return batch._replace(data=data)
+
+    def close(self) -> None:
+        self._table.close()
+        super().close()
+
+
+def _times(batch: Batch, name: str) -> Any:
+    """A column as points in time; text is read as ISO 8601."""
+    column = batch.column(name)
+    if not is_text(column.type):
+        zone = column.type.tz if pt.is_timestamp(column.type) else None
+        return column.cast(pa.timestamp("us", zone), safe=False)
+    codes, values = batch.texts(name)
+    found: list[Any] = []
+    for j, text in enumerate(values):
+        try:
+            zoned = text is not None and re.search(r"(Z|[+-]\d\d:?\d\d)$", text[10:])
+            kind = pa.timestamp("us", "UTC" if zoned else None)
+            found.append(pa.scalar(text, pa.string()).cast(kind).cast(pa.timestamp("us")))
+        except pa.ArrowException:
+            row = int((codes == j).argmax())
+            what = f"{text!r:.60} is no date such as 2020-12-31 or 2020-12-31 23:59"
+            raise SourceError(f"{batch.where(row, name)}: {what}; mend it, or drop it") from None
+    values_ = pa.array([one.value for one in found], pa.int64()).cast(pa.timestamp("us"))
+    return values_.take(pa.array(codes))

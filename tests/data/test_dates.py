@@ -1,0 +1,83 @@
+"""Dates as numbers: the same from text, Parquet and frames, when learning and when answering."""
+
+import datetime
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from cli_files import QUICK, done, failed, read_csv, run
+from polyceptron import open_blocks
+from polyceptron.data.source import SourceError, SourceWarning
+from polyceptron.model_file import read_model
+from tables_of_tests import everything, refused
+
+DAYS = "days_since_1970-01-01(start)"
+TIMES = [datetime.datetime(2024, 1 + i % 12, 1 + i % 28, i % 24, 30) for i in range(60)]
+LABELS = ["late" if time.month > 6 else "early" for time in TIMES]
+
+
+@pytest.fixture
+def files(tmp_path):
+    pq.write_table(pa.table({"start": TIMES, "y": LABELS}), tmp_path / "d.parquet")
+    lines = [f"{time.isoformat(' ')},{label}" for time, label in zip(TIMES, LABELS, strict=True)]
+    (tmp_path / "d.csv").write_text("start,y\n" + "\n".join(lines) + "\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", ["d.parquet", "d.csv"])
+def test_days_and_parts(files, name):
+    with pytest.warns(SourceWarning, match="dates become .*--dates parts otherwise"):
+        source = open_blocks(files / name, "y")
+    assert source.feature_names == (DAYS,)
+    days = [(time - datetime.datetime(1970, 1, 1)) / datetime.timedelta(days=1) for time in TIMES]
+    assert everything(source).X[:, 0].tolist() == days
+    with pytest.warns(SourceWarning, match="dates become"):
+        source = open_blocks(files / name, "y", dates="parts")
+    assert source.feature_names == ("month(start)", "weekday(start)", "hour(start)")
+    found = [[time.month, time.weekday(), time.hour] for time in TIMES]
+    assert everything(source).X.tolist() == found
+
+
+def test_dates_without_hours():
+    table = pa.table({"start": [one.date() for one in TIMES], "y": LABELS})
+    source = open_blocks(table, "y", dates="parts")
+    assert source.feature_names == ("month(start)", "weekday(start)")
+    table = pa.table({"start": pa.array(TIMES).cast(pa.timestamp("us", "UTC")), "y": LABELS})
+    assert open_blocks(table, "y").feature_names == (DAYS,)
+    assert "dates must be 'days' or 'parts'" in refused(table, "y", dates="years")
+    with pytest.raises(SourceError, match="column 'start': dates are no classes"):
+        open_blocks(table, "start")
+
+
+def test_the_same_when_answering(files):
+    model = files / "m.json"
+    for name, more in (("d.csv", ["--dates", "parts"]), ("d.parquet", [])):
+        result = run("fit", files / name, "-t", "y", *QUICK, *more, "--force", "-o", model)
+        assert result.exit_code == 0, result.output
+        assert "dates become" in result.stderr
+        assert "(start)" in result.stdout
+        answers = done("predict", model, files / "d.csv")
+        assert answers == done("predict", model, files / "d.parquet")
+        frame = pd.read_parquet(files / "d.parquet")
+        expected = [row["prediction"] for row in read_csv(answers)]
+        assert read_model(model).predict(frame).tolist() == expected
+        assert "Accuracy" in done("evaluate", model, files / "d.csv")
+    error = failed("predict", model, "-", stdin="x\n1\n")
+    assert f"column '{DAYS}' is missing" in error
+
+
+def test_names_of_dates_in_options(files):
+    for option in (["--drop", "start"], ["--features", "start"]):
+        ask = ("fit", files / "d.csv", "-t", "y", *QUICK, *option, "-o", files / "m.json")
+        if option[0] == "--drop":
+            assert "no column is left to learn from" in failed(*ask)
+        else:
+            done(*ask)
+
+
+def test_what_is_no_date(tmp_path):
+    rows = "start,y\n" + "2024-01-01,a\n" * 300 + "2024-02-30,b\n"
+    (tmp_path / "d.csv").write_text(rows)
+    assert "line 302, column 'start': '2024-02-30' is no date" in refused(tmp_path / "d.csv", "y")
