@@ -225,7 +225,7 @@ def test_rows_of_three_sets_flip_and_stay_in_range(name):
     model = fit(quick(learner), X, y)
     domain = Domain.of(X, categories=categories)
     rng = np.random.default_rng(1)
-    n = {"people": 1000, "iris": 60, "wine": 940}[name]
+    n = {"people": 1000, "iris": 30, "wine": 970}[name]
     rows = np.column_stack([rng.choice(column, n) for column in X.T])
     for category in map(list, categories):
         rows[:, category] = X[rng.integers(0, len(X), n)][:, category]

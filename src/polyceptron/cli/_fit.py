@@ -19,7 +19,7 @@ from polyceptron.cli._out import check_free, write
 from polyceptron.cli._terminal import Waiting, note, percent, shown
 from polyceptron.learners import registry
 
-_MOST_COLUMNS = 1000
+_MOST_COLUMNS = 100_000
 """Of which a model file says what is usual in them."""
 _FOR_THE_LEARNER = ("k", "inside", "balanced", "n_polyhedra", "max_faces", "digits", "max_terms")
 _KNOWN = ("monotone", "faces", "together")
@@ -91,6 +91,7 @@ def fit(
     if on_disk:
         _refuse_options(learner, test_size, cv)
     rows: Any = open_rows(**what, cache_dir=cache_dir) if on_disk else read_rows(**what)
+    _learning.against_rest(rows, asked["inside"])
     asked |= _options.knowledge(rows, **known)
     estimator = _learning.make(learner, rows.classes, seed=seed, **asked)
     with _model_path(output, checkpoint) as path:
@@ -228,12 +229,13 @@ def _save(path: Path, estimator: Any, rows: Any, X: Any, score: Any) -> dict[str
     digits = estimator.rule_.digits_for(X)
     if digits is not None:  # with which the text answers as the rule does
         summary["digits"] = digits
-    # Too wide, it is too much to say, for explanations, what is usual in each column.
-    if isinstance(X, np.ndarray) and X.shape[1] <= _MOST_COLUMNS:
-        with np.errstate(over="ignore", invalid="ignore"):
-            medians, spreads = np.median(X, axis=0), X.std(axis=0)
-        if np.isfinite(medians).all() and np.isfinite(spreads).all():
-            summary["columns"] = {"median": medians.tolist(), "spread": spreads.tolist()}
+    usual = _usual(X) if X.shape[1] <= _MOST_COLUMNS else None
+    if usual is None:
+        note(
+            "the model file does not say what is usual in its columns, so explanations count units"
+        )
+    else:
+        summary["columns"] = usual
     names, encoding = rows.feature_names, rows.encoding
     if names is not None:
         # They are not given to fit, as it takes them from data frames only.
@@ -241,6 +243,25 @@ def _save(path: Path, estimator: Any, rows: Any, X: Any, score: Any) -> dict[str
         encoding = encoding or Encoding([Column(name, "number") for name in names])
     polyceptron.save_model(estimator, path, encoding=encoding, summary=summary)
     return summary
+
+
+def _usual(X: Any) -> dict[str, list[Any]] | None:
+    """What columns are like, for explanations; None if their numbers are too large to tell."""
+    columns = X if isinstance(X, np.ndarray) else X.tocsc()
+    found: dict[str, list[Any]] = {
+        name: [] for name in ("median", "spread", "lowest", "highest", "whole")
+    }
+    for j in range(X.shape[1]):
+        x = columns[:, j] if isinstance(X, np.ndarray) else columns[:, [j]].toarray().ravel()
+        with np.errstate(over="ignore", invalid="ignore"):
+            numbers = [float(one) for one in (np.median(x), x.std(), x.min(), x.max())]
+        if not np.isfinite(numbers).all():
+            return None
+        # Of one-hot features and many others all digits are few: so files stay short.
+        for name, value in zip(found, numbers, strict=False):
+            found[name].append(int(value) if value == int(value) else value)
+        found["whole"].append(bool((x == np.floor(x)).all()))
+    return found
 
 
 def _say_rule(estimator: Any, rows: Any, X: Any, digits: int | None) -> None:

@@ -182,7 +182,8 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         Without a penalty there is nothing to sample.
     inside : label, None or "auto", default="auto"
         The class inside; None is the greater label. "auto" takes the one whose polyhedron is
-        likelier for rows held out. Not used with more than two classes.
+        likelier for rows held out. With more than two classes it must be one of them, and says
+        nothing: each has a polyhedron.
     n_init : int, default=9
         Online runs to average.
     max_iter : int, default=1000
@@ -653,6 +654,8 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
     def _learn_each(self, training: TrainingData, journal: FitJournal) -> None:
         """A polyhedron for each class against the rest."""
         random = journal.random(check_seed(self.random_state))
+        if not self._is_auto("inside"):
+            check_inside(self.inside, training.classes)
         for name in OF_THE_INSIDE:
             check_by_class(name, getattr(self, name), training.classes.tolist())
         self.estimators_ = []
