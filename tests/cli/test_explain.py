@@ -130,6 +130,17 @@ class TestExplain:
             assert len(changed(done(*ask, "--row", row, "--at-most", 1))) <= 1
         assert "colour" not in changed(done(*ask, "--row", 1, "--freeze", "colour"))
 
+    def test_above_a_thousand_columns_spreads_are_known(self, tmp_path):
+        rows = [[i % 7, *[i % 2] * 1100, "ab"[i % 7 > 3]] for i in range(40)]
+        names = [*(f"c{j}" for j in range(1101)), "class"]
+        (tmp_path / "d.csv").write_text(text_of(rows, names))
+        done("fit", tmp_path / "d.csv", "-t", "class", "-l", "batch", "-k", 1, "-o", tmp_path / "m")
+        columns = json.loads((tmp_path / "m").read_text())["summary"]["columns"]
+        assert {len(values) for values in columns.values()} == {1101}
+        assert (columns["lowest"][0], columns["highest"][0], columns["whole"][0]) == (0, 6, True)
+        text = done("explain", tmp_path / "m", tmp_path / "d.csv", "--at-most", 1)
+        assert "each column counted in its spreads" in text
+
     def test_older_files_do_not_say_what_was_seen(self, folder, tmp_path):
         document = json.loads((folder / "m.json").read_text())
         for name in ("lowest", "highest", "whole"):

@@ -247,20 +247,25 @@ def _save(path: Path, estimator: Any, rows: Any, X: Any, score: Any) -> dict[str
 
 def _usual(X: Any) -> dict[str, list[Any]] | None:
     """What columns are like, for explanations; None if their numbers are too large to tell."""
+    names = ("median", "spread", "lowest", "highest", "whole")
+    found: dict[str, list[Any]] = {name: [] for name in names}
     columns = X if isinstance(X, np.ndarray) else X.tocsc()
-    found: dict[str, list[Any]] = {
-        name: [] for name in ("median", "spread", "lowest", "highest", "whole")
-    }
-    for j in range(X.shape[1]):
-        x = columns[:, j] if isinstance(X, np.ndarray) else columns[:, [j]].toarray().ravel()
+    size = max(1, 2**23 // max(X.shape[0], 1))
+    for start in range(0, X.shape[1], size):  # some at a time, as sparse ones become dense
+        some = columns[:, start : start + size]
+        some = some if isinstance(some, np.ndarray) else some.toarray()
         with np.errstate(over="ignore", invalid="ignore"):
-            numbers = [float(one) for one in (np.median(x), x.std(), x.min(), x.max())]
+            numbers = [
+                np.median(some, axis=0),
+                some.std(axis=0),
+                some.min(axis=0),
+                some.max(axis=0),
+            ]
         if not np.isfinite(numbers).all():
             return None
-        # Of one-hot features and many others all digits are few: so files stay short.
-        for name, value in zip(found, numbers, strict=False):
-            found[name].append(int(value) if value == int(value) else value)
-        found["whole"].append(bool((x == np.floor(x)).all()))
+        for name, values in zip(names, numbers, strict=False):
+            found[name] += values.tolist()
+        found["whole"] += (some == np.floor(some)).all(axis=0).tolist()
     return found
 
 
