@@ -221,7 +221,8 @@ def sets():
 def test_rows_of_three_sets_flip_and_stay_in_range(name):
     """2,000 rows in all: of values that were seen, each from a row of its own."""
     _, X, y, learner, categories = next(one for one in sets() if one[0] == name)
-    model = fit(quick(learner), X, y)
+    scaled = {"standardize": True} if learner is OnlinePolyceptron else {}
+    model = fit(quick(learner, **scaled), X, y)
     domain = Domain.of(X, categories=categories)
     rng = np.random.default_rng(1)
     n = {"people": 1000, "iris": 30, "wine": 970}[name]
