@@ -14,6 +14,7 @@ from cli_files import done, failed, people, read_csv, text_of
 
 def changed(text):
     """The columns and new values of the smallest change."""
+    text = text.replace("A small change (approximate: not all tried)", "Smallest change")
     body = text.partition("Smallest change to ")[2].splitlines()[2:]
     return {line.split()[0]: line.split()[-1] for line in body}
 
@@ -74,16 +75,83 @@ class TestExplain:
         for bounds in ("age", "age=a:b", "age=nan:1"):
             assert "is not COLUMN=LOW:HIGH" in failed(*ask, "--bounds", bounds, code=2)
         assert "above the upper" in failed(*ask, "--bounds", "age=5:1", code=2)
-        assert done(*ask, "--freeze", "colour") == done(*ask)  # text columns always are
         error = failed(*ask[:3], "--row", 201)
         assert "there is no row 201; it has 200" in error
 
     def test_a_tree_and_three_classes(self, folder):
         text = done("explain", folder / "tree.json", folder / "people.csv", "--row", 7)
-        assert set(changed(text)) <= {"age", "dose"}
-        text = done("explain", folder / "three.json", folder / "three.csv", "--row", 7)
-        assert "makes most probable" in text
+        assert set(changed(text)) <= {"age", "dose", "colour"}
+        ask = ("explain", folder / "three.json", folder / "three.csv", "--row", 7)
+        text = done(*ask)
         assert "decides" in text
+        assert "The answer is the same within a distance of" in text
+        before = re.match(r"Row 7 \(.*\): (\w+)", text)[1]
+        for label in {"old", "sick", "well"} - {before}:
+            text = done(*ask, "--target", label)
+            assert f"change to {label}\n" in text.replace(" (approximate: not all tried)", "")
+            new = changed(text)
+            assert new.get("age", "5").isdecimal()  # all ages are whole
+            values = dict(zip(("age", "dose"), people()[6], strict=False)) | new
+            answers = done("predict", ask[1], "-", stdin=text_of([values.values()], values))
+            assert answers.splitlines()[1].startswith(label)
+            assert len(changed(done(*ask, "--target", label, "--at-most", 1))) == 1
+        assert f"The answer is {before} already." in done(*ask, "--target", before)
+        error = failed(*ask, "--target", "ill", code=2)
+        assert "'ill' is not among old, sick, well" in error
+
+    def test_rows_that_no_rule_or_several_hold_for(self, folder, monkeypatch):
+        from dataclasses import replace
+
+        from polyceptron import Polyhedron
+        from polyceptron.model_file import read_rule
+
+        everywhere = Polyhedron([[1.0, 0.0]], [1e3], ["age", "dose"])
+        nowhere = Polyhedron([[-1.0, 0.0]], [-1e3], ["age", "dose"])
+        for place, words in (
+            (everywhere, "the rules of old and sick and well hold"),
+            (nowhere, "no rule holds"),
+        ):
+
+            def read(path, polyhedron=place):
+                found = read_rule(path)
+                pieces = [one._replace(polyhedron=polyhedron) for one in found.rule.pieces]
+                return found._replace(rule=replace(found.rule, pieces=tuple(pieces)))
+
+            with monkeypatch.context() as patched:
+                patched.setattr("polyceptron.model_file.read_rule", read)
+                text = done("explain", folder / "three.json", folder / "three.csv")
+            assert f", the most probable class: {words}\n" in text
+
+    def test_changes_stay_within_what_was_seen(self, folder):
+        ask = ("explain", folder / "m.json", folder / "people.csv")
+        ages = [row[0] for row in people()]
+        for row in range(1, 9):
+            new = changed(done(*ask, "--row", row))
+            assert min(ages) <= int(new.get("age", min(ages))) <= max(ages)
+            assert 0 <= float(new.get("dose", 0)) <= 10
+            assert new.get("colour", "red") in {"red", "blue", "green"}
+            assert len(changed(done(*ask, "--row", row, "--at-most", 1))) <= 1
+        assert "colour" not in changed(done(*ask, "--row", 1, "--freeze", "colour"))
+
+    def test_above_a_thousand_columns_spreads_are_known(self, tmp_path):
+        rows = [[i % 7, *[i % 2] * 1100, "ab"[i % 7 > 3]] for i in range(40)]
+        names = [*(f"c{j}" for j in range(1101)), "class"]
+        (tmp_path / "d.csv").write_text(text_of(rows, names))
+        done("fit", tmp_path / "d.csv", "-t", "class", "-l", "batch", "-k", 1, "-o", tmp_path / "m")
+        columns = json.loads((tmp_path / "m").read_text())["summary"]["columns"]
+        assert {len(values) for values in columns.values()} == {1101}
+        assert (columns["lowest"][0], columns["highest"][0], columns["whole"][0]) == (0, 6, True)
+        text = done("explain", tmp_path / "m", tmp_path / "d.csv", "--at-most", 1)
+        assert "each column counted in its spreads" in text
+
+    def test_older_files_do_not_say_what_was_seen(self, folder, tmp_path):
+        document = json.loads((folder / "m.json").read_text())
+        for name in ("lowest", "highest", "whole"):
+            del document["summary"]["columns"][name]
+        (tmp_path / "old.json").write_text(json.dumps(document))
+        for row in range(1, 4):
+            text = done("explain", tmp_path / "old.json", folder / "people.csv", "--row", row)
+            assert set(changed(text)) <= {"age", "dose"}
 
     @pytest.mark.usefixtures("union")
     def test_a_union(self, folder):

@@ -114,8 +114,21 @@ class TestFit:
         error = failed("fit", path, "-t", "class", "-l", "batch", "-o", tmp_path / "n", code=2)
         assert "--learner batch learns two classes, and there are 3" in error
         assert "polyceptron, oc1" in error
-        error = failed("fit", path, "-t", "class", "--inside", "old", "-o", tmp_path / "n", code=2)
-        assert "each gets a polyhedron of its own" in error
+        error = failed("fit", path, "-t", "class", "--inside", "ill", "-o", tmp_path / "n", code=2)
+        assert "--inside must be one of old, sick, well; got 'ill'" in error
+
+    def test_one_class_against_all_others(self, tmp_path):
+        rows = [[*row[:2], "old" if row[0] > 70 else row[3]] for row in people()]
+        path, model = tmp_path / "three.csv", tmp_path / "m.json"
+        path.write_text(text_of(rows, ("age", "dose", "class")))
+        result = run(
+            "fit", path, "-t", "class", "-l", "batch", "-k", 1, "--inside", "old", "-o", model
+        )
+        assert result.exit_code == 0, result.output
+        assert "3 classes: old is learned against the others, called 'not old'" in result.stderr
+        assert "old if this holds" in result.stdout
+        assert read_model(model).estimator.classes_.tolist() == ["not old", "old"]
+        assert "not old" in done("evaluate", model, path)
 
     def test_formats_give_the_same_model(self, tmp_path, data):
         rows = people()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import polyceptron
-from polyceptron.cli._lazy import columns, np, source, text
+from polyceptron.cli._lazy import np, source, text
 from polyceptron.cli._model import Loaded
 from polyceptron.cli._options import (
     bounds_option,
@@ -25,6 +25,8 @@ from polyceptron.cli._terminal import section, shown, table
 if TYPE_CHECKING:
     from polyceptron.data.guesses import FileOptions
 
+_PROGRAMS = 2_000
+"""To solve at most: some seconds. A change that needs more is said to be approximate."""
 _MOST = 12
 """Features in the table of contributions; the others are one line."""
 
@@ -40,39 +42,80 @@ _MOST = 12
     show_default=True,
     help="The row, counted from 1 after the header.",
 )
-@columns_option(
-    "--freeze", "Columns that a change must leave alone; those of more than two texts always are."
+@click.option("--target", metavar="LABEL", help="The answer that a change is to reach; else any.")
+@click.option(
+    "--at-most", type=click.IntRange(1), metavar="N", help="Columns that may change at most."
 )
-@bounds_option("Where a change must keep a column")
+@columns_option("--freeze", "Columns that a change must leave alone.")
+@bounds_option("Where a change must keep a column, whatever was seen of it")
 @columns_option("--integers", "Columns that must change to whole numbers.")
 @file_options
-def explain(model: str, data: str, row: int, file: FileOptions, **asked: Sequence[str]) -> None:
+def explain(
+    model: str,
+    data: str,
+    row: int,
+    file: FileOptions,
+    target: str | None,
+    at_most: int | None,
+    **asked: Sequence[str],
+) -> None:
     """Explain the answer for row N of DATA.
 
     Which faces it fails, and by how much; what each column adds to the face that decides; how
     far the row is from another answer, and the smallest change that leads there: `predict`
-    answers the values shown so. Where the model knows the spreads of its columns, as one of
-    `fit` does, changes are weighed by them, and columns that never varied are left alone.
+    answers the values shown so. Where the model knows what its columns are like, as one of `fit`
+    does, changes are weighed by their spreads and stay within what was seen: between the lowest
+    and the highest value, whole where all values were, categories among those known.
     """
     loaded = Loaded(model)
     rule, explanations = loaded.rule, polyceptron.explain
     place, x, medians, spreads = find_row(loaded, data, file, row)
-    limits = _limits(loaded, spreads, **asked)
+    limits = _limits(loaded, x, spreads, **asked)
     decision = rule.decide(x[None, :])
-    answer, number, change = rule.labels[int(decision.place[0])], int(decision.piece[0]), None
+    answer, number = rule.labels[int(decision.place[0])], int(decision.piece[0])
+    wanted = None if target is None else _label(rule, target)
     judge, place_inside, _ = rule.pieces[number]
     try:  # All before anything is said: it may fail.
         faces = explanations.rejected_by(judge, x)
         why = explanations.contributions(judge, x, medians)
-        if not rule.is_most_probable:
-            radius = explanations.robustness(rule, x, weights=limits["weights"])
-            change = radius, explanations.counterfactual(rule, x, **limits)
+        radius = explanations.robustness(rule, x, weights=limits["weights"])
+        change = None
+        if wanted is None or wanted != answer:
+            change = explanations.counterfactual(
+                rule, x, target=wanted, max_changes=at_most, max_nodes=_PROGRAMS, **limits
+            )
     except explanations.ExplainError as error:
         raise click.ClickException(f"{place}: {error}") from error
-    click.echo(f"Row {row} ({place}): {shown(answer)}")
+    click.echo(f"Row {row} ({place}): {shown(answer)}{_claims(rule, x)}")
     _say_faces(faces, shown(rule.labels[place_inside]) + rule.which(number))
     _say_contributions(why, x, np.zeros(len(x)) if spreads is None else spreads)
-    _say_change(rule, change, spreads is not None)
+    unit = "" if spreads is None else ", each column counted in its spreads"
+    click.echo(f"\nThe answer is the same within a distance of {radius:.4g}{unit}.")
+    if change is None:
+        click.echo(f"\nThe answer is {shown(answer)} already.")
+    else:
+        _say_change(loaded, x, change)
+
+
+def _label(rule: polyceptron.Rule, text: str) -> Any:
+    """The class that is written so."""
+    named = {str(label): label for label in rule.labels}
+    if text not in named:
+        raise click.BadParameter(f"{text!r} is not among {', '.join(named)}", param_hint="--target")
+    return named[text]
+
+
+def _claims(rule: polyceptron.Rule, x: Any) -> str:
+    """Which rules hold, where the answer is the most probable class of none or of several."""
+    if not rule.is_most_probable:
+        return ""
+    inside = np.flatnonzero(rule.scores(x[None, :])[0] >= 0)
+    held = sorted({rule.pieces[p].place for p in inside.tolist()})
+    if len(held) == 1:
+        return ""
+    names = " and ".join(shown(rule.labels[place]) for place in held)
+    which = f"the rules of {names} hold" if held else "no rule holds"
+    return f", the most probable class: {which}"
 
 
 def find_row(loaded: Loaded, data: str, file: FileOptions, row: int) -> tuple[str, Any, Any, Any]:
@@ -114,6 +157,7 @@ def _numbers(values: Any, n: int) -> Any:
 
 def _limits(
     loaded: Loaded,
+    x: Any,
     spreads: Any,
     *,
     freeze: Sequence[str],
@@ -121,26 +165,44 @@ def _limits(
     integers: Sequence[str],
 ) -> dict[str, Any]:
     """What a change has to keep to, and what it costs."""
-    names, texts, flags, held = loaded.rule.names, list[str](), dict[str, int](), set[int]()
-    for column, start, stop in loaded.encoding.places() if loaded.encoding is not None else ():
-        if column.kind == "category":  # never changes: a red that is half blue says nothing
-            texts.append(column.name)
-            held |= set(range(start, stop))
-        elif column.kind == "binary":
-            flags[column.name] = start
-    held |= set(feature_places("--freeze", freeze, names, [*texts, *flags]))
-    held |= {flags[name] for name in columns.listed(freeze, [*names, *flags]) if name in flags}
+    names, texts, flags = loaded.rule.names, _places(loaded, "category"), _places(loaded, "binary")
+    domain = _domain(loaded, len(x), texts)
+    held = set(feature_places("--freeze", freeze, names, texts | flags))
+    if domain is None:  # a red that is half blue says nothing
+        held |= {place for places in texts.values() for place in places}
     within, whole, weights = (
         column_bounds(bounds, names),
         feature_places("--integers", integers, names),
         None,
     )
-    whole += [j for j in flags.values() if j not in whole]
-    within |= {j: (0.0, 1.0) for j in flags.values() if j not in within}
+    two = {places.start for places in flags.values()}
+    whole += sorted(two - {*whole})
+    within |= dict.fromkeys(two - {*within}, (0.0, 1.0))
     if spreads is not None:
-        held |= set(np.flatnonzero(spreads == 0).tolist()) - ({*within, *whole} - {*flags.values()})
+        held |= set(np.flatnonzero(spreads == 0).tolist()) - ({*within, *whole} - two)
         weights = np.where(spreads > 0, spreads, 1.0) ** -2.0
-    return {"bounds": within, "integers": whole, "weights": weights, "frozen": sorted(held)}
+    limits = {"bounds": within, "integers": whole, "weights": weights, "frozen": sorted(held)}
+    return limits | {"domain": domain}
+
+
+def _places(loaded: Loaded, kind: str) -> dict[str, range]:
+    """The columns of a kind, and the features of each."""
+    places = loaded.encoding.places() if loaded.encoding is not None else ()
+    return {
+        column.name: range(start, stop) for column, start, stop in places if column.kind == kind
+    }
+
+
+def _domain(loaded: Loaded, n: int, texts: dict[str, range]) -> Any:
+    """What was seen of the columns; None of a file that does not say."""
+    known = loaded.summary.get("columns")
+    usual = known if isinstance(known, dict) else {}
+    low, high, whole = (_numbers(usual.get(key), n) for key in ("lowest", "highest", "whole"))
+    if low is None or high is None or whole is None:
+        return None
+    lowest, highest = tuple(low.tolist()), tuple(high.tolist())
+    categories = tuple(map(tuple, texts.values()))
+    return polyceptron.explain.Domain(lowest, highest, tuple(whole.astype(bool)), categories)
 
 
 def _say_faces(faces: Sequence[Any], name: str) -> None:
@@ -159,7 +221,8 @@ def _say_faces(faces: Sequence[Any], name: str) -> None:
 def _say_contributions(why: Any, x: Any, spreads: Any) -> None:
     value = dict(zip(why.values, x.tolist(), strict=True))
     spread = dict(zip(why.values, spreads.tolist(), strict=True))
-    order = sorted(why.values, key=lambda name: -abs(why.values[name]))
+    counting = [name for name in why.values if why.values[name]]
+    order = sorted(counting, key=lambda name: -abs(why.values[name]))
     rows = []
     for n in order[:_MOST]:
         pair = [text.number_text(one, spread[n]) for one in (value[n], why.reference[n])]
@@ -171,21 +234,31 @@ def _say_contributions(why: Any, x: Any, spreads: Any) -> None:
     section(title, table(["column", "value", "against", "adds"], rows))
 
 
-def _say_change(rule: polyceptron.Rule, change: tuple[float, Any] | None, weighed: bool) -> None:
-    if change is None:
-        click.echo(
-            "\nThe answer is the class that its polyhedron makes most probable, so what would "
-            "change it is not known."
-        )
-        return
-    radius, found = change
-    unit = ", each column counted in its spreads" if weighed else ""
-    click.echo(f"\nThe answer is the same within a distance of {radius:.4g}{unit}.")
+def _say_change(loaded: Loaded, x: Any, found: Any) -> None:
+    rule = loaded.rule
     if not found.feasible:
         click.echo(f"\nNo change leads to another answer: {found.reason}.")
         return
-    changes = [[text.quoted(name), *values] for name, values in found.shown.items()]
+    changes = [[text.quoted(name), *pair] for name, pair in _changes(loaded, x, found).items()]
     (piece,) = rule.decide(found.x[None, :]).piece  # need not be the one shown above
     reached = rule.labels[rule.pieces[piece].place] == found.after
-    title = f"Smallest change to {shown(found.after)}{rule.which(piece) if reached else ''}"
+    smallest = "Smallest change" if found.exact else "A small change (approximate: not all tried)"
+    title = f"{smallest} to {shown(found.after)}{rule.which(piece) if reached else ''}"
     section(title, table(["column", "now", "changed"], changes))
+
+
+def _changes(loaded: Loaded, x: Any, found: Any) -> dict[str, tuple[str, str]]:
+    """The old and the new value of every column that changes; of text, its categories."""
+    changes = dict(found.shown)
+    for column, start, stop in loaded.encoding.places() if loaded.encoding is not None else ():
+        if column.kind == "category" and (found.x[start:stop] != x[start:stop]).any():
+            for name in column.feature_names:
+                changes.pop(name, None)
+            pair = [
+                shown(column.categories[int(row[start:stop].argmax())])
+                if row[start:stop].any()
+                else "another"
+                for row in (x, found.x)
+            ]
+            changes[column.name] = (pair[0], pair[1])
+    return changes

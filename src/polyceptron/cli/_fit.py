@@ -19,7 +19,7 @@ from polyceptron.cli._out import check_free, write
 from polyceptron.cli._terminal import Waiting, note, percent, shown
 from polyceptron.learners import registry
 
-_MOST_COLUMNS = 1000
+_MOST_COLUMNS = 100_000
 """Of which a model file says what is usual in them."""
 _FOR_THE_LEARNER = ("k", "inside", "n_polyhedra", "max_faces", "digits", "max_terms", "settings")
 _KNOWN = ("monotone", "faces", "together")
@@ -96,6 +96,7 @@ def fit(
     rows: Any = (
         open_rows(**what, cache_dir=cache_dir) if on_disk else read_rows(**what, later=later)
     )
+    _learning.against_rest(rows, asked["inside"])
     parts = None
     if test_size is not None:
         parts = _learning.split(rows.codes, test_size, seed)
@@ -240,12 +241,13 @@ def _save(path: Path, estimator: Any, rows: Any, X: Any, score: Any) -> dict[str
     digits = estimator.rule_.digits_for(X)
     if digits is not None:  # with which the text answers as the rule does
         summary["digits"] = digits
-    # Too wide, it is too much to say, for explanations, what is usual in each column.
-    if isinstance(X, np.ndarray) and X.shape[1] <= _MOST_COLUMNS:
-        with np.errstate(over="ignore", invalid="ignore"):
-            medians, spreads = np.median(X, axis=0), X.std(axis=0)
-        if np.isfinite(medians).all() and np.isfinite(spreads).all():
-            summary["columns"] = {"median": medians.tolist(), "spread": spreads.tolist()}
+    usual = _usual(X) if X.shape[1] <= _MOST_COLUMNS else None
+    if usual is None:
+        note(
+            "the model file does not say what is usual in its columns, so explanations count units"
+        )
+    else:
+        summary["columns"] = usual
     names, encoding = rows.feature_names, rows.encoding
     if names is not None:
         # They are not given to fit, as it takes them from data frames only.
@@ -253,6 +255,30 @@ def _save(path: Path, estimator: Any, rows: Any, X: Any, score: Any) -> dict[str
         encoding = encoding or Encoding([Column(name, "number") for name in names])
     polyceptron.save_model(estimator, path, encoding=encoding, summary=summary)
     return summary
+
+
+def _usual(X: Any) -> dict[str, list[Any]] | None:
+    """What columns are like, for explanations; None if their numbers are too large to tell."""
+    names = ("median", "spread", "lowest", "highest", "whole")
+    found: dict[str, list[Any]] = {name: [] for name in names}
+    columns = X if isinstance(X, np.ndarray) else X.tocsc()
+    size = max(1, 2**23 // max(X.shape[0], 1))
+    for start in range(0, X.shape[1], size):  # some at a time, as sparse ones become dense
+        some = columns[:, start : start + size]
+        some = some if isinstance(some, np.ndarray) else some.toarray()
+        with np.errstate(over="ignore", invalid="ignore"):
+            numbers = [
+                np.median(some, axis=0),
+                some.std(axis=0),
+                some.min(axis=0),
+                some.max(axis=0),
+            ]
+        if not np.isfinite(numbers).all():
+            return None
+        for name, values in zip(names, numbers, strict=False):
+            found[name] += values.tolist()
+        found["whole"] += (some == np.floor(some)).all(axis=0).tolist()
+    return found
 
 
 def _say_rule(estimator: Any, rows: Any, X: Any, digits: int | None) -> None:

@@ -12,7 +12,8 @@ import click
 
 import polyceptron
 from polyceptron.cli._lazy import model_selection, np
-from polyceptron.cli._terminal import Waiting, percent, section, shown, table
+from polyceptron.cli._model import rest_of
+from polyceptron.cli._terminal import Waiting, note, percent, section, shown, table
 from polyceptron.learners import registry
 
 if TYPE_CHECKING:
@@ -151,15 +152,27 @@ def _those_that(able: Callable[[type], bool]) -> str:
 
 
 def _label(inside: str, classes: list[Any]) -> Any:
-    if len(classes) > 2:
-        raise click.UsageError(
-            f"--inside is for two classes, and there are {len(classes)}: "
-            "each gets a polyhedron of its own"
-        )
     named = {str(label): label for label in classes}
     if inside not in named:
         raise click.UsageError(f"--inside must be one of {', '.join(named)}; got {inside!r}")
     return named[inside]
+
+
+def against_rest(rows: Any, inside: str | None) -> None:
+    """Of three and more classes, make all but the one inside one class."""
+    if inside is None or len(rows.classes) <= 2:
+        return
+    place = rows.classes.tolist().index(_label(inside, rows.classes.tolist()))
+    if not hasattr(rows, "codes"):
+        raise click.UsageError(
+            f"--inside needs the rows in memory where there are {len(rows.classes)} classes; "
+            "--in-memory takes them there."
+        )
+    rest = rest_of(inside)
+    labels = sorted([inside, rest])
+    rows.codes = np.where(rows.codes == place, labels.index(inside), labels.index(rest))
+    note(f"{len(rows.classes)} classes: {inside} is learned against the others, called {rest!r}")
+    rows.classes = np.array(labels)
 
 
 class Score(NamedTuple):

@@ -120,11 +120,19 @@ class Loaded:
         classes = self.rule.labels
         places = {str(label): j for j, label in enumerate(classes)}
         values = {float(x): j for j, x in enumerate(classes) if isinstance(x, int | float)}
+        # Of one class against all others, whatever else there is are the others.
+        others = [
+            j
+            for j, one in enumerate(classes)
+            if len(classes) == 2 and one == rest_of(classes[1 - j])
+        ]
+        rest = others[0] if others else -1
         codes, texts = batch.texts(target)
         found = []
         for text in texts:
             number = as_number(text) if text is not None and text not in places else None
-            found.append(values.get(number, -1) if number is not None else places.get(text, -1))
+            own = values.get(number, -1) if number is not None else places.get(text, -1)
+            found.append(own if text is None or own >= 0 else rest)
         place = np.array(found)[codes]
         if (place < 0).any():
             row = int((place < 0).argmax())
@@ -135,3 +143,8 @@ class Loaded:
                 f"{batch.where(row, target)}: {what} one of the classes {listed}"
             )
         return place.tolist()  # type: ignore[no-any-return]
+
+
+def rest_of(label: Any) -> str:
+    """What all other classes are called together."""
+    return f"not {label}"

@@ -36,15 +36,20 @@ def bounds_option(about: str) -> Callable[..., Any]:
 
 
 def feature_places(
-    option: str, values: Sequence[str], names: Sequence[str], others: Sequence[str] = ()
+    option: str,
+    values: Sequence[str],
+    names: Sequence[str],
+    texts: Mapping[str, Sequence[int]] | None = None,
 ) -> list[int]:
-    """The places of the features that an option names; it may name others, too."""
-    known = [*names, *others]
+    """The places of the features that an option names; columns of text have several."""
+    texts = texts or {}
+    known = [*names, *texts]
     found = columns.listed(values, known)
     missing = [name for name in found if name not in known]
     if missing:
         raise click.ClickException(f"{option}: {encoding.missing_columns(missing, names)}")
-    return [names.index(name) for name in found if name in names]
+    places = [[names.index(name)] if name in names else texts[name] for name in found]
+    return [place for several in places for place in several]
 
 
 def column_bounds(texts: Sequence[str], names: Sequence[str]) -> dict[int, tuple[Any, Any]]:

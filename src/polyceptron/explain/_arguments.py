@@ -36,7 +36,7 @@ def asked(model: Any, x: Any) -> tuple[Rule, Floats]:
     return rule, as_row(x, rule)
 
 
-def place_of_label(label: Any, rule: Rule) -> int | None:
+def wanted_place(label: Any, rule: Rule) -> int | None:
     """The place of a label among the classes; None is none of them."""
     if label is None or label in rule.labels:
         return None if label is None else rule.labels.index(label)

@@ -15,8 +15,8 @@ from polyceptron.explain._arguments import (
     answerable,
     asked,
     conditions_of,
-    place_of_label,
     roots_of,
+    wanted_place,
 )
 from polyceptron.explain._domain import Domain
 from polyceptron.explain._search import CounterfactualSearch
@@ -142,7 +142,7 @@ def counterfactual(
     Impossible to leave 'outside': face 1 cannot be met while age is 1 and dose >= 2
     """
     rule, row = asked(model, x)
-    roots, wanted = roots_of(weights, rule), place_of_label(target, rule)
+    roots, wanted = roots_of(weights, rule), wanted_place(target, rule)
     most = None if max_changes is None else as_count(max_changes, "max_changes")
     given = conditions_of(row, rule, frozen, bounds, integers, domain, most)
     search = CounterfactualSearch(rule, given, roots, as_count(max_nodes, "max_nodes"), wanted)

@@ -263,11 +263,12 @@ def robustness(model: Any, x: Any, *, weights: Any = None) -> float:
     """
     rule, row = asked(model, x)
     roots = roots_of(weights, rule)
-    search = CounterfactualSearch(rule, conditions_of(row, rule), roots)
+    most = 1_000 if rule.is_most_probable else 10_000
+    search = CounterfactualSearch(rule, conditions_of(row, rule), roots, most)
     is_union = rule.otherwise is not None and len(rule.pieces) > 1
     with answerable():
         if rule.is_most_probable:
-            return np.inf if search.run() is None else search.bound
+            return np.inf if search.run() is None and search.exact else search.bound
         if is_union and rule.scores(row[None, :]).max() >= 0:
             # What is beyond a face may be in another piece: the search verifies.
             new = search.run()

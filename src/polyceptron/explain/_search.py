@@ -11,7 +11,7 @@ import numpy as np
 from polyceptron.explain._arguments import Conditions, ExplainError
 from polyceptron.explain._targets import Target, targets_of
 from polyceptron.geometry.faces import faces_in_words
-from polyceptron.geometry.projection import Nearest, first, length
+from polyceptron.geometry.projection import Goal, Nearest, first, length
 from polyceptron.rule import Rule
 from polyceptron.utils.text import quoted
 from polyceptron.utils.types import Floats, Indices
@@ -80,8 +80,13 @@ class CounterfactualSearch:
         """Return the nearest verified point, or None."""
         for target in self.targets:
             self._push(target, self.given.lower, self.given.upper, frozenset(), initial=True)
+        for target in self.targets:
+            for goal in target.starts():
+                self._begin(goal)
         while self.heap:
             (depth, far), _, node = heapq.heappop(self.heap)
+            if not self.exact and self.rule.is_most_probable:
+                return self.best  # going down would halve intervals only
             if self.exact:
                 self.bound = far
             if far >= self._far() * (1 - NO_FARTHER) or (self.best is not None and not self.exact):
@@ -98,6 +103,8 @@ class CounterfactualSearch:
         """Why there is no point."""
         if not self.targets:
             return "the model has no other answer"
+        if not self.exact:
+            return f"none was found by {self.max_nodes} programs (max_nodes)"
         texts = self.conflicts[:3]
         if len(self.conflicts) > 3:
             texts.append(f"and {len(self.conflicts) - 3} more")
@@ -146,7 +153,8 @@ class CounterfactualSearch:
     def _hurry(self, number: int) -> None:
         """Settle for what is there, or go down from here; in the end there is no answer."""
         self.exact = False
-        if number >= 2 * max(self.max_nodes, len(self.targets)) and self.best is None:
+        most = 2 * max(self.max_nodes, len(self.targets))
+        if number >= most and self.best is None and not self.rule.is_most_probable:
             raise ExplainError(
                 f"no answer after {self.max_nodes} programs (max_nodes): give the features in "
                 "integers narrower bounds, or freeze some"
@@ -209,6 +217,44 @@ class CounterfactualSearch:
         found = first(itertools.chain([exact], aims), self.accepts)
         if found.x is not None and length(found.x - self.row, self.roots) < self._far():
             self.best = self._shortened(found.x, limits)
+
+    def _begin(self, goal: Goal) -> None:
+        """Look for some point to begin with: what is allowed is decided by the nearest one."""
+        given, row = self.given, self.row
+        lower, upper = given.lower.copy(), given.upper.copy()
+        x = goal.nearest(row, lower, upper).x
+        for category in given.categories if x is not None else ():
+            kinds = given.kinds(category)
+            if x is not None and kinds:
+                gaps = [float(np.abs(x[category] - kind).sum()) for kind in kinds]
+                lower[category] = upper[category] = kinds[int(np.argmin(gaps))]
+                x = goal.nearest(row, lower, upper).x
+        if x is not None and given.max_changes is not None:
+            for c in set(range(len(given.columns))) - set(self._changed(x)[: given.max_changes]):
+                lower[given.columns[c]] = upper[given.columns[c]] = row[given.columns[c]]
+            x = goal.nearest(row, lower, upper).x
+        for j in np.flatnonzero(given.whole & (lower < upper)).tolist():
+            if x is None:
+                return
+            value = given.ends(j, x[j])[int(x[j] > row[j])]
+            lower[j] = upper[j] = min(max(value, given.lower[j]), given.upper[j])
+            x = goal.nearest(row, lower, upper).x
+        allowed = self._is_allowed(lower, upper)
+        found = first(goal.aims(row, lower, upper), self.accepts) if allowed else None
+        if (
+            found is not None
+            and found.x is not None
+            and length(found.x - row, self.roots) < self._far()
+        ):
+            self.best = self._shortened(found.x, (lower, upper))
+
+    def _is_allowed(self, lower: Floats, upper: Floats) -> bool:
+        """Whether limits keep to the conditions, and whole features have values they may have."""
+        given = self.given
+        fixed = np.flatnonzero(given.whole & (lower == upper)).tolist()
+        whole = all(given.ends(j, lower[j])[0] == lower[j] for j in fixed)
+        inside = (given.lower <= lower) & (upper <= given.upper)
+        return whole and bool(inside.all())
 
     def _shortened(self, x: Floats, limits: tuple[Floats, Floats]) -> Floats:
         """The nearest point on the way to x that is allowed and verified, by bisection."""

@@ -3,7 +3,8 @@
 A target is a set of rows that a search looks through. Its ``goal`` has inequalities that hold in
 all of it, those of ``faces``; the nearest row of the goal need not be in the set. Then ``parts``
 are targets that have all of the set between them, but not that row. ``is_near`` is whether a row a
-hair farther in may do, and ``safe`` a goal whose rows likely do, wherever they are.
+hair farther in may do, ``safe`` a goal whose rows likely do, wherever they are, and ``starts`` are
+such goals to begin with.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from polyceptron.geometry.projection import Goal
 from polyceptron.rule import Rule
 from polyceptron.utils.types import Floats
 
+_LEVELS = (0.0, 0.5, 1.0, 2.0, 3.0, 4.0)
+"""Of log-odds, to begin with."""
 FaceAt = tuple[int, int]
 """The piece of a face, and its number there."""
 
@@ -61,6 +64,9 @@ class UnionTarget:
 
     def safe(self, x: Floats) -> Goal | None:  # noqa: ARG002
         return None
+
+    def starts(self) -> list[Goal]:
+        return []
 
 
 @dataclass(frozen=True)
@@ -118,6 +124,13 @@ class ProbableTarget:
     def safe(self, x: Floats) -> Goal | None:
         middle = self._middle(self.rule.log_odds(self.rule.scores(x[None, :]))[0])
         return self._goal(middle, middle)
+
+    def starts(self) -> list[Goal]:
+        """Goals that are easy to reach: the class is at least so probable."""
+        if self.low < 0:
+            return []
+        goals = (self._goal(level, np.inf) for level in _LEVELS)
+        return [goal for goal in goals if goal is not None]
 
     def _middle(self, odds: Floats) -> float:
         """Between the log-odds of the class and of the most probable other, within the interval."""

@@ -481,3 +481,9 @@ class TestEstimator:
             assert line.endswith(" against the rest")
         assert all("inside=True, n_hyperplanes=3, " in line for line in lines[1::3])
         assert set(lines[2::3]) == {"Polyceptron: the best of these is fitted to 150 rows"}
+
+
+def test_the_class_inside_must_be_there_with_three_classes():
+    X, y = np.arange(12.0).reshape(6, 2), ["a", "a", "b", "b", "c", "c"]
+    with pytest.raises(ValueError, match=r"inside must be one of the labels \['a', 'b', 'c'\]"):
+        Polyceptron(inside="nonsense").fit(X, y)

@@ -14,7 +14,7 @@ from sklearn.base import clone
 from polyceptron.data.source import Source
 from polyceptron.data.training import TrainingData
 from polyceptron.learners._base import FitsBlocks, ProbabilisticClassifier
-from polyceptron.learners._parameters import check_seed, check_two_classes
+from polyceptron.learners._parameters import check_inside, check_seed, check_two_classes
 from polyceptron.learners.documents import FITTED, ModelFileError
 from polyceptron.learners.polyceptron.fitted import ClassFitted, LearnedUnion, PolyceptronFitted
 from polyceptron.learners.polyceptron.knowledge import (
@@ -27,6 +27,7 @@ from polyceptron.learners.polyceptron.knowledge import (
 )
 from polyceptron.learners.polyceptron.parameters import (
     check_parameters,
+    is_auto,
     number_or,
     possible_insides,
 )
@@ -79,7 +80,8 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         Without a penalty there is nothing to sample.
     inside : label, None or "auto", default="auto"
         The class inside; None is the greater label. "auto" takes the one whose polyhedron is
-        likelier for rows held out. Not used with more than two classes.
+        likelier for rows held out. With more than two classes it must be one of them, and says
+        nothing: each has a polyhedron.
     n_init : int, default=9
         Online runs to average.
     max_iter : int, default=1000
@@ -300,6 +302,8 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
     def _learn_each(self, training: TrainingData, journal: FitJournal) -> None:
         """A polyhedron for each class against the rest."""
         random = journal.random(check_seed(self.random_state))
+        if not is_auto(self.inside):
+            check_inside(self.inside, training.classes)
         for name in OF_THE_INSIDE:
             check_by_class(name, getattr(self, name), training.classes.tolist())
         self.estimators_ = []
