@@ -11,16 +11,16 @@ import numpy as np
 import pyarrow.types as pt
 from numpy.typing import NDArray
 
-from polyceptron.data.encoding import Coded, missing_columns
+from polyceptron.data.encoding import MAX_CATEGORIES, Coded, missing_columns
 from polyceptron.data.guesses import FIND_OUT, FileOptions
 from polyceptron.data.source import LabelKind, SourceError
-from polyceptron.data.tables import Table, is_text
+from polyceptron.data.tables import Table, is_number, is_text
 from polyceptron.utils.text import quoted_names
 
 MAX_CLASSES = 100
 """A column with more different values is taken for something else than classes."""
 
-_MANY = 10_000
+MANY = 10_000
 """More different values are not counted to the end."""
 
 Kind = np.dtype[Any] | str | None
@@ -47,6 +47,7 @@ class Request(NamedTuple):
     file: FileOptions = FIND_OUT
     is_command: bool = False
     later: bool = False
+    max_categories: int = MAX_CATEGORIES
 
     @property
     def fills(self) -> bool:
@@ -229,7 +230,7 @@ def _check_names(table: Table, plan: Plan, known: Sequence[str] | None, first: s
 def _kind(table: Table, name: str, kind: Any, drop: str) -> Kind:
     if pt.is_null(kind):
         return None
-    if pt.is_integer(kind) or pt.is_floating(kind):
+    if is_number(kind):
         numbers: np.dtype[Any] = np.dtype(kind.to_pandas_dtype())
         return numbers
     if pt.is_decimal(kind):
@@ -314,7 +315,7 @@ class Labels:
         for j in np.flatnonzero(np.bincount(codes, minlength=len(values))).tolist():
             number = self._numbers.setdefault(values[j], len(self._numbers))
             place[j] = min(number, MAX_CLASSES)
-        if len(self._numbers) > _MANY:
+        if len(self._numbers) > MANY:
             self._refuse_many()
         found: NDArray[np.int8] = place[codes]
         return found
