@@ -51,6 +51,8 @@ _REFUSED = {
     b"PARE": "a Parquet file that is encrypted",
     b"ORC": "a file of ORC: write it as Parquet",
     b"\x89HDF": "a file of HDF5: write it as Parquet or .npy",
+    b"\x89PNG": "a picture, and no table",
+    b"%PDF": "a PDF, and no table: copy its table into a spreadsheet",
     b"\xfd7zXZ": "compressed by xz: unpack it, or use gzip, bzip2, Zstandard or LZ4",
 }
 
