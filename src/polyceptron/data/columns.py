@@ -159,7 +159,7 @@ def make_plan(tables: Tables, request: Request) -> Plan:
             labels.setdefault(_label_kind(table, plan.target), name)
             _add_kinds(kinds, table, plan, request)
             n_rows += table.n_rows or 0
-            notes |= dict.fromkeys(table.notes)
+            notes |= dict.fromkeys((*table.notes, *_notes_of_dates(table, plan, request)))
     if len(labels) > 1:
         found = ", ".join(f"{kind} in {name}" for kind, name in labels.items())
         raise SourceError(f"column {plan.target!r}: labels of different types: {found}")
@@ -174,6 +174,13 @@ def make_plan(tables: Tables, request: Request) -> Plan:
         label_kind=next(iter(labels)),
         notes=tuple(notes),
     )
+
+
+def _notes_of_dates(table: Table, plan: Plan, request: Request) -> list[str]:
+    """Say what became of dates, of those that are learned from."""
+    made = [name for names in table.made_of.values() for name in names if name in plan.features]
+    other = request.option("dates", "parts" if request.file.dates == "days" else "days")
+    return [f"{table.name}: dates become {quoted_names(made)} ({other} otherwise)"] if made else []
 
 
 def _columns(table: Table, request: Request) -> Plan:
