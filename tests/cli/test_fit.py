@@ -557,3 +557,20 @@ class TestOnlyTrainingRowsTell:
         rows.encoding = Encoding(columns)
         found = _of_fold(rows, np.array([0, 1]), fills=True)
         assert found.tolist() == [[1, 1, 0, 0], [3, 0, 1, 0], [2, 0, 0, 0], [9, 1, 0, 0]]
+
+
+def test_of_many_categories_the_most_frequent_are_kept(tmp_path):
+    rows = [(i, f"city {i % 30 if i % 2 else i % 6}", i % 2) for i in range(120)]
+    (tmp_path / "d.csv").write_text(text_of(rows, ("a", "city", "y")))
+    ask = ("fit", tmp_path / "d.csv", "-t", "y", *QUICK, "--force", "-o", tmp_path / "m.json")
+    assert run(*ask).stderr == ""
+    found = []
+    for place in ("--in-memory", "--out-of-core"):
+        result = run(*ask, "--max-categories", 3, place)
+        assert "'city': the 3 most frequent values have a feature, 15 others" in result.stderr
+        assert "--max-categories" in result.stderr
+        found.append((tmp_path / "m.json").read_bytes())
+    assert found[0] == found[1]
+    kept = read_model(tmp_path / "m.json").encoding.columns[1].categories
+    assert kept == ("city 0", "city 2", "city 4")
+    assert "15 other" not in done("predict", tmp_path / "m.json", tmp_path / "d.csv")

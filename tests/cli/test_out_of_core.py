@@ -12,7 +12,7 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
-from cli_files import done, failed, people, run, text_of
+from cli_files import QUICK, done, failed, people, run, text_of
 from polyceptron import Checkpoint, load_model
 from polyceptron.cli._data import is_out_of_core, memory
 from polyceptron.cli._options import as_bytes
@@ -293,3 +293,19 @@ class TestResume:
         done(*fit, tmp_path / "n.json")
         assert model_of(path) == model_of(tmp_path / "n.json")
         assert not (tmp_path / "m.json.checkpoint").exists()
+
+
+def test_the_cache_is_listed_and_cleared(tmp_path):
+    (tmp_path / "d.csv").write_text("a,y\n" + "1,0\n2,1\n" * 20)
+    where = ("--cache-dir", tmp_path / "cache")
+    assert done("cache", *where).startswith("Kept: 0, 0.0 MB in ")
+    ask = ("fit", tmp_path / "d.csv", "-t", "y", *QUICK, "--out-of-core", *where)
+    done(*ask, "-o", tmp_path / "m.json")
+    (entry,) = (tmp_path / "cache" / "polyceptron-rows").iterdir()
+    head, _, line = done("cache", "--list", *where).splitlines()
+    assert head.startswith("Kept: 1, ")
+    assert line.split() == [entry.name, "40", "0.0", "0"]
+    (entry.parent / "other").write_text("not ours")
+    assert done("cache", "--clear", *where).startswith("Removed: 1 of ")
+    assert [path.name for path in entry.parent.iterdir()] == ["other"]
+    assert "exclude each other" in failed("cache", "--list", "--clear", code=2)

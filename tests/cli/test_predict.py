@@ -201,3 +201,31 @@ class TestLines:
         assert [float(row["score"]) for row in rows] == values.tolist()
         assert [row["prediction"] for row in rows] == [str(labels[j]) for j in place]
         assert [row["face"] for row in rows][2:5] == ["2", "", "4"]
+
+
+class TestKeepAndSkip:
+    def test_columns_are_carried_along(self, folder):
+        text = 'id,age,dose,colour,"a, name"\n007,30,1.5,red,"x, y"\n008,40,2,blue,\n'
+        ask = ("predict", folder / "m.json", "-", "--keep", "id,age", "--keep", "a, name")
+        rows = read_csv(done(*ask, stdin=text))
+        plain = read_csv(done("predict", folder / "m.json", "-", stdin=text))
+        kept = [("007", "30", "x, y"), ("008", "40", "")]
+        assert [(row["id"], row["age"], row["a, name"]) for row in rows] == kept
+        assert [row["prediction"] for row in rows] == [row["prediction"] for row in plain]
+        error = failed("predict", folder / "m.json", "-", "--keep", "idd", stdin=text)
+        assert "column 'idd' is missing (is it 'id'?)" in error
+
+    @pytest.mark.parametrize("explain", [[], ["--explain"]])
+    def test_rows_without_an_answer(self, folder, explain):
+        text = "age,dose,colour\n30,1.5,red\n,2,blue\n40,1,?\n90,9,red\n"
+        error = failed("predict", folder / "m.json", "-", *explain, stdin=text)
+        assert "line 3, column 'age': a missing value" in error
+        assert "predict --missing skip" in error
+        result = run("predict", folder / "m.json", "-", "--missing", "skip", *explain, stdin=text)
+        rows = read_csv(result.stdout)
+        assert [bool(row["prediction"]) for row in rows] == [True, False, False, True]
+        assert set(rows[1].values()) == {""}
+        assert result.stderr == "Note: 2 rows have a missing value and no answer\n"
+        whole = "age,dose,colour\n30,1.5,red\n90,9,red\n"
+        answers = done("predict", folder / "m.json", "-", *explain, stdin=whole)
+        assert [rows[0], rows[3]] == read_csv(answers)

@@ -28,7 +28,7 @@ def files(tmp_path):
 
 @pytest.mark.parametrize("name", ["d.parquet", "d.csv"])
 def test_days_and_parts(files, name):
-    with pytest.warns(SourceWarning, match="dates become .*--dates parts otherwise"):
+    with pytest.warns(SourceWarning, match=r"dates become .*\(dates='parts' otherwise\)"):
         source = open_blocks(files / name, "y")
     assert source.feature_names == (DAYS,)
     days = [(time - datetime.datetime(1970, 1, 1)) / datetime.timedelta(days=1) for time in TIMES]

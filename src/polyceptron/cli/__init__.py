@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from polyceptron.cli._cache import cache
 from polyceptron.cli._datasets import datasets
 from polyceptron.cli._edit import edit
 from polyceptron.cli._evaluate import compare, evaluate
@@ -64,7 +65,8 @@ def app(debug: bool) -> None:
 
 
 for command in (
-    fit, show, predict, explain, plot, export, evaluate, edit, compare, datasets, reproduce, study,
+    fit, show, predict, explain, plot, export, evaluate, edit, compare, datasets, cache,
+    reproduce, study,
 ):  # fmt: skip
     app.add_command(command)
 

@@ -57,18 +57,16 @@ def _asking(features: Sequence[str], **options: Any) -> Iterator[Any]:
 
 def read_rows(data: str, *, target: str | None, **options: Any) -> ArraySource:
     """Read files, and make rows of numbers and labels of them; they may be sparse."""
-    from polyceptron.data.columns import Tables
     from polyceptron.data.convert import Conversion, HeldRows
-    from polyceptron.data.open import files_of, find_tables
+    from polyceptron.data.open import files_of, find_tables, held_rows
     from polyceptron.data.tables import open_table
 
     with _asking(**options) as request, _again(data, request.file) as (path, name):
         if request.file.sql is None:
             tables, asked = find_tables(files_of(path), target, request, name)
+            source = Conversion(tables, asked, HeldRows).run().source()
         else:
-            table, asked = open_table(path, request.file), request._replace(target=target)
-            tables = Tables([table.name], [0], lambda *_: table)
-        source = Conversion(tables, asked, HeldRows).run().source()
+            source = held_rows(open_table(path, request.file), request._replace(target=target))
     _note_left_out(source)
     if not options.get("later"):
         _forget_places(source)

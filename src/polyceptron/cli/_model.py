@@ -104,9 +104,9 @@ class Loaded:
         numbers = [encodings.Column(name, "number") for name in names]
         return cast("Encoding", encodings.Encoding(numbers))
 
-    def encode(self, batch: Batch, encoding: Encoding) -> Any:
-        """Return the rows of a batch the way the estimator takes them."""
-        X = batch.features(encoding)
+    def encode(self, batch: Batch, encoding: Encoding, *, skip: bool = False) -> Any:
+        """Return the rows of a batch the way the estimator takes them; NaN are gaps to `skip`."""
+        X = batch.features(encoding, skip=skip)
         unseen = batch.unseen(encoding)
         if unseen:
             with self._counting:

@@ -215,6 +215,14 @@ training_options = all_of(
         "most frequent value). By default they are an error.",
     ),
     click.option(
+        "--max-categories",
+        type=click.IntRange(1),
+        default=100,
+        show_default=True,
+        metavar="N",
+        help="Of a column of text, so many values have a feature: the most frequent.",
+    ),
+    click.option(
         "--dates",
         type=click.Choice(["days", "parts"]),
         default="days",

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from polyceptron.cli._lazy import np
+from polyceptron.cli._lazy import columns, np
 from polyceptron.cli._model import Loaded
-from polyceptron.cli._options import data_argument, file_options, model_argument, out_option
+from polyceptron.cli._options import (
+    columns_option,
+    data_argument,
+    file_options,
+    model_argument,
+    out_option,
+)
 from polyceptron.cli._out import check_free, writing
+from polyceptron.cli._terminal import note
 
 if TYPE_CHECKING:
     from polyceptron.data.encoding import Encoding
@@ -25,10 +34,25 @@ if TYPE_CHECKING:
 @model_argument
 @data_argument
 @click.option("--explain", is_flag=True, help="Say which face decided, and its slack.")
+@click.option(
+    "--missing",
+    type=click.Choice(["error", "skip"]),
+    default="error",
+    show_default=True,
+    help="A missing value that the model cannot fill is an error, or such a row has no answer.",
+)
+@columns_option("--keep", "Columns of DATA to write beside the answers.")
 @out_option("The answers, as CSV", "-")
 @file_options
 def predict(
-    model: str, data: str, explain: bool, output: str, force: bool, file: FileOptions
+    model: str,
+    data: str,
+    explain: bool,
+    missing: str,
+    keep: Sequence[str],
+    output: str,
+    force: bool,
+    file: FileOptions,
 ) -> None:
     """Answer each row of DATA, in order: a CSV with the columns prediction and score.
 
@@ -49,26 +73,67 @@ def predict(
         writing(output) as out,
         suppress(NoRowsError),  # no rows, no answers
     ):
-        piece = b",piece" if loaded.rule.which(0) else b""
-        out.write(b"prediction,score" + (piece + b",face,slack") * explain + b"\n")
-        work = partial(_answers, loaded, encoding, explain)
-        tasks = (partial(work, job) for job in table.jobs(*encoding.kinds))
-        for lines in in_order(tasks):
+        wanted = columns.listed(keep, table.names)
+        kept = [columns.column_of(name, table.names, table.name) for name in wanted]
+        piece = ["piece"] if loaded.rule.which(0) else []
+        heads = ["prediction", "score", *([*piece, "face", "slack"] if explain else [])]
+        out.write(_line([*heads, *kept]))
+        numbers, texts = encoding.kinds
+        texts += [name for name in kept if name not in {*numbers, *texts}]
+        work = partial(_answers, loaded, encoding, explain, missing == "skip", kept)
+        n_skipped = 0
+        for lines, n in in_order(partial(work, job) for job in table.jobs(numbers, texts)):
             out.write(lines)
+            n_skipped += n
+    if n_skipped:
+        note(
+            f"{n_skipped} row{'s have' if n_skipped > 1 else ' has'} a missing value and no answer"
+        )
 
 
-def _answers(loaded: Loaded, encoding: Encoding, explain: bool, job: Callable[[], Batch]) -> Any:
-    """Answer the rows of a batch, as lines of CSV."""
+def _line(fields: Sequence[str]) -> bytes:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerow(fields)
+    return text.getvalue().encode()
+
+
+def _answers(
+    loaded: Loaded,
+    encoding: Encoding,
+    explain: bool,
+    skip: bool,
+    kept: Sequence[str],
+    job: Callable[[], Batch],
+) -> tuple[Any, int]:
+    """Answer the rows of a batch, as lines of CSV; and how many have no answer."""
     import pyarrow as pa
 
-    answers = loaded.rule.decide(loaded.encode(job(), encoding), faces=explain)
-    columns: dict[str, Any] = {"score": answers.score}
+    batch = job()
+    X, gaps = loaded.encode(batch, encoding, skip=skip), None
+    if skip and batch.matrix is None:
+        gaps = np.isnan(X).any(axis=1)
+        X = np.where(gaps[:, None], 0.0, X)  # any number: what it answers is not shown
+    answers = loaded.rule.decide(X, faces=explain)
+    shown: dict[str, Any] = {"score": answers.score}
     if answers.face is not None:  # a row that nothing decides has no face
         if loaded.rule.which(0):
-            columns["piece"] = answers.piece + 1
-        columns["face"] = pa.array(answers.face, mask=answers.face < 0)
-        columns["slack"] = answers.slack
-    return lines_of(loaded.rule.labels, answers.place, columns)
+            shown["piece"] = answers.piece + 1
+        shown["face"] = pa.array(answers.face, mask=answers.face < 0)
+        shown["slack"] = answers.slack
+    place, n_gaps = answers.place, 0 if gaps is None else int(gaps.sum())
+    if gaps is not None and n_gaps:
+        answered = pa.array(~gaps)
+        place = _of_answered(answered, place)
+        shown = {name: _of_answered(answered, values) for name, values in shown.items()}
+    shown |= {name: batch.column(name) for name in kept}
+    return lines_of(loaded.rule.labels, place, shown), n_gaps
+
+
+def _of_answered(answered: Any, values: Any) -> Any:
+    """Values of rows that have an answer."""
+    import pyarrow.compute as pc
+
+    return pc.if_else(answered, _array(values), None)
 
 
 def lines_of(labels: list[Any], place: Any, columns: dict[str, Any]) -> Any:
@@ -83,10 +148,15 @@ def lines_of(labels: list[Any], place: Any, columns: dict[str, Any]) -> Any:
     import pyarrow as pa
     import pyarrow.csv
 
+    from polyceptron.data.tables import is_number
+
     texts = list(map(str, labels))
     plain = all(text and text == text.strip() and not set(text) & set(',"\r\n') for text in texts)
-    style = "none" if plain else "needed"
+    # Numbers need no quotes, and quotes take time.
+    numbers = all(not isinstance(one, pa.Array) or is_number(one.type) for one in columns.values())
+    style = "none" if plain and numbers else "needed"
     arrays = [_text_array(texts).take(_array(place)), *map(_array, columns.values())]
+    arrays = [a.dictionary_decode() if pa.types.is_dictionary(a.type) else a for a in arrays]
     out = pa.BufferOutputStream()
     options = pa.csv.WriteOptions(include_header=False, quoting_style=style, batch_size=1 << 16)
     pa.csv.write_csv(pa.Table.from_arrays(arrays, ["prediction", *columns]), out, options)

@@ -24,9 +24,10 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
+import numpy as np
 
 from polyceptron.data.source import RowFacts, SourceError
 from polyceptron.data.streams import naming
@@ -255,6 +256,33 @@ class Entry:
             days = 30 if _is_file(folder / _JSON) else 1
             if folder != self.folder and _age(folder) > _DAY * days:
                 _remove(folder)
+
+
+class KeptEntry(NamedTuple):
+    """What the cache has: the folder of an entry, its bytes and rows, and days since its use."""
+
+    folder: Path
+    size: int
+    rows: int | None
+    days: float
+
+
+def kept_entries(root: Path) -> list[KeptEntry]:
+    """All entries that are ours, the one used last first."""
+    found = []
+    for folder in root.iterdir() if _is_ours(root) else ():
+        if re.fullmatch(_DIGITS, folder.name) and _is_ours(folder):
+            files = [path for path in folder.rglob("*") if _is_file(path)]
+            arrays = [path for path in files if path.name == "codes.npy"]
+            rows = len(np.load(arrays[0], mmap_mode="r")) if len(arrays) == 1 else None
+            size = sum(path.lstat().st_size for path in files)
+            found.append(KeptEntry(folder, size, rows, _age(folder) / _DAY))
+    return sorted(found, key=lambda entry: entry.days)
+
+
+def remove_entry(folder: Path) -> None:
+    """Remove an entry, unless there is something in it that is not written here."""
+    _remove(folder)
 
 
 def _is_ours(path: Path, kind: Callable[[int], bool] = stat.S_ISDIR) -> bool:

@@ -11,16 +11,16 @@ import numpy as np
 import pyarrow.types as pt
 from numpy.typing import NDArray
 
-from polyceptron.data.encoding import Coded, missing_columns
+from polyceptron.data.encoding import MAX_CATEGORIES, Coded, missing_columns
 from polyceptron.data.guesses import FIND_OUT, FileOptions
 from polyceptron.data.source import LabelKind, SourceError
-from polyceptron.data.tables import Table, is_text
+from polyceptron.data.tables import Table, is_number, is_text
 from polyceptron.utils.text import quoted_names
 
 MAX_CLASSES = 100
 """A column with more different values is taken for something else than classes."""
 
-_MANY = 10_000
+MANY = 10_000
 """More different values are not counted to the end."""
 
 Kind = np.dtype[Any] | str | None
@@ -47,6 +47,7 @@ class Request(NamedTuple):
     file: FileOptions = FIND_OUT
     is_command: bool = False
     later: bool = False
+    max_categories: int = MAX_CATEGORIES
 
     @property
     def fills(self) -> bool:
@@ -158,7 +159,7 @@ def make_plan(tables: Tables, request: Request) -> Plan:
             labels.setdefault(_label_kind(table, plan.target), name)
             _add_kinds(kinds, table, plan, request)
             n_rows += table.n_rows or 0
-            notes |= dict.fromkeys(table.notes)
+            notes |= dict.fromkeys((*table.notes, *_notes_of_dates(table, plan, request)))
     if len(labels) > 1:
         found = ", ".join(f"{kind} in {name}" for kind, name in labels.items())
         raise SourceError(f"column {plan.target!r}: labels of different types: {found}")
@@ -173,6 +174,13 @@ def make_plan(tables: Tables, request: Request) -> Plan:
         label_kind=next(iter(labels)),
         notes=tuple(notes),
     )
+
+
+def _notes_of_dates(table: Table, plan: Plan, request: Request) -> list[str]:
+    """Say what became of dates, of those that are learned from."""
+    made = [name for names in table.made_of.values() for name in names if name in plan.features]
+    other = request.option("dates", "parts" if request.file.dates == "days" else "days")
+    return [f"{table.name}: dates become {quoted_names(made)} ({other} otherwise)"] if made else []
 
 
 def _columns(table: Table, request: Request) -> Plan:
@@ -229,7 +237,7 @@ def _check_names(table: Table, plan: Plan, known: Sequence[str] | None, first: s
 def _kind(table: Table, name: str, kind: Any, drop: str) -> Kind:
     if pt.is_null(kind):
         return None
-    if pt.is_integer(kind) or pt.is_floating(kind):
+    if is_number(kind):
         numbers: np.dtype[Any] = np.dtype(kind.to_pandas_dtype())
         return numbers
     if pt.is_decimal(kind):
@@ -314,7 +322,7 @@ class Labels:
         for j in np.flatnonzero(np.bincount(codes, minlength=len(values))).tolist():
             number = self._numbers.setdefault(values[j], len(self._numbers))
             place[j] = min(number, MAX_CLASSES)
-        if len(self._numbers) > _MANY:
+        if len(self._numbers) > MANY:
             self._refuse_many()
         found: NDArray[np.int8] = place[codes]
         return found

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 from scipy.sparse import vstack
 
-from polyceptron.data.columns import Labels, Plan, Request, Tables, make_plan
+from polyceptron.data.columns import MANY, Labels, Plan, Request, Tables, make_plan
 from polyceptron.data.dialect import NotANumberError, not_a_number
 from polyceptron.data.encoding import BOOLEANS, MAX_CATEGORIES, Coded, Column, Encoding, kind_of
 from polyceptron.data.files import ArrayWriter
@@ -83,6 +83,7 @@ class Categories:
     counts: Counter[str] = field(default_factory=Counter)
     odd: str | None = None
     decimal: str = "."
+    n_others: int = 0
 
     def add(self, batch: Batch, found: Coded, kept: Kept) -> None:
         """Take the rows of a batch into account."""
@@ -94,11 +95,11 @@ class Categories:
                 row = int((found.codes == found.values.index(odd)).argmax())
                 self.odd = f"{batch.where(row, self.name)}: {not_a_number(odd)}"
         self.counts.update(counts)
-        if len(self.counts) > MAX_CATEGORIES:
+        if len(self.counts) > MANY:
             self.column(fill=False)  # which says so
 
-    def column(self, fill: bool) -> Column:
-        """How the column becomes features."""
+    def column(self, fill: bool, most_kept: int = MAX_CATEGORIES) -> Column:
+        """How the column becomes features; of many values the most frequent are kept."""
         n, categories = self.counts.total(), tuple(sorted(self.counts))
         if self.odd is not None:
             odd = [text for text in self.counts if as_number(text, self.decimal) is None]
@@ -108,12 +109,16 @@ class Categories:
             if 2 * n_words < n:
                 more = f", as are {n_odd - 1} more of {n} values" if n_odd > 1 else ""
                 raise NotANumberError(f"{self.odd}{more}", self.name)
-        if len(categories) > min(MAX_CATEGORIES, max(10, n // 2)):
+        if len(categories) > min(MANY, max(10, n // 2)):
             many = f"too many categories: {self.name!r} has {len(categories)} in {n} rows"
             many += "" if self.odd is None else f", as of {self.odd}"
             raise self.doubt or ValueError(f"{many}: leave such columns out")
         if not categories:
             raise self.doubt or ValueError(f"column {self.name!r} has no value")
+        if len(categories) > most_kept:
+            # Ties by the alphabet, as the order of rows has no meaning.
+            order = sorted(categories, key=lambda text: (-self.counts[text], text))
+            self.n_others, categories = len(order) - most_kept, tuple(sorted(order[:most_kept]))
         kind = kind_of(categories)
         most = max(categories, key=self.counts.__getitem__)
         if {text.lower() for text in categories} <= {*BOOLEANS}:
@@ -149,7 +154,7 @@ class Conversion:
         self._in_place, self._progress = in_place, progress
         self._doubts: dict[str, NotANumberError] = {}
         self._gap, self._n_gaps = "", Counter[str]()  # the first, and how many by column
-        self._passes = 0
+        self._passes, self._notes = 0, list[str]()
 
     def run(self) -> Converted:
         """Convert all, and say what there is."""
@@ -197,6 +202,9 @@ class Conversion:
         """How columns become features; the categories of text are known when all was read."""
         missing, fill = self._request.missing, self._request.fills
         columns = {name: Column(name, "number") for name in plan.features}
+        option = self._request.option(
+            "max-categories" if self._request.is_command else "max_categories"
+        )
         written = plan.label_kind == "written"
         found = [
             Categories(name, self._doubts.get(name), written and name not in plan.codes)
@@ -210,7 +218,13 @@ class Conversion:
                 kept = self._kept(batch, plan, values)
                 for categories in found:
                     categories.add(batch, values[categories.name], kept)
-            columns.update({c.name: c.column(fill) for c in found})
+            columns.update({c.name: c.column(fill, self._request.max_categories) for c in found})
+            self._notes = [
+                f"{c.name!r}: the {self._request.max_categories} most frequent values have a "
+                f"feature, {c.n_others} others have none ({option})"
+                for c in found
+                if c.n_others
+            ]
             return Encoding(list(columns.values()))
         except SourceError:
             raise
@@ -262,7 +276,7 @@ class Conversion:
             firsts=firsts,
             n_left_out=n_read - codes.n_rows,
             unnamed=plan.unnamed,
-            notes=plan.notes,
+            notes=(*plan.notes, *self._notes),
         )
         return Converted(vstack(matrices, format="csr") if matrices else X, codes, weight, facts)
 

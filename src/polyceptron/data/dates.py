@@ -17,7 +17,6 @@ import pyarrow.types as pt
 
 from polyceptron.data.source import SourceError
 from polyceptron.data.tables import Batch, Table, is_text
-from polyceptron.utils.text import quoted_names
 
 DAYS = "days_since_1970-01-01"
 _DAY = 86_400_000_000
@@ -69,10 +68,6 @@ class DatedTable(Table):
         left = tuple(n for n in table.names if dates is None or n not in self.made_of)
         self.names = (*left, *made)
         self.notes, self.stream = table.notes, table.stream
-        if dates is not None:
-            other = "parts" if dates == "days" else "days"
-            what = f"dates become {quoted_names(list(made))} (--dates {other} otherwise)"
-            self.notes = (*self.notes, f"{self.name}: {what}")
 
     def types(self, names: Sequence[str]) -> dict[str, Any]:
         found = self._table.types([name for name in names if name not in self._made])

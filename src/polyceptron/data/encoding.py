@@ -17,7 +17,7 @@ from polyceptron.utils.text import quoted_names
 from polyceptron.utils.types import Floats
 
 MAX_CATEGORIES = 100
-"""A text column with more different values than this describes rows rather than kinds of row."""
+"""Of a text column with more different values, the most frequent have a feature."""
 
 
 BOOLEANS = ("false", "true")

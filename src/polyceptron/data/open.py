@@ -20,6 +20,7 @@ from polyceptron.data.arrow_tables import is_frame, open_frame
 from polyceptron.data.columns import Request, Tables
 from polyceptron.data.convert import Conversion, HeldRows, Progress
 from polyceptron.data.dates import with_dates
+from polyceptron.data.encoding import MAX_CATEGORIES
 from polyceptron.data.files import ArrayFile, ArrayWriter, FileSource
 from polyceptron.data.guesses import FileOptions
 from polyceptron.data.source import ArraySource, Source, SourceError, SourceWarning
@@ -46,6 +47,7 @@ def open_blocks(
     encoding: str | None = None,
     sheet: str | None = None,
     dates: str = "days",
+    max_categories: int = MAX_CATEGORIES,
     progress: Progress | None = None,
 ) -> Source:
     r"""Open labelled rows that need not fit into memory, for `fit_blocks`.
@@ -94,6 +96,9 @@ def open_blocks(
     dates : {"days", "parts"}
         Dates become days since 1970-01-01, or month, weekday (0 is Monday) and hour: features
         such as ``month(start)``.
+    max_categories : int
+        Of a column of text with more values, so many have a feature, the most frequent; the others
+        count as none of them.
     progress : callable, optional
         Called with bytes that are done and all bytes while files are converted.
 
@@ -133,6 +138,7 @@ def open_blocks(
         categories=_as_names(categories),
         missing=missing,
         dtype=_as_dtype(dtype),
+        max_categories=max_categories,
         file=_said(header, decimal, encoding, sheet, dates),
     )
     if missing not in (None, "drop", "median"):
@@ -141,13 +147,16 @@ def open_blocks(
         raise SourceError(f"a {type(path).__name__} has no rows yet: give path.collect()")
     if is_frame(path):
         asked = request._replace(target=_as_name(target, "target"))
-        table = with_dates(open_frame(path), dates, ())
-        tables = Tables([table.name], [0], lambda *_: table)
-        return Conversion(tables, asked, HeldRows).run().source()
+        return held_rows(with_dates(open_frame(path), dates, ()), asked)
     source = open_files(path, target, request, cache_dir, progress)
     for note in source.notes:
         warnings.warn(note, SourceWarning, stacklevel=2)
     return source
+
+
+def held_rows(table: Table, request: Request) -> ArraySource:
+    """The rows of one table, in memory."""
+    return Conversion(Tables([table.name], [0], lambda *_: table), request, HeldRows).run().source()
 
 
 def open_files(

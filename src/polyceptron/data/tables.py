@@ -51,6 +51,8 @@ _REFUSED = {
     b"PARE": "a Parquet file that is encrypted",
     b"ORC": "a file of ORC: write it as Parquet",
     b"\x89HDF": "a file of HDF5: write it as Parquet or .npy",
+    b"\x89PNG": "a picture, and no table",
+    b"%PDF": "a PDF, and no table: copy its table into a spreadsheet",
     b"\xfd7zXZ": "compressed by xz: unpack it, or use gzip, bzip2, Zstandard or LZ4",
 }
 
@@ -113,18 +115,19 @@ class Batch(NamedTuple):
             row = int(wrong.argmax())
             raise SourceError(f"{self.where(row, name)}: {values[row]} {why}")
 
-    def features(self, encoding: Encoding) -> Any:
-        """The features of a model; a gap that it does not fill is an error."""
+    def features(self, encoding: Encoding, *, skip: bool = False) -> Any:
+        """The features of a model; a gap that it does not fill is an error, or with `skip` NaN."""
         if self.matrix is not None:
             return self.matrix
         columns: dict[str, Any] = {}
         for name, kind, _, fill in map(msgspec.structs.astuple, encoding.columns):
             columns[name] = values = self.numbers(name) if kind == "number" else self.texts(name)
             gaps = values.gaps() if isinstance(values, Coded) else np.isnan(values)
-            if fill is None and gaps.any():
+            if fill is None and gaps.any() and not skip:
                 raise SourceError(
                     f"{self.where(int(gaps.argmax()), name)}: a missing value, which this model "
-                    "cannot fill (fit --missing median makes one that can)"
+                    "cannot fill (fit --missing median makes one that can; predict --missing skip "
+                    "leaves such rows without an answer)"
                 )
         return encoding.features(columns)
 
@@ -163,6 +166,11 @@ class Batch(NamedTuple):
         """The same with values as text, as a file of text would have them."""
         codes, values = self.coded(name)
         return Coded(codes, [None if value is None else as_text(value) for value in values])
+
+
+def is_number(kind: Any) -> bool:
+    """Whether a type of Arrow is that of numbers."""
+    return bool(pt.is_integer(kind) or pt.is_floating(kind))
 
 
 def is_text(kind: Any) -> bool:

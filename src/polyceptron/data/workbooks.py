@@ -65,7 +65,10 @@ def open_workbook(
         rows = rows[1:]
     arrays = [_column([row[j] for row in rows]) for j in range(len(names))]
     first = top_row + bool(header)
-    table = SheetTable(f"{name}, sheet {sheet!r}", pa.Table.from_arrays(arrays, names), first)
+    other = " (--sheet names another)" if notes and options.sheet is None else ""
+    table = SheetTable(
+        f"{name}, sheet {sheet!r}{other}", pa.Table.from_arrays(arrays, names), first
+    )
     table.unnamed, table.notes, table.has_header = unnamed, tuple(notes), header
     return table
 

@@ -1,0 +1,122 @@
+"""Files as people have them: each is read right, or refused with what is wrong, where, and what to do.
+
+They were written for this test after kinds of files that are in the wild: the UCI repository (.data without a
+header, gaps as ?), Excel in German and French, pandas, R, exports of databases. No row is of a real person.
+"""
+
+import warnings
+from pathlib import Path
+
+import pytest
+
+from polyceptron import open_blocks
+from polyceptron.data.source import SourceError, SourceWarning
+
+FOLDER = Path(__file__).parent
+IRIS = (4, ("length", "width"), ["setosa", "versicolor"])
+NAMES, ROW = "taken for the names of columns (--no-header", "taken for a row (--header"
+DAYS = "days_since_1970-01-01"
+
+# The file, how it came about, the target, and more arguments; rows, features and classes; what is announced.
+READ = [
+    ("iris.csv", "plain", "species", {}, IRIS, ""),
+    ("iris-crlf.csv", "Windows", "species", {}, IRIS, ""),
+    ("iris-mac.csv", "old Excel for Mac", "species", {}, IRIS, ""),
+    ("iris-bom.csv", "Excel, CSV UTF-8", "species", {}, IRIS, ""),
+    ("iris.tsv", "R's write.table", "species", {}, IRIS, ""),
+    ("iris-pipe.txt", "an export of a database", "species", {}, IRIS, ""),
+    ("iris-blanks.txt", "columns with a blank between", "species", {}, IRIS, ""),
+    ("iris.csv.gz", "gzip", "species", {}, IRIS, ""),
+    ("iris.csv.bz2", "bzip2", "species", {}, IRIS, ""),
+    ("iris-index.csv", "pandas with its index", "species", {}, IRIS, ""),
+    ("iris.jsonl", "a log", "species", {}, IRIS, ""),
+    ("iris.xlsx", "Excel", "species", {}, IRIS, ""),
+    ("two-sheets.xlsx", "a report", "species", {"sheet": "iris"}, IRIS, ""),
+    ("iris.parquet", "pandas", "species", {}, IRIS, ""),
+    ("iris.feather", "R's arrow", "species", {}, IRIS, ""),
+    ("iris.data", "UCI", -1, {}, (4, ("x1", "x2"), ["setosa", "versicolor"]), ""),
+    ("banknotes.txt", "UCI", -1, {}, (4, ("x1", "x2", "x3"), [0, 1]), ""),
+    ("mushrooms.data", "UCI", 1, {}, (6, ("x2=x", "x3=y", "x4=n", "x4=w", "x4=y"), ["e", "p"]), ROW),
+    ("years.csv", "a pivot table", "grade", {}, (4, ("2019", "2020"), ["A", "B"]), ""),
+    ("years.csv", "a pivot table", -1, {}, (4, ("2019", "2020"), ["A", "B"]), NAMES),
+    ("pandas-default.csv", "to_csv(index=False)", "2", {}, (4, ("0", "1"), [0, 1]), NAMES),
+    ("bank-de.csv", "Excel, German", "Kredit", {}, (4, ("Alter", "Einkommen"), ["ja", "nein"]), "decimal comma"),
+    ("excel-fr.csv", "Excel, French", "réponse", {}, (4, ("âge", "ville=Orléans"), ["non", "oui"]), "cp1252"),
+    ("excel-unicode.txt", "Excel, Unicode text", "réponse", {}, (2, ("âge", "ville=Łódź"), ["non", "oui"]), "utf-16"),
+    ("excel-sep.csv", "Excel, with sep=", "y", {}, (2, ("a", "b"), ["u", "v"]), ""),
+    ("adult-gaps.csv", "UCI", "income", {"missing": "drop"}, (2, ("age", "work=State", "hours"), ["<=50K", ">50K"]), ""),
+    ("adult-gaps.csv", "UCI", "income", {"missing": "median"}, (4, ("age", "work=State", "hours"), ["<=50K", ">50K"]), ""),
+    ("titanic.csv", "quotes in names", "Survived", {"drop": "Name"}, (4, ("PassengerId", "Sex=male", "Age"), [0, 1]), ""),
+    ("smoker-bool.csv", "pandas", "ill", {}, (4, ("age", "smoker=true"), ["no", "yes"]), ""),
+    ("smoker-bool.parquet", "pandas", "ill", {}, (4, ("age", "smoker=true"), ["no", "yes"]), ""),
+    ("flights.csv", "nycflights13", "late", {}, (4, ("carrier=UA", "delay", f"{DAYS}(departure)"), ["no", "yes"]), "dates become"),
+    ("days.parquet", "a warehouse", "y", {"dates": "parts"}, (4, ("month(day)", "weekday(day)"), ["a", "b"]), "dates become"),
+    ("cities.csv", "many categories", "y", {"max_categories": 2}, (360, ("city=city 1", "a"), ["u", "v"]), "118 others have none"),
+    ("percent.csv", "a spreadsheet", "y", {}, (4, ("share=20%", "a"), ["u", "v"]), ""),
+    ("a1a.libsvm", "LIBSVM", None, {}, (4, ("x1", "x2"), [-1, 1]), ""),
+    ("matrix.npy", "numpy", -1, {}, (4, None, [0.0, 1.0]), ""),
+    ("arrays.npz", "numpy", None, {}, (4, ("x1", "x2"), [0, 1]), ""),
+]  # fmt: skip
+
+# The file, how it came about, the target, and more arguments; what is said after the name of the file.
+REFUSED = [
+    ("adult-gaps.csv", "UCI", "income", {}, ", line 3, column 'work': a missing value, the first of those in 'work' (1), 'hours' (1); missing='drop'"),
+    ("bank-de.csv", "German, said otherwise", "Kredit", {"decimal": "."}, ", line 2, column 'Einkommen': '1234,50' is not a number (decimals need a point, or the option decimal a comma)"),
+    ("bank-de-thousands.csv", "Excel, German", "Kredit", {}, ": too many categories: 'Einkommen' has 14 in 14 rows, as of {}, line 2, column 'Einkommen': '1.234,50' is not a number"),
+    ("excel-fr.csv", "said to be UTF-8", "réponse", {"encoding": "utf-8"}, ", line 1: the name of column 1 is not UTF-8: b'\\xe2ge' (name another encoding, such as cp1252)"),
+    ("broken-utf8.csv", "two exports joined", "y", {}, ", line 3, column 'name': b'Jos\\xe9' is not UTF-8: name another encoding"),
+    ("titanic.csv", "a class that is missing", "survived", {}, ": column 'survived' is missing (is it 'Survived'?)"),
+    ("clock.parquet", "a warehouse", "y", {}, ", column 'clock': a column of time32[ms] is neither numbers nor text; leave it out (drop)"),
+    ("days.parquet", "a warehouse", "day", {}, ", column 'day': dates are no classes"),
+    ("dates-us.csv", "Excel, American", "y", {}, ": too many categories: 'start' has 17 in 19 rows, as of {}, line 2, column 'start': '01/31/2024' is not a number: leave such columns out (drop)"),
+    ("bad-date.csv", "typed by hand", "y", {}, ", line 3, column 'start': '2024-02-30' is no date such as 2020-12-31"),
+    ("typo.csv", "typed by hand", "y", {}, ", line 4, column 'b': 'o.5' is not a number: mend it, or use drop or categories for the column"),
+    ("inf.csv", "a division by zero", "y", {}, ", line 3, column 'a': 'inf' is not a number: mend it"),
+    ("iris-crlf.csv", "no header, said wrongly", -1, {"header": False}, ", line 1, column 'x1': 'length' is not a number: mend it"),
+    ("ragged.csv", "typed by hand", "y", {}, ", line 3: 2 fields where the header has 3"),
+    ("joined.csv", "cat of two files", "y", {}, ", line 4, column 'a': 'a' is not a number: mend it"),
+    ("open-quote.csv", "a quote too many", "y", {}, ", line 2: a quoted field is never closed"),
+    ("twice.csv", "a join", "y", {}, ", line 1: columns 1 and 2 are both called 'a'"),
+    ("empty.csv", "a query without an answer", "y", {}, " is empty"),
+    ("header-only.csv", "a query without an answer", "y", {}, " has a header and no rows"),
+    ("one-class.csv", "a filter", "y", {}, ", column 'y': two classes are needed; all rows are 'u'"),
+    ("names.csv", "a list of people", "y", {}, ": too many categories: 'name' has 30 in 30 rows"),
+    ("measurement.csv", "a regression", "y", {}, ", column 'y': 120 different values in 120 rows are no classes (at most 100)"),
+    ("currency.csv", "a shop", "y", {}, ": too many categories: 'price' has 12 in 12 rows, as of {}, line 2, column 'price': '$1200' is not a number"),
+    ("iris.json", "a web service", "species", {}, ": no JSON lines, one object on each"),
+    ("iris.zip", "Kaggle", "species", {}, " is a zip archive, neither of arrays nor a workbook: unpack it (it holds 'iris.csv')"),
+    ("iris.csv.xz", "a backup", "species", {}, " is compressed by xz: unpack it, or use gzip"),
+    ("two-sheets.xlsx", "a report", "species", {}, ", sheet 'cover' (--sheet names another): column 'species' is missing"),
+    ("two-sheets.xlsx", "a report", "species", {"sheet": "Iris"}, ": no sheet 'Iris'; there are 'cover', 'iris'"),
+    ("a1a-bad.libsvm", "LIBSVM", None, {}, ", line 2: '1:x' is not index:value"),
+    ("damaged.parquet", "a download that broke off", "species", {}, ": the file of Parquet is damaged"),
+    ("photo.png", "the wrong file", "y", {}, " is a picture, and no table"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "origin", "target", "options", "expected", "said"), READ)
+def test_read(tmp_path, name, origin, target, options, expected, said):
+    del origin
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", SourceWarning)
+        source = open_blocks(FOLDER / name, target, cache_dir=tmp_path, **options)
+    assert (source.n_samples, source.feature_names, source.classes.tolist()) == expected
+    notes = " ".join(str(one.message) for one in caught)
+    assert said in notes
+    assert bool(said) == bool(notes)
+
+
+@pytest.mark.parametrize(("name", "origin", "target", "options", "message"), REFUSED)
+def test_refused(tmp_path, name, origin, target, options, message):
+    del origin
+    with pytest.raises(SourceError) as caught:
+        open_blocks(FOLDER / name, target, cache_dir=tmp_path, **options)
+    text = str(caught.value)
+    assert text.startswith(f"{FOLDER / name}{message.format(FOLDER / name)}")
+    assert "\n" not in text
+
+
+def test_every_file_has_an_outcome():
+    known = {case[0] for case in (*READ, *REFUSED)}
+    there = {path.name for path in FOLDER.iterdir() if path.suffix not in (".py", "")}
+    assert there - {"__pycache__", ".gitattributes"} == known
