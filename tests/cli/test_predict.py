@@ -50,6 +50,24 @@ class TestPredict:
         assert list(plain[0]) == ["prediction", "score"]
         assert [row["prediction"] for row in plain] == [row["prediction"] for row in got]
 
+    @pytest.mark.parametrize("name", ["three", "tree"])
+    def test_probabilities_are_the_library_s(self, folder, name):
+        rows = people(100, seed=1)
+        (folder / "new.csv").write_text(text_of(rows))
+        got = read_csv(done("predict", folder / f"{name}.json", folder / "new.csv", "--proba"))
+        model = read_model(folder / f"{name}.json")
+        columns = zip(("age", "dose", "colour"), list(zip(*rows, strict=True))[:3], strict=True)
+        X = {key: values for key, values in columns if key in model.encoding.names}
+        expected = model.estimator.rule_.predict_proba(model.encoding.transform(X))
+        heads = [f"P({label})" for label in model.estimator.classes_]
+        assert list(got[0]) == ["prediction", "score", *heads]
+        np.testing.assert_array_equal([[float(row[h]) for h in heads] for row in got], expected)
+
+    def test_probabilities_that_there_are_not(self, folder, data):
+        result = run("predict", folder / "m.json", data, "--proba")
+        assert result.exit_code == 2
+        assert "--proba needs a model with probabilities" in result.stderr
+
     def test_new_categories_are_counted_on_stderr(self, folder):
         rows = people(50, seed=2)
         for row in rows[:3]:

@@ -52,7 +52,7 @@ class TestEveryLoader:
 
 def test_frame_without_pandas_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match=r"polyceptron\[pandas\]"):
+    with pytest.raises(ImportError, match=r"\[pandas\]"):
         datasets.load_ionosphere(as_frame=True)
 
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 @click.command(short_help="Answer the rows of a file.")
 @model_argument
 @data_argument
+@click.option("--proba", is_flag=True, help="Say how probable each class is.")
 @click.option("--explain", is_flag=True, help="Say which face decided, and its slack.")
 @click.option(
     "--missing",
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 def predict(
     model: str,
     data: str,
+    proba: bool,
     explain: bool,
     missing: str,
     keep: Sequence[str],
@@ -58,9 +60,10 @@ def predict(
 
     Columns are found by name; others are ignored. The score is above zero for the second class
     in order, below for the first; with more than two classes it is the log-odds of the answer,
-    and with a tree its share. --explain adds the face that decided, counted from 0 as `show`
-    does, and its slack: how much is left until its inequality fails, or how much it is missed by;
-    and the piece that the face is of, where `show` numbers those.
+    and with a tree its share. --proba adds a column P(class) for each class. --explain adds the
+    face that decided, counted from 0 as `show` does, and its slack: how much is left until its
+    inequality fails, or how much it is missed by; and the piece that the face is of, where `show`
+    numbers those.
     """
     check_free(output, force, model, data)
     os.environ["POLYCEPTRON_QUIET"] = "1"
@@ -68,6 +71,11 @@ def predict(
     from polyceptron.data.tables import NoRowsError, in_order
 
     loaded = Loaded(model)
+    if proba and not loaded.rule.has_probabilities:
+        raise click.UsageError(
+            f"--proba needs a model with probabilities, and {model} gives scores only; fit -l "
+            "polyceptron, spla1, spla2 or oc1 makes one"
+        )
     with (
         loaded.open(data, file) as (table, encoding),
         writing(output) as out,
@@ -76,11 +84,12 @@ def predict(
         wanted = columns.listed(keep, table.names)
         kept = [columns.column_of(name, table.names, table.name) for name in wanted]
         piece = ["piece"] if loaded.rule.which(0) else []
-        heads = ["prediction", "score", *([*piece, "face", "slack"] if explain else [])]
+        chances = [f"P({label})" for label in loaded.rule.labels] if proba else []
+        heads = ["prediction", "score", *chances, *([*piece, "face", "slack"] if explain else [])]
         out.write(_line([*heads, *kept]))
         numbers, texts = encoding.kinds
         texts += [name for name in kept if name not in {*numbers, *texts}]
-        work = partial(_answers, loaded, encoding, explain, missing == "skip", kept)
+        work = partial(_answers, loaded, encoding, chances, explain, missing == "skip", kept)
         n_skipped = 0
         for lines, n in in_order(partial(work, job) for job in table.jobs(numbers, texts)):
             out.write(lines)
@@ -100,6 +109,7 @@ def _line(fields: Sequence[str]) -> bytes:
 def _answers(
     loaded: Loaded,
     encoding: Encoding,
+    chances: Sequence[str],
     explain: bool,
     skip: bool,
     kept: Sequence[str],
@@ -115,6 +125,8 @@ def _answers(
         X = np.where(gaps[:, None], 0.0, X)  # any number: what it answers is not shown
     answers = loaded.rule.decide(X, faces=explain)
     shown: dict[str, Any] = {"score": answers.score}
+    if chances:
+        shown |= dict(zip(chances, loaded.rule.predict_proba(X).T, strict=True))
     if answers.face is not None:  # a row that nothing decides has no face
         if loaded.rule.which(0):
             shown["piece"] = answers.piece + 1

@@ -294,10 +294,12 @@ class TestClasses:
         assert set(model.selection_["inside"]) == set(names.tolist())
         assert model.polyhedron_ is model.polyhedra_[model.inside_]
 
-    def test_inside_is_not_used(self):
+    def test_inside_is_one_of_the_labels_and_not_used(self):
         X, y = three()
-        found = given(inside="no such label").fit(X, y)
+        found = given(inside=y[0]).fit(X, y)
         np.testing.assert_array_equal(found.predict_proba(X), given().fit(X, y).predict_proba(X))
+        with pytest.raises(ValueError, match="inside must be one of the labels"):
+            given(inside="no such label").fit(X, y)
 
     def test_a_label_called_auto(self):
         """`inside="auto"` still means either; the other label can be asked for."""
