@@ -7,6 +7,7 @@ from scipy.optimize import minimize
 import naive
 from kernel_cases import NO_WEIGHT, real
 from polyceptron import kernels
+from polyceptron.data.blocks import frozen
 
 PENALTY = 0.3
 BOUNDS = {1: (0, None), -1: (None, 0), 0: (None, None)}
@@ -20,7 +21,8 @@ def face_of(n, d, seed=0):
     y = np.where(rng.random(n) < s, 1, -1)
     outside, noise = rng.uniform(0.3, 1, n), 0.02
     start = noise + (1 - 2 * noise) * np.where(y > 0, 1 - outside, outside)
-    return columns, start, (1 - 2 * noise) * y * outside, rng.uniform(0.2, 3, n)
+    weight = frozen(rng.uniform(0.2, 3, n))  # as learners have it
+    return columns, start, (1 - 2 * noise) * y * outside, weight
 
 
 def fit_face(columns, used, start, gain, weight, signs, first, n_steps):

@@ -49,7 +49,7 @@ def test_union_part(K, d, n, logit, size):
         for ends in pieces_of(K):
             expected = list(naive.union_block(case.X, case.y, weights, case.W, case.b, ends, noise))
             expected[1] *= (0.5 - 1e-4) * share * (1 - share)
-            for kind in with_packed(every_kind(K)):
+            for kind in with_packed(kinds_for(K)):
                 found = union(case, kind, weight, ends, logit)
                 for one, other in zip(found, expected, strict=True):
                     np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
@@ -124,7 +124,7 @@ def test_descent_is_that_of_the_function(is_noisy):
         assert (found[-1] == -2.0) == (not is_noisy or target.size > 0)
 
 
-@pytest.mark.parametrize("kind", with_packed(kinds_for(5)))
+@pytest.mark.parametrize("kind", with_packed(every_kind(5)))
 def test_removal_costs(kind):
     """What the likelihood is without a face, or without a piece, computed anew."""
     case, ends = real(5, 3, 130), np.array([2, 4, 5])

@@ -17,7 +17,7 @@ import numpy as np
 from numba import types
 from numba.extending import overload, register_jitable
 
-from polyceptron.kernels.jit import compiled
+from polyceptron.kernels.jit import compiled, in_any_order
 from polyceptron.kernels.vector import LANES, dense_tile, sparse_tile
 from polyceptron.utils.types import Floats
 
@@ -79,21 +79,15 @@ def _score_rows(X, rows, panel, bias, S, h, at):
     n_rows = rows.count
 
     def dense(X, rows, panel, bias, S, h, at):
-        for t in range(n_rows):
-            h[at + t] = np.inf
-        for p in range(panel.shape[0]):
-            dense_tile(X, rows, panel, p, bias, S, h, at)
+        dense_tile(X, rows, panel, bias, S, h, at)
 
     def sparse(X, rows, panel, bias, S, h, at):
         data, indices, indptr = X
-        for t in range(n_rows):
-            h[at + t] = np.inf
         for t in range(0, n_rows, 2):  # two at a time: more streams read slower
             a, b = rows[t], rows[t + 1]
             starts = np.int64(indptr[a]), np.int64(indptr[b])
             stops = np.int64(indptr[a + 1]), np.int64(indptr[b + 1])
-            for p in range(panel.shape[0]):
-                sparse_tile(data, indices, starts, stops, panel, p, bias, S, h, at + t)
+            sparse_tile(data, indices, starts, stops, panel, bias, S, h, at + t)
 
     return sparse if isinstance(X, types.BaseTuple) else dense
 
@@ -172,13 +166,12 @@ def decide(X, panel, bias, h):
     return probe == 0.0
 
 
-@compiled
+@in_any_order
 def _probe(S):
     """0 if every score is finite, else NaN."""
     total = 0.0
-    for t in range(S.shape[0]):
-        for k in range(S.shape[1]):
-            total += S[t, k] - S[t, k]
+    for s in S.flat:
+        total += s - s
     return total
 
 

@@ -86,37 +86,62 @@ class _Emit:
                 builder.store(value, cell)
         return [builder.load(cell) for cell in cells]
 
-    def store_scores(self, sums: list[Any], S: int, h: int, at: Any, lane: Any) -> None:
-        """Scores into S[at:, lane:]; the least of each row and what h[at:] had into h[at:]."""
-        builder = self.builder
-        width = self.shape(S)[1]
-        out = builder.gep(self.array(S).data, [builder.add(builder.mul(at, width), lane)])
-        for t, s in enumerate(sums):
-            self.store(s, builder.gep(out, [builder.mul(width, _I64(t))]))
-        minima = builder.gep(self.array(h).data, [at])
-        if self.lanes > 1 and len(sums) % self.lanes == 0:
-            for t in range(0, len(sums), self.lanes):
-                self._lower(self.minimum_of_four(*sums[t : t + self.lanes]), minima, t)
-        else:
-            for t, s in enumerate(sums):
-                self._lower(self._least_lane(s), minima, t)
+    def keep_rolled(self) -> None:
+        """Do not unroll this loop: twice as many sums and rows would not fit into registers."""
+        call = self.builder.asm(ir.FunctionType(ir.VoidType(), []), "", "", [], side_effect=True)
+        call.attributes.add("convergent")
 
-    def _lower(self, value: Any, minima: Any, t: int) -> None:
-        """minima[t:] = min(value, minima[t:])."""
-        pointer = self.builder.gep(minima, [_I64(t)])
-        self.store(self.minimum(value, self.load(pointer, value.type)), pointer)
+    def score(
+        self, n_rows: int, panel: int, bias: int, into: tuple[int, int, Any], sums: Any
+    ) -> None:
+        """Scores of rows, ``sums(weights, first)`` for each panel, and the least of each row.
+
+        ``into`` is S and h as arguments, and the first row in them.
+        """
+        builder, (S, h, at) = self.builder, into
+        n_panels, d = self.shape(panel)[:2]
+        width = self.shape(S)[1]
+        scores = builder.gep(self.array(S).data, [builder.mul(at, width)])
+        minima = builder.gep(self.array(h).data, [at])
+
+        def one_panel(p: Any, least: list[Any]) -> list[Any]:
+            lane = builder.mul(p, _I64(self.lanes))
+            weights = builder.gep(self.array(panel).data, [builder.mul(lane, d)])
+            first = self.load(builder.gep(self.array(bias).data, [lane]))
+            found = sums(weights, first)
+            for t, s in enumerate(found):
+                place = builder.add(builder.mul(width, _I64(t)), lane)
+                self.store(s, builder.gep(scores, [place]))
+            return [self.minimum(*pair) for pair in zip(self._least(found), least, strict=True)]
+
+        by_four = self.lanes > 1 and n_rows % self.lanes == 0
+        kind = self.vector if by_four else _F64
+        infinite = ir.Constant(kind, [float("inf")] * self.lanes if by_four else float("inf"))
+        least = [infinite] * (n_rows // self.lanes if by_four else n_rows)
+        if self.lanes == 1:
+            least = one_panel(_I64(0), least)
+        else:
+            least = self.loop(_I64(0), n_panels, least, one_panel)
+        for t, value in enumerate(least):
+            self.store(value, builder.gep(minima, [_I64(t * n_rows // len(least))]))
+
+    def _least(self, sums: list[Any]) -> list[Any]:
+        """The least lane of each row, four rows to a vector where there are as many."""
+        if self.lanes == 1:
+            return sums
+        if len(sums) % 4 == 0:
+            return [self.minimum_of_four(*sums[t : t + 4]) for t in range(0, len(sums), 4)]
+        return [self._least_lane(one) for one in sums]
 
     def _least_lane(self, vector: Any) -> Any:
-        if self.lanes == 1:
-            return vector
         values = [self.builder.extract_element(vector, _I32(t)) for t in range(4)]
         return self.minimum(self.minimum(*values[:2]), self.minimum(*values[2:]))
 
 
 @intrinsic
-def dense_tile(typingctx, X, rows, panel, p, bias, S, h, at):
-    """Scores of ``len(rows)`` rows against panel p: into S, and their running minimum into h."""
-    signature = types.void(X, rows, panel, types.intp, bias, S, h, types.intp)
+def dense_tile(typingctx, X, rows, panel, bias, S, h, at):
+    """Scores of ``len(rows)`` rows into S[at:], and the least of each into h[at:]."""
+    signature = types.void(X, rows, panel, bias, S, h, types.intp)
 
     def codegen(context, builder, signature, args):
         emit = _Emit(context, builder, signature, args, panel)
@@ -125,57 +150,56 @@ def dense_tile(typingctx, X, rows, panel, p, bias, S, h, at):
             builder.gep(emit.array(0).data, [builder.mul(i, d)])
             for i in cgutils.unpack_tuple(builder, args[1])
         ]
-        lane = builder.mul(args[3], _I64(emit.lanes))
-        weights = builder.gep(emit.array(2).data, [builder.mul(lane, d)])
 
-        def body(j, sums):
-            w = emit.load(builder.gep(weights, [builder.mul(j, _I64(emit.lanes))]))
-            splats = [emit.splat(builder.load(builder.gep(x, [j]))) for x in pointers]
-            return [emit.fma(x, w, s) for x, s in zip(splats, sums, strict=True)]
+        def sums(weights, first):
+            def body(j, sums):
+                emit.keep_rolled()
+                w = emit.load(builder.gep(weights, [builder.mul(j, _I64(emit.lanes))]))
+                splats = [emit.splat(builder.load(builder.gep(x, [j]))) for x in pointers]
+                return [emit.fma(x, w, s) for x, s in zip(splats, sums, strict=True)]
 
-        first = emit.load(builder.gep(emit.array(4).data, [lane]))
-        sums = emit.loop(_I64(0), d, [first] * len(pointers), body)
-        emit.store_scores(sums, 5, 6, args[7], lane)
+            return emit.loop(_I64(0), d, [first] * len(pointers), body)
+
+        emit.score(len(pointers), 2, 3, (4, 5, args[6]), sums)
         return context.get_dummy_value()
 
     return signature, codegen
 
 
 @intrinsic
-def sparse_tile(typingctx, data, indices, starts, stops, panel, p, bias, S, h, at):
+def sparse_tile(typingctx, data, indices, starts, stops, panel, bias, S, h, at):
     """As :func:`dense_tile`, for the two rows ``data[starts[t]:stops[t]]``."""
-    signature = types.void(data, indices, starts, stops, panel, types.intp, bias, S, h, types.intp)
+    signature = types.void(data, indices, starts, stops, panel, bias, S, h, types.intp)
 
     def codegen(context, builder, signature, args):
         emit = _Emit(context, builder, signature, args, panel)
         starts = cgutils.unpack_tuple(builder, args[2])
         stops = cgutils.unpack_tuple(builder, args[3])
-        lane = builder.mul(args[5], _I64(emit.lanes))
-        weights = builder.gep(emit.array(4).data, [builder.mul(lane, emit.shape(4)[1])])
         values, columns = emit.array(0).data, emit.array(1).data
-
-        def term(j, s):
-            column = builder.load(builder.gep(columns, [j]))
-            if column.type != _I64:
-                column = builder.zext(column, _I64)
-            w = emit.load(builder.gep(weights, [builder.mul(column, _I64(emit.lanes))]))
-            return emit.fma(emit.splat(builder.load(builder.gep(values, [j]))), w, s)
-
         # The two rows go side by side as far as the shorter, then each to its own end.
         one, other = (builder.sub(b, a) for a, b in zip(starts, stops, strict=True))
         shorter = builder.select(builder.icmp_signed("<", one, other), one, other)
 
-        def together(j, sums):
-            return [term(builder.add(a, j), s) for a, s in zip(starts, sums, strict=True)]
+        def sums(weights, first):
+            def term(j, s):
+                column = builder.load(builder.gep(columns, [j]))
+                if column.type != _I64:
+                    column = builder.zext(column, _I64)
+                w = emit.load(builder.gep(weights, [builder.mul(column, _I64(emit.lanes))]))
+                return emit.fma(emit.splat(builder.load(builder.gep(values, [j]))), w, s)
 
-        def alone(j, sums):
-            return [term(j, sums[0])]
+            def together(j, sums):
+                return [term(builder.add(a, j), s) for a, s in zip(starts, sums, strict=True)]
 
-        first = emit.load(builder.gep(emit.array(6).data, [lane]))
-        sums = emit.loop(_I64(0), shorter, [first] * len(starts), together)
-        for t, (a, b) in enumerate(zip(starts, stops, strict=True)):
-            (sums[t],) = emit.loop(builder.add(a, shorter), b, [sums[t]], alone)
-        emit.store_scores(sums, 7, 8, args[9], lane)
+            def alone(j, sums):
+                return [term(j, sums[0])]
+
+            found = emit.loop(_I64(0), shorter, [first] * len(starts), together)
+            for t, (a, b) in enumerate(zip(starts, stops, strict=True)):
+                (found[t],) = emit.loop(builder.add(a, shorter), b, [found[t]], alone)
+            return found
+
+        emit.score(len(starts), 4, 5, (6, 7, args[8]), sums)
         return context.get_dummy_value()
 
     return signature, codegen

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyceptron import kernels
+from polyceptron.data.blocks import frozen
 from polyceptron.datasets import make_polyhedron
 from polyceptron.optim.planes import Planes
 from polyceptron.paper.convergence.exact import take_rows
@@ -143,14 +144,15 @@ def exact_passes(instance: Instance, order: Order) -> Iterator[tuple[Planes, int
     A loop of its own, of one kernel call: runs are millions of short passes that are compared bit
     by bit, and a learner's ranks and history cost several times the pass itself.
     """
-    X, y, planes = instance.X, instance.y, instance.start.copy()
+    X, y, no_weight = frozen(instance.X), frozen(instance.y), frozen(np.empty(0))
+    planes = instance.start.copy()
     places = np.empty(len(y) if order == "shuffled" else 0, np.int64)
     no_mean = np.empty((0, 0)), np.empty(0)
     for n in itertools.count():
         if len(places):
             kernels.shuffle(places, np.uint64((instance.seed << 32) + n))
         _, updates = kernels.online_pass(
-            X, y, np.empty(0), places, planes.panel, planes.bias, planes.K,
+            X, y, no_weight, places, planes.panel, planes.bias, planes.K,
             1.0, 1.0, 0.0, *no_mean, 0,
         )  # fmt: skip
         yield planes, int(updates)
