@@ -276,6 +276,7 @@ def _multiply_tile(typingctx, A, k, B, columns, C, n):
         out = [builder.gep(row, [j]) for row in rows_of(4) for j in starts]
 
         def body(i, sums):
+            emit.keep_rolled()
             row = builder.gep(right, [builder.mul(i, stride)])
             b = [emit.load(builder.gep(row, [j])) for j in starts]
             a = [emit.splat(builder.load(builder.gep(one, [i]))) for one in left]
