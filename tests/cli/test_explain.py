@@ -97,7 +97,7 @@ class TestExplain:
             assert len(changed(done(*ask, "--target", label, "--at-most", 1))) == 1
         assert f"The answer is {before} already." in done(*ask, "--target", before)
         error = failed(*ask, "--target", "ill", code=2)
-        assert "'ill' is not among old, sick, well" in error
+        assert "--target must be one of old, sick, well; got 'ill'" in error
 
     def test_rows_that_no_rule_or_several_hold_for(self, folder, monkeypatch):
         from dataclasses import replace

@@ -10,7 +10,7 @@ import click
 
 import polyceptron
 from polyceptron.cli._lazy import np, source, text
-from polyceptron.cli._model import Loaded
+from polyceptron.cli._model import Loaded, find_label
 from polyceptron.cli._options import (
     bounds_option,
     column_bounds,
@@ -73,7 +73,7 @@ def explain(
     limits = _limits(loaded, x, spreads, **asked)
     decision = rule.decide(x[None, :])
     answer, number = rule.labels[int(decision.place[0])], int(decision.piece[0])
-    wanted = None if target is None else _label(rule, target)
+    wanted = None if target is None else find_label("--target", target, rule.labels)
     judge, place_inside, _ = rule.pieces[number]
     try:  # All before anything is said: it may fail.
         faces = explanations.rejected_by(judge, x)
@@ -95,14 +95,6 @@ def explain(
         click.echo(f"\nThe answer is {shown(answer)} already.")
     else:
         _say_change(loaded, x, change)
-
-
-def _label(rule: polyceptron.Rule, text: str) -> Any:
-    """The class that is written so."""
-    named = {str(label): label for label in rule.labels}
-    if text not in named:
-        raise click.BadParameter(f"{text!r} is not among {', '.join(named)}", param_hint="--target")
-    return named[text]
 
 
 def _claims(rule: polyceptron.Rule, x: Any) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 import polyceptron
-from polyceptron.cli._model import Loaded, rest_of
+from polyceptron.cli._model import Loaded, find_label, rest_of
 from polyceptron.cli._options import bounds_option, column_bounds, model_argument, out_option
 from polyceptron.cli._out import check_free, write
 from polyceptron.export import FORMATS
@@ -102,9 +102,8 @@ def _option(text: str) -> tuple[str, Any]:
 
 def _of_class(rule: polyceptron.Rule, label: str) -> polyceptron.Rule:
     """The rule of one class of several against all others."""
-    known = {str(one): union for one, union in rule.polyhedra.items()}
+    known = rule.polyhedra
     if len(known) == 1:
         raise click.UsageError("--class is for models of more than two classes, and for trees.")
-    if label not in known:
-        raise click.BadParameter(f"{label!r} is not among {', '.join(known)}", param_hint="--class")
-    return polyceptron.Rule.inside([label, rest_of(label)], 0, *known[label])
+    union = known[find_label("--class", label, list(known))]
+    return polyceptron.Rule.inside([label, rest_of(label)], 0, *union)

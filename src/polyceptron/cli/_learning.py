@@ -12,7 +12,7 @@ import click
 
 import polyceptron
 from polyceptron.cli._lazy import model_selection, np
-from polyceptron.cli._model import rest_of
+from polyceptron.cli._model import find_label, rest_of
 from polyceptron.cli._terminal import Waiting, note, percent, section, shown, table
 from polyceptron.learners import registry
 
@@ -68,7 +68,7 @@ def make(
     if inside is not None:
         if "inside" not in known:
             raise click.UsageError(f"--learner {name} has no class inside; leave out --inside")
-        parameters["inside"] = _label(inside, classes.tolist())
+        parameters["inside"] = find_label("--inside", inside, classes.tolist())
     if digits != "auto":
         if "digits" not in known:
             raise click.UsageError(f"--learner {name} does not round; leave out --digits")
@@ -121,28 +121,27 @@ def class_weight(
         raise click.UsageError("--balanced, --class-weight and --cost exclude each other.")
     if balanced:
         return "balanced"
-    labels = {str(label): label for label in classes.tolist()}
-    found = _weights("--class-weight", class_weights, list(labels))
+    labels = classes.tolist()
     if not costs:
-        return {labels[text]: weight for text, weight in found.items()} or None
+        return _weights("--class-weight", class_weights, labels) or None
     if inside is None or len(labels) != 2:
         raise click.UsageError("--cost is for two classes, and needs --inside: the one to find.")
-    label, cost = _label(inside, list(labels.values())), _weights("--cost", costs, _MISTAKES)
-    return {one: cost.get(_MISTAKES[one != label], 1.0) for one in labels.values()}
+    label, cost = find_label("--inside", inside, labels), _weights("--cost", costs, _MISTAKES)
+    return {one: cost.get(_MISTAKES[one != label], 1.0) for one in labels}
 
 
-def _weights(option: str, texts: Sequence[str], names: Sequence[str]) -> dict[str, float]:
-    found: dict[str, float] = {}
+def _weights(option: str, texts: Sequence[str], names: Sequence[Any]) -> dict[Any, float]:
+    found: dict[Any, float] = {}
     for text in texts:
         name, _, number = text.rpartition("=")
         try:
             value = float(number)
         except ValueError:
             value = -1.0
-        if name not in names or not 0 < value < float("inf"):
-            form = f"{text!r} is not {names[0]}=W, with one of {', '.join(names)} and a W above 0"
+        if not 0 < value < float("inf"):
+            form = f"{text!r} is not {names[0]}=W with a W above 0"
             raise click.BadParameter(form, param_hint=option)
-        found[name] = value
+        found[find_label(option, name, names)] = value
     return found
 
 
@@ -151,18 +150,11 @@ def _those_that(able: Callable[[type], bool]) -> str:
     return ", ".join(one for one in registry.learner_names() if able(registry.find_learner(one)))
 
 
-def _label(inside: str, classes: list[Any]) -> Any:
-    named = {str(label): label for label in classes}
-    if inside not in named:
-        raise click.UsageError(f"--inside must be one of {', '.join(named)}; got {inside!r}")
-    return named[inside]
-
-
 def against_rest(rows: Any, inside: str | None) -> None:
     """Of three and more classes, make all but the one inside one class."""
     if inside is None or len(rows.classes) <= 2:
         return
-    place = rows.classes.tolist().index(_label(inside, rows.classes.tolist()))
+    place = rows.classes.tolist().index(find_label("--inside", inside, rows.classes.tolist()))
     if not hasattr(rows, "codes"):
         raise click.UsageError(
             f"--inside needs the rows in memory where there are {len(rows.classes)} classes; "

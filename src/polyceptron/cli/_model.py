@@ -145,6 +145,14 @@ class Loaded:
         return place.tolist()  # type: ignore[no-any-return]
 
 
+def find_label(option: str, text: str, labels: Sequence[Any]) -> Any:
+    """The label that is written so in an option."""
+    named = {str(label): label for label in labels}
+    if text not in named:
+        raise click.UsageError(f"{option} must be one of {', '.join(named)}; got {text!r}")
+    return named[text]
+
+
 def rest_of(label: Any) -> str:
     """What all other classes are called together."""
     return f"not {label}"
