@@ -6,7 +6,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from polyceptron.data.encoding import missing_columns
+from polyceptron.data.encoding import ZERO_ONE, Column, Encoding, missing_columns
+from polyceptron.utils.text import quoted, quoted_names
 from polyceptron.utils.types import Floats
 
 MAX_CHARACTERS = 1_000_000
@@ -18,12 +19,15 @@ _TERM = re.compile(
     (?P<name>{_NAME})?\s*""",
     re.VERBOSE,
 )
+_EQUATION = re.compile(rf'\s*({_NAME})\s*=\s*("(?:[^"\\]|\\.)*"|[^\s"<>=]+)\s*')
 _RELATION = re.compile(r"[<>=!≤≥]+")
 _UP = {">=": True, "≥": True, "<=": False, "≤": False}
 _ESCAPE = re.compile(r"\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8})|(.))")
 
 
-def parse_inequality(text: str, feature_names: Sequence[str]) -> tuple[Floats, float]:
+def parse_inequality(
+    text: str, feature_names: Sequence[str], encoding: Encoding | None = None
+) -> tuple[Floats, float]:
     r"""Return w and b of ``w . x + b >= 0``, which the text says; nothing in it is run.
 
     It reads what rules print, to the last bit, and what people write: terms on both sides, a
@@ -35,6 +39,8 @@ def parse_inequality(text: str, feature_names: Sequence[str]) -> tuple[Floats, f
         With ``>=`` or ``<=``: a row on a face is inside, so there is no ``>``.
     feature_names : sequence of str
         The columns in their order; those without names are called x0, x1, ...
+    encoding : Encoding, optional
+        Tells the columns of two values: ``smoker = yes`` says which of them it must be.
 
     Examples
     --------
@@ -51,6 +57,12 @@ def parse_inequality(text: str, feature_names: Sequence[str]) -> tuple[Floats, f
             f"an inequality must be text such as '2*age - bmi >= 14' of at most "
             f"{MAX_CHARACTERS:,} characters; got {got}"
         )
+    if found := _EQUATION.fullmatch(text):
+        return _parse_equation(text, _unquoted(found[1]), _unquoted(found[2]), encoding)
+    return _parse_terms(text, feature_names)
+
+
+def _parse_terms(text: str, feature_names: Sequence[str]) -> tuple[Floats, float]:
     places = {name: j for j, name in enumerate(feature_names)}
     w, b, side, relation, is_first, at = np.zeros(len(places)), 0.0, 1.0, "", True, 0
     while is_first or at < len(text):
@@ -82,6 +94,39 @@ def parse_inequality(text: str, feature_names: Sequence[str]) -> tuple[Floats, f
     return (w + 0.0, b + 0.0) if _UP[relation] else (-w + 0.0, -b + 0.0)
 
 
+def equation(w: Floats, b: float, encoding: Encoding | None) -> str | None:
+    """The text of a face that depends on a column of two values only, and holds for one of them."""
+    used = np.flatnonzero(w)
+    column = _columns_of_two(encoding).get(int(used[0])) if len(used) == 1 else None
+    holds = [b >= 0, w[used].sum() + b >= 0]
+    if column is None or sum(holds) != 1:
+        return None
+    value = column.two_values[int(holds[1])]
+    return f"{quoted(column.name)} = {value if value in ZERO_ONE else quoted(value)}"
+
+
+def _columns_of_two(encoding: Encoding | None) -> dict[int, Column]:
+    """The columns of two values, by their feature."""
+    places = () if encoding is None else encoding.places()
+    return {start: column for column, start, _ in places if column.two_values}
+
+
+def _parse_equation(
+    text: str, name: str, value: str, encoding: Encoding | None
+) -> tuple[Floats, float]:
+    known = {column.name: (j, column) for j, column in _columns_of_two(encoding).items()}
+    if encoding is None or name not in known:
+        listed = f"; those are {quoted_names(list(known))}" if known else ""
+        _refuse(text, f"= is for columns of two values{listed}; others have >= or <=")
+    j, column = known[name]
+    if value not in column.two_values:
+        _refuse(text, f"{name[:60]} is {' or '.join(map(quoted, column.two_values))}")
+    sign = 1.0 if value == column.two_values[1] else -1.0
+    w = np.zeros(len(encoding.feature_names))
+    w[j] = sign
+    return w, -0.5 * sign
+
+
 def _term(text: str, at: int, is_first: bool) -> re.Match[str]:
     term = _TERM.match(text, at)
     assert term is not None  # every part of it may be missing
@@ -96,10 +141,14 @@ def _term(text: str, at: int, is_first: bool) -> re.Match[str]:
 
 
 def _place(text: str, written: str, places: dict[str, int]) -> int:
-    name = _ESCAPE.sub(_unescaped, written[1:-1]) if written.startswith('"') else written
+    name = _unquoted(written)
     if name not in places:
         _refuse(text, missing_columns([name[:200]], list(places)))
     return places[name]
+
+
+def _unquoted(written: str) -> str:
+    return _ESCAPE.sub(_unescaped, written[1:-1]) if written.startswith('"') else written
 
 
 def _unescaped(found: re.Match[str]) -> str:

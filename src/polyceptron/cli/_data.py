@@ -90,10 +90,10 @@ def open_rows(
     return source
 
 
-def close_rows(rows: ArraySource, fills: bool, train: Any = slice(None)) -> None:
+def close_rows(rows: ArraySource, train: Any = slice(None)) -> None:
     """Let the rows that are learned from say what fills gaps, and which categories there are."""
     if rows.encoding is not None and not rows.is_sparse:
-        known = rows.encoding.learned_from(rows.X[train], fill=fills)
+        known = rows.encoding.learned_from(rows.X[train])
         rows.X = rows.encoding.recoded(rows.X, known)
         rows.encoding, rows.n_features = known, rows.X.shape[1]
         rows.feature_names = None if rows.feature_names is None else known.feature_names

@@ -17,6 +17,7 @@ from polyceptron.cli._model import Loaded
 from polyceptron.cli._out import check_free, write
 
 if TYPE_CHECKING:
+    from polyceptron.data.encoding import Encoding
     from polyceptron.data.guesses import FileOptions
     from polyceptron.rule.editing import Editing
 
@@ -81,7 +82,7 @@ def edit(
     loaded = Loaded(model)
     step = _begin(loaded, data, target, file)
     for name in _CHANGES:
-        step = _changed(step, name, changes[name], why)
+        step = _changed(step, name, changes[name], why, loaded.encoding)
     step = step.calibrate(why=why) if calibrate else step
     estimator, encoding, summary = read_model(Path(model))
     summary = {key: value for key, value in summary.items() if key not in _OF_TRAINING}
@@ -90,7 +91,7 @@ def edit(
     with redirect_stdout(sys.stderr) if output == "-" else nullcontext():
         for title, rule in (("Before", loaded.rule), ("\nAfter", step.rule)):
             click.echo(title)
-            show_faces(rule)
+            show_faces(rule, encoding=loaded.encoding)
         if step.rows is not None:
             click.echo(f"\n{Change.between(loaded.rule, step.rule, step.rows, step.places)}")
     write(output, content)
@@ -113,8 +114,12 @@ def _begin(loaded: Loaded, data: str | None, target: str | None, file: FileOptio
     return loaded.rule.edit(np.concatenate(parts), loaded.rule.classes[places])
 
 
-def _changed(step: Editing, name: str, texts: Sequence[str], why: str) -> Editing:
+def _changed(
+    step: Editing, name: str, texts: Sequence[str], why: str, encoding: Encoding | None
+) -> Editing:
     """After all that one option asks for."""
+    from polyceptron.inequalities import parse_inequality
+
     known = step.addresses
     if name == "drop":  # from the last, so that numbers of the others stay
         texts = sorted(set(texts), key=lambda face: known.get(face, (0, 0)), reverse=True)
@@ -129,6 +134,8 @@ def _changed(step: Editing, name: str, texts: Sequence[str], why: str) -> Editin
             raise click.UsageError(f"--{name}: face {face} is named twice.")
         done.add(face)
         try:
+            if name == "set":
+                how = {"new": parse_inequality(how["new"], step.rule.names, encoding)}
             step = getattr(step, {"set": "replace"}.get(name, name))(face, **how, why=why)
         except ValueError as error:
             raise click.ClickException(f"--{name}: {error}") from error

@@ -65,14 +65,13 @@ def compare(learners: list[str] | None, cv: int, seed: int, **what: Any) -> None
     options = {name: what.pop(name) for name in ("k", "inside")}
     counts = {name: what.pop(name) for name in _options.CLASS_WEIGHTS}
     data = read_rows(**what, later=True)
-    fills = what["missing"] == "median"
     weight = _learning.class_weight(data.classes, inside=options["inside"], **counts)
     options["class_weight"] = weight
     models = _learners(learners, data, options, seed)
     rows = []
     for name, model in [*models, *_baselines(data, weight, seed)]:
         try:
-            score = _learning.cross_validated(model, data, cv, seed, name, fills=fills)
+            score = _learning.cross_validated(model, data, cv, seed, name)
         except ImportError as error:
             note(f"{name} is left out: {error}")
             continue

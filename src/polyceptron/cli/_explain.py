@@ -87,7 +87,8 @@ def explain(
     except explanations.ExplainError as error:
         raise click.ClickException(f"{place}: {error}") from error
     click.echo(f"Row {row} ({place}): {shown(answer)}{_claims(rule, x)}")
-    _say_faces(faces, shown(rule.labels[place_inside]) + rule.which(number))
+    texts = polyceptron.rule.texts_of_faces(judge, loaded.encoding)
+    _say_faces(faces, texts, shown(rule.labels[place_inside]) + rule.which(number))
     _say_contributions(why, x, np.zeros(len(x)) if spreads is None else spreads)
     unit = "" if spreads is None else ", each column counted in its spreads"
     click.echo(f"\nThe answer is the same within a distance of {radius:.4g}{unit}.")
@@ -157,9 +158,13 @@ def _limits(
     integers: Sequence[str],
 ) -> dict[str, Any]:
     """What a change has to keep to, and what it costs."""
-    names, texts, flags = loaded.rule.names, _places(loaded, "category"), _places(loaded, "binary")
+    places = list(loaded.encoding.places()) if loaded.encoding is not None else []
+    names, spans = loaded.rule.names, {c.name: range(a, b) for c, a, b in places if c.is_text}
+    texts = {c.name: spans[c.name] for c, _, _ in places if c.kind == "category"}
+    two = {start for column, start, _ in places if column.two_values}
     domain = _domain(loaded, len(x), texts)
-    held = set(feature_places("--freeze", freeze, names, texts | flags))
+    held = set(feature_places("--freeze", freeze, names, spans))
+    held |= {start for column, start, _ in places if column.kind == "missing"}
     if domain is None:  # a red that is half blue says nothing
         held |= {place for places in texts.values() for place in places}
     within, whole, weights = (
@@ -167,7 +172,6 @@ def _limits(
         feature_places("--integers", integers, names),
         None,
     )
-    two = {places.start for places in flags.values()}
     whole += sorted(two - {*whole})
     within |= dict.fromkeys(two - {*within}, (0.0, 1.0))
     if spreads is not None:
@@ -175,14 +179,6 @@ def _limits(
         weights = np.where(spreads > 0, spreads, 1.0) ** -2.0
     limits = {"bounds": within, "integers": whole, "weights": weights, "frozen": sorted(held)}
     return limits | {"domain": domain}
-
-
-def _places(loaded: Loaded, kind: str) -> dict[str, range]:
-    """The columns of a kind, and the features of each."""
-    places = loaded.encoding.places() if loaded.encoding is not None else ()
-    return {
-        column.name: range(start, stop) for column, start, stop in places if column.kind == kind
-    }
 
 
 def _domain(loaded: Loaded, n: int, texts: dict[str, range]) -> Any:
@@ -197,15 +193,15 @@ def _domain(loaded: Loaded, n: int, texts: dict[str, range]) -> Any:
     return polyceptron.explain.Domain(lowest, highest, tuple(whole.astype(bool)), categories)
 
 
-def _say_faces(faces: Sequence[Any], name: str) -> None:
+def _say_faces(faces: Sequence[Any], texts: Sequence[str], name: str) -> None:
     rejecting, n = sum(face.rejects for face in faces), len(faces)
     title = f"Inside of {name}: {'its face holds' if n == 1 else f'all {n} faces hold'}"
     if rejecting:
         title = f"Outside of {name}: {rejecting} of {n} faces fail"
     states = "holds", "fails"
     rows = [
-        [f.face, states[f.rejects], f"{f.slack:.4g}", f"{f.distance:.4g}", f.inequality]
-        for f in faces
+        [f.face, states[f.rejects], f"{f.slack:.4g}", f"{f.distance:.4g}", text]
+        for f, text in zip(faces, texts, strict=True)
     ]
     section(title, table(["face", "", "slack", "distance", "inequality"], rows, "<<>><"))
 

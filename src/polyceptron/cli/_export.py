@@ -86,7 +86,11 @@ def export(
 def _of_texts(loaded: Loaded) -> dict[int, tuple[float, float]]:
     """The bounds of the features that columns of text became: from 0 to 1."""
     places = loaded.encoding.places() if loaded.encoding is not None else ()
-    spans = [range(start, stop) for column, start, stop in places if column.kind != "number"]
+    spans = [
+        range(start, stop)
+        for column, start, stop in places
+        if column.kind != "number" or column.categories
+    ]
     return {j: (0.0, 1.0) for span in spans for j in span}
 
 

@@ -92,7 +92,7 @@ def fit(
     on_disk = is_out_of_core(what["data"], out_of_core, memory_limit)
     if on_disk:
         _refuse_options(learner, test_size, cv)
-    fills, later = what["missing"] == "median", test_size is not None or cv is not None
+    later = test_size is not None or cv is not None
     rows: Any = (
         open_rows(**what, cache_dir=cache_dir) if on_disk else read_rows(**what, later=later)
     )
@@ -100,15 +100,15 @@ def fit(
     parts = None
     if test_size is not None:
         parts = _learning.split(rows.codes, test_size, seed)
-        close_rows(rows, fills, parts[0])
+        close_rows(rows, parts[0])
     asked |= _options.knowledge(rows, **known)
     asked["class_weight"] = _learning.class_weight(rows.classes, inside=asked["inside"], **counts)
     estimator = _learning.make(learner, rows.classes, seed=seed, **asked)
     with _model_path(output, checkpoint) as path:
         score = None
         if cv is not None:
-            score = _learning.cross_validated(estimator, rows, cv, seed, fills=fills)
-            close_rows(rows, fills)
+            score = _learning.cross_validated(estimator, rows, cv, seed)
+            close_rows(rows)
         estimator = with_checkpoint(estimator, checkpoint)
         X, held_out = _learned(estimator, rows, on_disk, parts)
         score = held_out or score

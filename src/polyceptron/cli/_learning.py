@@ -196,10 +196,8 @@ def held_out(rule: polyceptron.Rule, X: Any, places: Any) -> Score:
     return Score(f"{len(places)} rows held out", _share_right(counts), None, counts)
 
 
-def cross_validated(
-    estimator: Any, rows: ArraySource, n: int, seed: int, title: str = "", *, fills: bool = False
-) -> Score:
-    """Return the score of stratified cross-validation; `fills` fills gaps in each fold."""
+def cross_validated(estimator: Any, rows: ArraySource, n: int, seed: int, title: str = "") -> Score:
+    """Return the score of stratified cross-validation."""
     from sklearn.base import clone
 
     y, places = rows.y, rows.codes
@@ -211,7 +209,7 @@ def cross_validated(
     with Waiting("Cross-validating") as waiting:
         for i, (train, test) in enumerate(folds.split(places, places), 1):
             waiting.say(f"{title}{': ' if title else ''}fold {i} of {n}", i - 1, n)
-            X = _of_fold(rows, train, fills)
+            X = _of_fold(rows, train)
             begun = time.perf_counter()
             model = fitted(clone(estimator), X[train], y[train], rows.weight, train)
             seconds.append(time.perf_counter() - begun)
@@ -234,11 +232,11 @@ def fitted(estimator: Any, X: Any, y: Any, weight: Any, rows: Any) -> Any:
     return estimator.fit(X, y, **{name: weight[rows]})
 
 
-def _of_fold(rows: ArraySource, train: Any, fills: bool) -> Any:
+def _of_fold(rows: ArraySource, train: Any) -> Any:
     """All rows as those of a fold see them: its medians, and zeros for categories it has not."""
     if rows.encoding is None or rows.is_sparse:
         return rows.X
-    known = rows.encoding.learned_from(rows.X[train], fill=fills, narrow=False)
+    known = rows.encoding.learned_from(rows.X[train], narrow=False)
     X = rows.encoding.recoded(rows.X, known)
     of_texts = [column.kind == "category" for column in known.columns for _ in column.feature_names]
     X[:, np.array(of_texts) & ~X[train].any(axis=0)] = 0.0
@@ -316,9 +314,10 @@ def show_faces(
     """Print the inequalities of every polyhedron; with a verdict, how many rows each rejects.
 
     Of a leaf, which rows it contains: what it rejects others take. Numbers are those that decide,
-    or have so many digits. A face of one column with two values, which an encoding tells, is that
-    value: ``smoker = yes``.
+    or have so many digits. An encoding tells the columns of two values.
     """
+    from polyceptron.rule import texts_of_faces
+
     start, labels = 0, list(map(shown, rule.labels))
     headings, besides = rule.in_words(labels)
     for p, (heading, piece) in enumerate(zip(headings, rule.pieces, strict=True)):
@@ -331,20 +330,7 @@ def show_faces(
         elif verdict is not None:
             others, own = (contained[p] for contained in verdict.contains)
             title = f"{heading}: contains {own} of {name}, {others} others"
-        rows = zip(*columns, _lines_of_faces(polyhedron, digits, encoding), strict=True)
+        rows = zip(*columns, texts_of_faces(polyhedron, encoding, digits), strict=True)
         section(title, table([*heads, "inequality"], rows, "<>><" if columns[1:] else "<<"))
         start += n
     click.echo(f"\n{besides}")
-
-
-def _lines_of_faces(
-    polyhedron: polyceptron.Polyhedron, digits: int | None, encoding: Encoding | None
-) -> list[str]:
-    lines = polyhedron.to_text(digits).splitlines()
-    for column, j, _ in () if encoding is None else encoding.places():
-        for k in np.flatnonzero(polyhedron.W[:, j]) if column.kind == "binary" else ():
-            w, b = polyhedron.W[k], polyhedron.b[k]
-            holds = [b >= 0, w[j] + b >= 0]  # for the first value, and for the second
-            if np.count_nonzero(w) == 1 and sum(holds) == 1:
-                lines[k] = f"{shown(column.name)} = {shown(column.categories[int(holds[1])])}"
-    return lines

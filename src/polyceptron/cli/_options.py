@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
-from typing import Any
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from polyceptron.cli._lazy import columns, encoding, np
 from polyceptron.learners import registry
+
+if TYPE_CHECKING:
+    from polyceptron.data.encoding import Encoding
 
 
 def all_of(*options: Callable[..., Any]) -> Callable[..., Any]:
@@ -94,6 +97,25 @@ def out_option(what: str, default: str | None = None) -> Callable[..., Any]:
         click.option("-o", "--output", metavar="FILE", required=not default, help=about, **given),
         click.option("--force", is_flag=True, help="Write over a file that is there."),
     )
+
+
+def missing_ways(
+    ctx: click.Context, param: click.Parameter, values: Sequence[str]
+) -> dict[str, str]:
+    """What --missing says: a way by column, "" for those that are not named."""
+    from polyceptron.data.columns import WAYS
+
+    del ctx, param
+    found: dict[str, str] = {}
+    for text in values:
+        name, sign, way = text.rpartition("=")
+        if way not in WAYS or bool(sign) != bool(name):
+            ways = ", ".join(WAYS)
+            raise click.BadParameter(f"{text!r} is not one of {ways}, nor COLUMN= and one of them")
+        if name in found:
+            raise click.BadParameter(f"{name or 'what is not named'} is there twice")
+        found[name] = way
+    return found
 
 
 class LearnerName(click.ParamType):  # type: ignore[type-arg,unused-ignore]
@@ -210,9 +232,17 @@ training_options = all_of(
     ),
     click.option(
         "--missing",
-        type=click.Choice(["drop", "median"]),
-        help="Leave out rows with missing values, or fill them with the median (text: the "
-        "most frequent value). By default they are an error.",
+        metavar="WAY|COLUMN=WAY",
+        multiple=True,
+        callback=missing_ways,
+        help="Of missing values: drop leaves such rows out, median fills them (text: by the most "
+        "frequent value), indicator has a feature for them besides, error refuses them; of all "
+        "columns, or of one. By default they are an error.",
+    ),
+    click.option(
+        "--keep-identifiers",
+        is_flag=True,
+        help="Learn also from columns of numbers that tell rows apart; else they are left out.",
     ),
     click.option(
         "--max-categories",
@@ -313,7 +343,8 @@ def knowledge(
     if monotone:
         found["monotonic_cst"] = _by_class("--monotone", monotone, rows, names, _signs)
     if faces:
-        found["fixed_faces"] = _by_class("--face", faces, rows, names, _faces)
+        read = partial(_faces, encoding=rows.encoding)
+        found["fixed_faces"] = _by_class("--face", faces, rows, names, read)
     if together:
         found["features_of_faces"] = [
             feature_places("--together", [one], names) for one in together
@@ -355,10 +386,11 @@ def _signs(texts: Sequence[str], names: Sequence[str]) -> Any:
     return signs
 
 
-def _faces(texts: Sequence[str], names: Sequence[str]) -> Any:
+def _faces(texts: Sequence[str], names: Sequence[str], encoding: Encoding | None) -> Any:
     from polyceptron.inequalities import parse_inequality
 
-    return np.array([[*w, b] for w, b in (parse_inequality(text, names) for text in texts)])
+    pairs = [parse_inequality(text, names, encoding) for text in texts]
+    return np.array([[*w, b] for w, b in pairs])
 
 
 set_option = click.option(

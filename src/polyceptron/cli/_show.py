@@ -54,7 +54,7 @@ def show(model: str) -> None:
         held = [shown(name) for name, at in names if at in loaded.rule.locked]
         click.echo(f"\nLocked: {', '.join(held)}")
     columns = loaded.encoding.columns if loaded.encoding is not None else ()
-    if any(column.kind != "number" or column.fill is not None for column in columns):
+    if any(c.kind != "number" or c.categories or c.fill is not None for c in columns):
         rows = [
             [shown(c.name), c.kind, ", ".join(map(shown, c.categories)), c.fill] for c in columns
         ]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,9 +32,17 @@ class RequestError(SourceError):
     """Arguments that contradict each other or are not enough, whatever the rows."""
 
 
+Missing = Mapping[str, str]
+WAYS = ("drop", "median", "indicator", "error")
+"""What may be done about missing values: what leaves rows out, fills them, and so on."""
+FILLED = frozenset({"median", "indicator"})
+
+
 class Request(NamedTuple):
     """What was asked for; see `open_blocks`. Names may be numbers of columns, in digits.
 
+    What is done about what is `missing` is said by column, "" for the others. With `later` gaps
+    that are to be filled stay, for who knows which rows are learned from.
     With `is_command` errors name the options of the command line, else the arguments.
     """
 
@@ -42,17 +51,18 @@ class Request(NamedTuple):
     drop: tuple[str, ...] = ()
     weight: str | None = None
     categories: tuple[str, ...] = ()
-    missing: str | None = None
+    missing: Missing = MappingProxyType({})
     dtype: str | None = None
     file: FileOptions = FIND_OUT
     is_command: bool = False
     later: bool = False
     max_categories: int = MAX_CATEGORIES
+    keep_identifiers: bool = False
 
     @property
     def fills(self) -> bool:
-        """Whether gaps are filled; `later` leaves that to who knows which rows are learned from."""
-        return self.missing == "median" and not self.later
+        """Whether gaps of some column are filled."""
+        return not FILLED.isdisjoint(self.missing.values())
 
     def option(self, name: str, value: str | None = None) -> str:
         """What an argument is called by those who gave it."""
@@ -91,7 +101,8 @@ class Plan(NamedTuple):
     """How to read the tables.
 
     Of the features `texts` are categories, and of those `codes` because it was asked for; `unnamed`
-    columns are left out as they have no name, unless no column has one.
+    columns are left out as they have no name, unless no column has one, and `identifiers` as they
+    tell rows apart.
     """
 
     target: str
@@ -103,7 +114,13 @@ class Plan(NamedTuple):
     label_kind: LabelKind
     unnamed: tuple[str, ...]
     is_named: bool
+    missing: Missing
     notes: tuple[str, ...] = ()
+    identifiers: tuple[str, ...] = ()
+
+    def with_missing(self, *ways: str) -> tuple[str, ...]:
+        """The features of which something is done about what is missing."""
+        return tuple(name for name in self.features if self.missing[name] in ways)
 
     @property
     def numbers(self) -> tuple[str, ...]:
@@ -214,9 +231,31 @@ def _columns(table: Table, request: Request) -> Plan:
     codes = tuple(
         column_of(name, features, source) for name in listed(request.categories, features)
     )
-    return Plan(
-        target, weight, features, (), codes, np.dtype(np.float64), "str", left_out, table.is_named
+    missing = _ways(request, [target, *([weight] if weight else [])], features, columns)
+    plan = Plan(
+        target, weight, features, (), codes, np.dtype(np.float64), "str", left_out, True, {}
     )
+    return plan._replace(is_named=table.is_named, missing=missing)
+
+
+def _ways(
+    request: Request,
+    others: Sequence[str],
+    features: Sequence[str],
+    columns: Callable[[Sequence[str]], list[str]],
+) -> Missing:
+    """What is done about what is missing of each column; a row without a label cannot be filled."""
+    usual, option = request.missing.get("", "error"), request.option("missing")
+    found = dict.fromkeys(features, usual)
+    found |= dict.fromkeys(others, "error" if usual == "error" else "drop")
+    for name, way in request.missing.items():
+        for column in columns([name]) if name else ():
+            if column not in found:
+                raise RequestError(f"{option}: {name!r} is no column to learn from")
+            if column in others and way in FILLED:
+                raise RequestError(f"{option}: {name!r} can be drop or error; got {way!r}")
+            found[column] = way
+    return found
 
 
 def _check_names(table: Table, plan: Plan, known: Sequence[str] | None, first: str) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -12,13 +13,26 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 from scipy.sparse import vstack
 
-from polyceptron.data.columns import MANY, Labels, Plan, Request, Tables, make_plan
+from polyceptron.data.columns import FILLED, MANY, Labels, Plan, Request, Tables, make_plan
 from polyceptron.data.dialect import NotANumberError, not_a_number
-from polyceptron.data.encoding import BOOLEANS, MAX_CATEGORIES, Coded, Column, Encoding, kind_of
+from polyceptron.data.encoding import (
+    BOOLEANS,
+    MAX_CATEGORIES,
+    ZERO_ONE,
+    Coded,
+    Column,
+    Encoding,
+    are_zero_one,
+    gaps_of,
+    kind_of,
+    median_of,
+)
 from polyceptron.data.files import ArrayWriter
 from polyceptron.data.guesses import as_number, has_decimal_comma
+from polyceptron.data.identifiers import SAMPLE_ROWS, identifiers_among
 from polyceptron.data.source import ArraySource, RowFacts, SourceError
 from polyceptron.data.tables import Batch
+from polyceptron.utils.text import quoted_names
 
 Progress = Callable[[int, int], None]
 Kept = NDArray[np.bool_] | None
@@ -161,6 +175,7 @@ class Conversion:
         plan = make_plan(self._tables, self._request)
         while True:
             try:
+                plan = self._without_identifiers(plan)
                 return self._write(plan, self._columns(plan))
             except _NotInPlaceError:
                 self._in_place = False
@@ -176,6 +191,26 @@ class Conversion:
                     texts=tuple(name for name in plan.features if name in texts),
                     dtype=np.dtype(self._request.dtype or np.float64),
                 )
+
+    def _without_identifiers(self, plan: Plan) -> Plan:
+        """Leave out what tells rows apart, if it was not asked for; the first rows tell."""
+        request = self._request
+        if request.features or request.keep_identifiers or not plan.is_named or plan.identifiers:
+            return plan
+        with self._tables.open(0) as table:
+            made = {name for names in table.made_of.values() for name in names}
+            names = [name for name in plan.numbers if name not in {*made, plan.weight}]
+            if table.is_sparse or not names:
+                return plan
+            batches: Any = table.batches(names)
+            with closing(batches):
+                batch = next(batches)
+        X = np.column_stack([batch.numbers(name)[:SAMPLE_ROWS] for name in names])
+        found = identifiers_among(X, names)
+        features = tuple(name for name in plan.features if name not in found)
+        if not found or not features:
+            return plan
+        return plan._replace(features=features, identifiers=tuple(found))
 
     def _batches(
         self, plan: Plan, numbers: tuple[str, ...], expected: int
@@ -200,7 +235,6 @@ class Conversion:
 
     def _columns(self, plan: Plan) -> Encoding:
         """How columns become features; the categories of text are known when all was read."""
-        missing, fill = self._request.missing, self._request.fills
         columns = {name: Column(name, "number") for name in plan.features}
         option = self._request.option(
             "max-categories" if self._request.is_command else "max_categories"
@@ -211,21 +245,29 @@ class Conversion:
             for name in plan.texts
         ]
         # What is in rows that will be left out does not count.
-        weight = () if plan.weight is None else (plan.weight,)
-        numbers = plan.numbers if missing == "drop" else weight
+        needed = {plan.weight, *plan.with_missing("drop", "indicator")}
+        numbers, told = (
+            tuple(n for n in plan.numbers if n in needed),
+            plan.with_missing("indicator"),
+        )
+        fills = () if self._request.later else plan.with_missing(*FILLED)
+        with_gaps: set[str] = set()
         try:
-            for _, batch, values in self._batches(plan, numbers, 2) if found else ():
+            for _, batch, values in self._batches(plan, numbers, 2) if found or told else ():
                 kept = self._kept(batch, plan, values)
                 for categories in found:
                     categories.add(batch, values[categories.name], kept)
-            columns.update({c.name: c.column(fill, self._request.max_categories) for c in found})
+                with_gaps |= {name for name in told if _has_gaps(values[name], kept)}
+            most = self._request.max_categories
+            columns.update({c.name: c.column(c.name in fills, most) for c in found})
             self._notes = [
-                f"{c.name!r}: the {self._request.max_categories} most frequent values have a "
+                f"{c.name!r}: the {most} most frequent values have a "
                 f"feature, {c.n_others} others have none ({option})"
                 for c in found
                 if c.n_others
             ]
-            return Encoding(list(columns.values()))
+            pairs = [(c, Column(c.name, "missing")) for c in columns.values()]
+            return Encoding([c for two in pairs for c in two[: 1 + (two[0].name in with_gaps)]])
         except SourceError:
             raise
         except ValueError as error:
@@ -242,7 +284,8 @@ class Conversion:
         matrices = []
         codes = new("codes.npy", np.int8, ())
         weight = None if plan.weight is None else new("weight.npy", np.float64, ())
-        passes = 2 if plan.texts else 1
+        passes = 2 if plan.texts or plan.with_missing("indicator") else 1
+        flags = _Flags(plan.numbers) if plan.is_named and X is not None else _Flags(())
         for number, batch, columns in self._batches(plan, plan.numbers, passes):
             firsts += [codes.n_rows] * (number + 1 - len(firsts))
             kept = self._kept(batch, plan, columns)
@@ -252,6 +295,7 @@ class Conversion:
             if batch.matrix is not None:
                 matrices.append(batch.matrix if kept is None else batch.matrix[kept])
             elif X is not None:
+                flags.add(columns, kept)
                 X.append(_features(batch, plan, encoding, columns, kept))
             elif kept is not None:
                 raise _NotInPlaceError
@@ -264,19 +308,20 @@ class Conversion:
         all_codes = codes.array()
         for first in range(0, len(all_codes), _SOME):  # as they may be on disk
             all_codes[first : first + _SOME] = places[all_codes[first : first + _SOME]]
-        if self._request.fills and not matrices:
-            encoding = self._filled(X, encoding)
+        encoding = flags.told(encoding)
+        if X is not None and not matrices:
+            encoding = self._filled(X, encoding, set(plan.with_missing(*FILLED)))
         facts = RowFacts(
             target=plan.target,
             kind=plan.label_kind,
             labels=found,
             columns=encoding.columns,
-            is_plain=not plan.texts and self._request.missing != "median",
+            is_plain=all(c == Column(c.name, "number") for c in encoding.columns),
             is_named=plan.is_named,
             firsts=firsts,
             n_left_out=n_read - codes.n_rows,
             unnamed=plan.unnamed,
-            notes=(*plan.notes, *self._notes),
+            notes=(*plan.notes, *self._notes_of_identifiers(plan), *self._notes),
         )
         return Converted(vstack(matrices, format="csr") if matrices else X, codes, weight, facts)
 
@@ -285,24 +330,21 @@ class Conversion:
 
         A row of weight 0 is no row.
         """
-        missing = self._request.missing
         weight = _weight(batch, plan, columns)
         batch.refuse(weight < 0, str(plan.weight), weight, "is no weight: it must be at least 0")
         left_out = weight == 0
-        needed = [] if missing == "median" else list(plan.features)
-        needed += [plan.target] if plan.weight is None else [plan.weight, plan.target]
+        needed = [*plan.with_missing("drop", "error"), plan.weight, plan.target]
         gaps: dict[str, NDArray[np.bool_]] = {}
         for name in needed:
-            values = columns.get(name)
-            if isinstance(values, Coded):
-                gaps[name] = values.gaps()
-            elif values is not None and values.dtype.kind == "f":
-                gaps[name] = np.isnan(values)
+            values = columns.get(name) if name else None
+            if name and (isinstance(values, Coded) or values is not None):
+                gaps[name] = gaps_of(values)
         gaps = {name: rows & ~left_out for name, rows in gaps.items() if (rows & ~left_out).any()}
-        if missing is None and gaps:
-            name = min(gaps, key=lambda name: int(gaps[name].argmax()))
-            self._gap = self._gap or batch.where(int(gaps[name].argmax()), name)
-            self._n_gaps.update({name: int(rows.sum()) for name, rows in gaps.items()})
+        wrong = {name: rows for name, rows in gaps.items() if plan.missing[name] == "error"}
+        if wrong:
+            name = min(wrong, key=lambda name: int(wrong[name].argmax()))
+            self._gap = self._gap or batch.where(int(wrong[name].argmax()), name)
+            self._n_gaps.update({name: int(rows.sum()) for name, rows in wrong.items()})
         kept: NDArray[np.bool_] = ~np.logical_or.reduce([left_out, *gaps.values()])
         return None if kept.all() else kept
 
@@ -316,23 +358,77 @@ class Conversion:
                 f"{option('missing', 'median')} fills them"
             )
 
-    def _filled(self, X: Rows | None, encoding: Encoding) -> Encoding:
-        """Fill missing numbers with the medians of their columns."""
-        assert X is not None
-        values, medians = X.array(), {}
-        places = [(c.name, start) for c, start, _ in encoding.places() if c.kind == "number"]
+    def _notes_of_identifiers(self, plan: Plan) -> list[str]:
+        if not plan.identifiers:
+            return []
+        one = "is an identifier" if len(plan.identifiers) == 1 else "are identifiers"
+        keep = self._request.option("features")
+        other = self._request.option(
+            "keep-identifiers" if self._request.is_command else "keep_identifiers"
+        )
+        names = quoted_names(plan.identifiers)
+        return [f"{names} {one}, and left out ({keep} or {other} takes such columns in)"]
+
+    def _filled(self, X: Rows, encoding: Encoding, names: set[str]) -> Encoding:
+        """Fill missing numbers with the medians of their columns; `later` they are only marked."""
+        fills: dict[str, Any] = {}
+        columns = [c for c in encoding.columns if c.name in names and c.kind != "missing"]
+        if self._request.later:
+            fills = {c.name: c.categories[0] if c.is_text else 0.0 for c in columns}
+        else:
+            fills = {c.name: c.fill for c in columns} | self._medians(X, encoding, names)
+        found = [
+            c if c.kind == "missing" else replace(c, fill=fills.get(c.name))
+            for c in encoding.columns
+        ]
+        return Encoding(found)
+
+    def _medians(self, X: Rows, encoding: Encoding, names: set[str]) -> dict[str, float]:
+        places = [(c, j) for c, j, _ in encoding.places() if c.kind == "number" and c.name in names]
         size = max(1, _GROUP // max(1, X.n_rows))
+        medians: dict[str, float] = {}
         for first in range(0, len(places), size):
-            names, at = zip(*places[first : first + size], strict=True)
+            columns, at = zip(*places[first : first + size], strict=True)
+            values = X.array()
             part = np.asarray(values[:, at], np.float64)
-            for name, column in zip(names, part.T, strict=True):
-                gaps = np.isnan(column)
-                if gaps.all():
-                    what = f"column {name!r} has no value to fill its gaps with"
-                    raise SourceError(f"{self._tables.title}: {what}")
-                column[gaps] = medians[name] = float(np.median(column[~gaps]))
+            for column, own in zip(columns, part.T, strict=True):
+                try:
+                    medians[column.name] = median_of(column, own)
+                except ValueError as error:
+                    raise SourceError(f"{self._tables.title}: {error}") from None
+                own[np.isnan(own)] = medians[column.name]
             values[:, at] = part
-        return Encoding([replace(c, fill=medians.get(c.name, c.fill)) for c in encoding.columns])
+        return medians
+
+
+class _Flags:
+    """Finds the columns of numbers that are always 0 or 1, and each of them somewhere."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._seen = {name: [False, False] for name in names}
+
+    def add(self, columns: Mapping[str, Any], kept: Kept) -> None:
+        """Take the rows of a batch into account."""
+        for name, seen in list(self._seen.items()):
+            values = columns[name] if kept is None else columns[name][kept]
+            if not are_zero_one(values[:1000]).all() or not are_zero_one(values).all():
+                del self._seen[name]
+                continue
+            self._seen[name] = [seen[0] or bool((values == 0).any()), seen[1] or bool(values.any())]
+
+    def told(self, encoding: Encoding) -> Encoding:
+        """The encoding that says so of them."""
+        flags = {name for name, seen in self._seen.items() if all(seen)}
+        told = [
+            replace(c, categories=ZERO_ONE) if c.kind == "number" and c.name in flags else c
+            for c in encoding.columns
+        ]
+        return Encoding(told)
+
+
+def _has_gaps(values: Any, kept: Kept) -> bool:
+    gaps = gaps_of(values)
+    return bool((gaps if kept is None else gaps[kept]).any())
 
 
 def _weight(batch: Batch, plan: Plan, columns: dict[str, Any]) -> NDArray[Any]:

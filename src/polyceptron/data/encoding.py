@@ -22,6 +22,8 @@ MAX_CATEGORIES = 100
 
 BOOLEANS = ("false", "true")
 """What the values of yes/no columns are called, which text may write with capitals."""
+ZERO_ONE = ("0", "1")
+"""The values of yes/no columns of numbers."""
 
 
 class Coded(NamedTuple):
@@ -53,17 +55,18 @@ class Coded(NamedTuple):
 class Column(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A column of a table; `fill` is for what is missing.
 
-    A number is one feature, a category one for each value. A binary column has two values, and is
-    one feature: 1 for the second of them.
+    A number is one feature, a category one for each value; a number that has categories is always
+    0 or 1. A binary column has two values, and is one feature: 1 for the second of them. What is
+    missing of a column may be a feature beside it: 1 where there is a gap.
     """
 
     name: str
-    kind: Literal["number", "category", "binary"]
+    kind: Literal["number", "category", "binary", "missing"]
     categories: tuple[str, ...] = ()
     fill: float | str | None = None
 
     def __post_init__(self) -> None:
-        if self.kind != "number":
+        if self.is_text:
             if not self.categories:
                 raise ValueError("categories must be a list of text with at least one item")
             if self.kind == "binary" and len(self.categories) != 2:
@@ -71,20 +74,35 @@ class Column(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
             _refuse_twice(self.categories, "categories")
             if self.fill is not None and self.fill not in self.categories:
                 raise ValueError(f"fill must be one of its categories; got {self.fill!r:.60}")
-        elif self.categories:
-            raise ValueError("categories must be empty for a number")
+        elif self.categories and (self.kind, self.categories) != ("number", ZERO_ONE):
+            raise ValueError("categories must be those of text, or 0 and 1 for a number")
+        elif self.kind == "missing" and self.fill is not None:
+            raise ValueError(f"fill must be None for what is missing; got {self.fill!r:.60}")
         elif self.fill is not None and (isinstance(self.fill, str) or not math.isfinite(self.fill)):
             raise ValueError(f"fill must be a finite number; got {self.fill!r:.60}")
 
     @property
+    def is_text(self) -> bool:
+        return self.kind in ("category", "binary")
+
+    @property
+    def two_values(self) -> tuple[str, ...]:
+        """The values that 0 and 1 stand for, if the column has no others; else nothing."""
+        return () if self.kind == "category" else self.categories
+
+    @property
     def feature_names(self) -> tuple[str, ...]:
+        if self.kind == "missing":
+            return (f"{self.name} is missing",)
         if self.kind == "number":
             return (self.name,)
         return tuple(f"{self.name}={category}" for category in self.shown_categories)
 
     @property
     def shown_categories(self) -> tuple[str, ...]:
-        """Those that have a feature, 1 where a row has the value."""
+        """Those of text that have a feature, 1 where a row has the value."""
+        if not self.is_text:
+            return ()
         return self.categories[1:] if self.kind == "binary" else self.categories
 
     def knows(self, text: str) -> bool:
@@ -129,7 +147,7 @@ class Encoding:
         checked = tuple(columns)
         if not checked:
             raise ValueError("columns must name at least one column; got none")
-        _refuse_twice([column.name for column in checked], "columns")
+        _refuse_twice([c.name for c in checked if c.kind != "missing"], "columns")
         names = tuple(name for column in checked for name in column.feature_names)
         _refuse_twice(names, "the features of columns")
         object.__setattr__(self, "columns", checked)
@@ -137,13 +155,13 @@ class Encoding:
 
     @property
     def names(self) -> tuple[str, ...]:
-        return tuple(column.name for column in self.columns)
+        return tuple(dict.fromkeys(column.name for column in self.columns))
 
     @property
     def kinds(self) -> tuple[list[str], list[str]]:
         """The names of numbers, and of categories."""
         numbers = [column.name for column in self.columns if column.kind == "number"]
-        return numbers, [column.name for column in self.columns if column.kind != "number"]
+        return numbers, [name for name in self.names if name not in set(numbers)]
 
     def transform(self, table: Any) -> Floats:
         """Return the features of every row.
@@ -169,7 +187,9 @@ class Encoding:
         X = np.zeros((n_rows, len(self.feature_names)), dtype)
         for column, start, stop in self.places():
             values = table[column.name]
-            if isinstance(values, Coded):
+            if column.kind == "missing":
+                X[:, start] = gaps_of(values)
+            elif isinstance(values, Coded):
                 _set_categories(X[:, start:stop], column, values)
             elif column.fill is None:
                 X[:, start] = values
@@ -177,17 +197,21 @@ class Encoding:
                 X[:, start] = np.where(np.isnan(values), float(column.fill), values)
         return X
 
-    def learned_from(self, X: NDArray[Any], *, fill: bool, narrow: bool = True) -> Encoding:
+    def learned_from(self, X: NDArray[Any], *, narrow: bool = True) -> Encoding:
         """The encoding that these rows alone would give, of features in which gaps are NaN.
 
-        With `fill` gaps are filled; categories that the rows do not have go, if it is to `narrow`.
+        Columns that are filled are so anew. If it is to `narrow`, categories go that the rows do
+        not have, and what is missing nowhere.
         """
         columns = []
         for column, start, stop in self.places():
-            values = X[:, start:stop]
+            values, fill = X[:, start:stop], column.fill is not None
+            if column.kind == "missing":
+                columns += [column] if values.any() or not narrow else []
+                continue
             if column.kind == "number":
-                most: Any = _median(column, values) if fill else None
-                columns.append(Column(column.name, "number", fill=most))
+                most: Any = median_of(column, values) if fill else None
+                columns.append(msgspec.structs.replace(column, fill=most))
                 continue
             one_hot = _one_hot(column, values)
             counts = {name: float(np.nansum(hot)) for name, hot in one_hot.items()}
@@ -204,15 +228,17 @@ class Encoding:
     def recoded(self, X: NDArray[Any], other: Encoding) -> NDArray[Any]:
         """Features as another encoding of these columns has them, which `learned_from` gave."""
         new = np.empty((len(X), len(other.feature_names)), X.dtype)
-        for (old, start, stop), (column, at, _) in zip(self.places(), other.places(), strict=True):
+        places = {(old.name, old.kind == "missing"): (old, a, b) for old, a, b in self.places()}
+        for column, at, _ in other.places():
+            old, start, stop = places[column.name, column.kind == "missing"]
             values = X[:, start:stop]
-            if column.kind == "number":
+            if not column.is_text:
                 parts = {column.fill: values[:, 0]}
             else:
                 one_hot = _one_hot(old, values)
                 parts = {name: one_hot[name] for name in column.shown_categories}
             for j, (name, part) in enumerate(parts.items(), at):
-                gap: Any = name if column.kind == "number" else column.fill == name
+                gap: Any = column.fill == name if column.is_text else name
                 new[:, j] = part if column.fill is None else np.where(np.isnan(part), gap, part)
         return new
 
@@ -263,11 +289,24 @@ def _one_hot(column: Column, values: NDArray[Any]) -> dict[str, NDArray[Any]]:
     return dict(zip(column.categories, values.T, strict=True))
 
 
-def _median(column: Column, values: NDArray[Any]) -> float:
+def median_of(column: Column, values: NDArray[Any]) -> float:
+    """The median of what is not missing; of 0 and 1 that of them which is there more often."""
     known = values[~np.isnan(values)]
     if not known.size:
         raise ValueError(f"column {column.name!r} has no value to fill its gaps with")
-    return float(np.median(known.astype(np.float64)))
+    median = float(np.median(known.astype(np.float64)))
+    return float(median > 0.5) if column.categories else median
+
+
+def gaps_of(values: NDArray[Any] | Coded) -> NDArray[np.bool_]:
+    """Which rows of a column are missing."""
+    return values.gaps() if isinstance(values, Coded) else np.isnan(values)
+
+
+def are_zero_one(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which numbers are 0, 1, or missing."""
+    found: NDArray[np.bool_] = (values == 0) | (values == 1) | (values != values)
+    return found
 
 
 def canonical_text(text: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,7 @@ import pyarrow as pa
 from polyceptron.data import cache
 from polyceptron.data.array_tables import ArraysTable, StoredArray
 from polyceptron.data.arrow_tables import is_frame, open_frame
-from polyceptron.data.columns import Request, Tables
+from polyceptron.data.columns import WAYS, Request, Tables
 from polyceptron.data.convert import Conversion, HeldRows, Progress
 from polyceptron.data.dates import with_dates
 from polyceptron.data.encoding import MAX_CATEGORIES
@@ -39,7 +39,7 @@ def open_blocks(
     drop: Names = (),
     weight: Any = None,
     categories: Names = (),
-    missing: str | None = None,
+    missing: str | Mapping[str | None, str] | None = None,
     dtype: Any = None,
     cache_dir: PathLike | None = None,
     header: bool | None = None,
@@ -48,6 +48,7 @@ def open_blocks(
     sheet: str | None = None,
     dates: str = "days",
     max_categories: int = MAX_CATEGORIES,
+    keep_identifiers: bool = False,
     progress: Progress | None = None,
 ) -> Source:
     r"""Open labelled rows that need not fit into memory, for `fit_blocks`.
@@ -74,10 +75,12 @@ def open_blocks(
     weight : str, int or array, optional
         The column of weights, not negative; for arrays in memory, an array. A row of weight 0 is
         no row.
-    missing : {None, "drop", "median"}
-        None makes a missing value an error; "drop" leaves such rows out; "median" fills numbers
-        with the median of their column and text with its most frequent value. Rows without a
-        label are left out by both.
+    missing : {None, "error", "drop", "median", "indicator"} or dict of these by column
+        None and "error" make a missing value an error; "drop" leaves such rows out; "median" fills
+        numbers with the median of their column and text with its most frequent value; "indicator"
+        does so too, and has a feature more where there are gaps, such as ``age is missing``. Rows
+        without a label are left out by all but errors. A dict has None for the columns it does not
+        name.
     dtype : {None, "float32", "float64"}
         Of the rows; None is that of a data frame of these columns: float32 if numpy says so of
         their types, else float64.
@@ -99,6 +102,10 @@ def open_blocks(
     max_categories : int
         Of a column of text with more values, so many have a feature, the most frequent; the others
         count as none of them.
+    keep_identifiers : bool
+        Learn also from columns that tell rows apart: whole numbers that are all different and rise
+        from row to row, or are called like one. They are left out otherwise, with a warning, unless
+        `features` names them.
     progress : callable, optional
         Called with bytes that are done and all bytes while files are converted.
 
@@ -136,19 +143,19 @@ def open_blocks(
         drop=_as_names(drop),
         weight=_as_name(weight, "weight"),
         categories=_as_names(categories),
-        missing=missing,
+        missing=_as_ways(missing),
         dtype=_as_dtype(dtype),
         max_categories=max_categories,
+        keep_identifiers=keep_identifiers,
         file=_said(header, decimal, encoding, sheet, dates),
     )
-    if missing not in (None, "drop", "median"):
-        raise SourceError(f"missing must be None, 'drop' or 'median'; got {missing!r}")
     if hasattr(path, "collect") and not is_frame(path):
         raise SourceError(f"a {type(path).__name__} has no rows yet: give path.collect()")
     if is_frame(path):
         asked = request._replace(target=_as_name(target, "target"))
-        return held_rows(with_dates(open_frame(path), dates, ()), asked)
-    source = open_files(path, target, request, cache_dir, progress)
+        source: Source = held_rows(with_dates(open_frame(path), dates, ()), asked)
+    else:
+        source = open_files(path, target, request, cache_dir, progress)
     for note in source.notes:
         warnings.warn(note, SourceWarning, stacklevel=2)
     return source
@@ -267,7 +274,7 @@ def _source(folder: Path, found: cache.Description, paths: Sequence[Path]) -> Fi
 def _is_ready(path: Path, request: Request) -> bool:
     """Whether rows can be read from the file itself."""
     chosen = request.features or request.drop or request.categories or request.weight
-    if chosen or not _is_npy(path) or request.missing == "median":
+    if chosen or not _is_npy(path) or request.fills:
         return False
     with path.open("rb") as file:
         X = StoredArray(str(path), file)
@@ -347,6 +354,16 @@ def _shown(path: Any) -> Any:
 
 def _as_names(names: Names) -> tuple[str, ...]:
     return (str(names),) if isinstance(names, str | int) else tuple(map(str, names))
+
+
+def _as_ways(missing: Any) -> dict[str, str]:
+    """What is done about what is missing, by column; "" are the others."""
+    if missing is None or isinstance(missing, str):
+        missing = {None: missing or "error"}
+    for way in missing.values():
+        if way not in WAYS:
+            raise SourceError(f"missing must be None or one of {', '.join(WAYS)}; got {way!r}")
+    return {"" if name is None else str(name): way for name, way in missing.items()}
 
 
 def _as_name(name: Any, what: str) -> str | None:

@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 
 from polyceptron.data import dialect
 from polyceptron.data.blocks import count_threads
-from polyceptron.data.encoding import Coded, Encoding, as_text
+from polyceptron.data.encoding import Coded, Encoding, are_zero_one, as_text, gaps_of
 from polyceptron.data.guesses import FIND_OUT, MISSING, FileOptions, as_number, guess_encoding
 from polyceptron.data.source import SourceError
 from polyceptron.data.streams import ByteStream
@@ -119,11 +119,12 @@ class Batch(NamedTuple):
         """The features of a model; a gap that it does not fill is an error, or with `skip` NaN."""
         if self.matrix is not None:
             return self.matrix
-        columns: dict[str, Any] = {}
+        numbers, texts = encoding.kinds
+        columns: dict[str, Any] = {name: self.numbers(name) for name in numbers}
+        columns |= {name: self.texts(name) for name in texts}
         for name, kind, _, fill in map(msgspec.structs.astuple, encoding.columns):
-            columns[name] = values = self.numbers(name) if kind == "number" else self.texts(name)
-            gaps = values.gaps() if isinstance(values, Coded) else np.isnan(values)
-            if fill is None and gaps.any() and not skip:
+            filled = skip or fill is not None or kind == "missing"
+            if not filled and (gaps := gaps_of(columns[name])).any():
                 raise SourceError(
                     f"{self.where(int(gaps.argmax()), name)}: a missing value, which this model "
                     "cannot fill (fit --missing median makes one that can; predict --missing skip "
@@ -135,9 +136,11 @@ class Batch(NamedTuple):
         """Count the rows whose category the encoding does not know, by column."""
         found = {}
         for column in encoding.columns if self.matrix is None else ():
-            if column.kind != "number":
+            if column.is_text:
                 counts = self.texts(column.name).counts()
                 found[column.name] = sum(n for text, n in counts.items() if not column.knows(text))
+            elif column.categories:
+                found[column.name] = int((~are_zero_one(self.numbers(column.name))).sum())
         return {name: n for name, n in found.items() if n}
 
     def _parsed(self, name: str) -> Any:

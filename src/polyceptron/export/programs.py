@@ -64,9 +64,7 @@ def to_python(
     """
     found = labelled(polyhedron, inside, outside, encoding)
     W, b, exponents = found.faces()
-    columns = [
-        (c.name, c.shown_categories or None, c.fill) for c, _ in columns_of(found.rule, encoding)
-    ]
+    columns = [tuple(column.values()) for column in _columns(found, encoding)]
     return filled(
         "model.py.txt",
         ANSWER=_answer(
@@ -80,6 +78,20 @@ def to_python(
         B=tuple(b.tolist()),
         EXPONENTS=tuple(exponents.tolist()),
     )
+
+
+def _columns(found: Labelled, encoding: Encoding | None) -> list[dict[str, Any]]:
+    """What programs need to know of the columns; what is missing of one is told right after it."""
+    columns: list[dict[str, Any]] = []
+    for c, _ in columns_of(found.rule, encoding):
+        if c.kind != "missing":
+            known = {"name": c.name, "categories": c.shown_categories or None, "fill": c.fill}
+            columns.append(known | {"gap": False})
+        elif columns and columns[-1]["name"] == c.name:
+            columns[-1]["gap"] = True
+        else:
+            raise ExportError(f"the column {c.name!r:.60} must stand before what is missing of it")
+    return columns
 
 
 def _answer(found: Labelled, suffix: str, **parts: Any) -> str:
@@ -227,10 +239,7 @@ def to_javascript(
             raise ExportError(f"JavaScript has no whole number {label}: give labels as text")
     if check_name(name) in _WORDS.split():
         raise ExportError(f"name must not be a word of JavaScript; got {name!r}")
-    columns = [
-        {"name": c.name, "categories": c.shown_categories or None, "fill": c.fill}
-        for c, _ in columns_of(found.rule, encoding)
-    ]
+    columns = _columns(found, encoding)
     W, b, exponents = found.faces()
     functions = ("predict", "decision", "features")
     if module == "esm":

@@ -91,7 +91,8 @@ def to_sql(
     W, _, _ = found.faces()
     used = [pair for pair in columns_of(found.rule, encoding) if W[:, pair[1]].any()]
     writer.refuse_alike([column.name for column, _ in used])
-    known = _joined([writer.known(column) for column, _ in used], "\n  AND ")
+    needed = [column for column, _ in used if column.kind != "missing"]
+    known = _joined(list(map(writer.known, needed)), "\n  AND ") if needed else "1 = 1"
     if found.rule.is_most_probable:
         answer = writer.most_probable(found, used)
     else:
@@ -187,7 +188,7 @@ class _Writer:
 
     def known(self, column: Column) -> str:
         """Whether a value is there; DuckDB and PostgreSQL take NaN for the greatest number."""
-        if column.categories:
+        if column.is_text:
             return f"{self.value(column)} IS NOT NULL"
         return f"{self.value(column)} BETWEEN -1e+308 AND 1e+308"
 
@@ -282,7 +283,10 @@ class _Writer:
     def term(self, column: Column, weights: list[float]) -> str:
         if not any(weights):
             return ""
-        if not column.categories:
+        if column.kind == "missing":
+            one, zero = self.number(weights[0]), self.number(0.0)
+            return f"CASE WHEN {self.value(column)} IS NULL THEN {one} ELSE {zero} END"
+        if not column.is_text:
             return f"{self.number(weights[0])} * {self.value(column)}"
         cases = " ".join(
             f"WHEN {self.text(category, 'category')} THEN {self.number(weight)}"

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from polyceptron.calibration import Link
 from polyceptron.data.encoding import Encoding
+from polyceptron.inequalities import equation
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.scoring import as_rows, is_kernel_ready, least_margins, scores
 from polyceptron.utils import notebook
@@ -222,17 +223,20 @@ class Rule:
         """
         if self.encoding is None or X is None:
             return X
-        columns, attributes = self.encoding.columns, ("column_names", "columns", "keys")
+        names, attributes = self.encoding.names, ("column_names", "columns", "keys")
         named = next((getattr(X, name) for name in attributes if hasattr(X, name)), None)
         if named is not None:
             there = {*(named() if callable(named) else named)}
-            return self.encoding.transform(X) if there.issuperset(self.encoding.names) else X
+            return self.encoding.transform(X) if there.issuperset(names) else X
         array = np.asarray(X)
-        if array.ndim != 2 or array.shape[1] != len(columns):
+        if array.ndim != 2 or array.shape[1] != len(names):
             return X
-        kinds = [float if one.kind == "number" else array.dtype for one in columns]
+        numbers = set(self.encoding.kinds[0])
         return self.encoding.transform(
-            {one.name: array[:, j].astype(kinds[j]) for j, one in enumerate(columns)}
+            {
+                name: values.astype(float) if name in numbers else values
+                for name, values in zip(names, array.T, strict=True)
+            }
         )
 
     def scores(self, X: Any, n_jobs: int | None = 1) -> Floats:
@@ -472,7 +476,7 @@ class Rule:
         headings, besides = self.in_words()
         lines = []
         for heading, piece in zip(headings, self.pieces, strict=True):
-            faces = piece.polyhedron.to_text(digits).splitlines()
+            faces = texts_of_faces(piece.polyhedron, self.encoding, digits)
             lines += [f"{heading}:", *(f"  face {k}: {face}" for k, face in enumerate(faces))]
         return "\n".join([*lines, besides, *self._on_gaps()])
 
@@ -611,7 +615,7 @@ class Rule:
         several = len(self.pieces) > 1 or self.inside_place is None
         groups = [
             notebook.FaceGroup(
-                piece.polyhedron.to_text().splitlines(),
+                texts_of_faces(piece.polyhedron, self.encoding),
                 heading,
                 colour_of(order[piece.place]) if several else "",
             )
@@ -691,6 +695,15 @@ def is_bare(model: Any) -> bool:
 def show_label(label: Any) -> str:
     """A label that cannot be taken for anything else: numbers bare, all others as names."""
     return str(label) if isinstance(label, int | float | np.number) else quoted(str(label))
+
+
+def texts_of_faces(
+    polyhedron: Polyhedron, encoding: Encoding | None = None, digits: int | None = None
+) -> list[str]:
+    """The faces in words; that of a column of two values alone is one of them: smoker = yes."""
+    lines = polyhedron.to_text(digits).splitlines()
+    faces = zip(lines, polyhedron.W, polyhedron.b.tolist(), strict=True)
+    return [equation(w, b, encoding) or line for line, w, b in faces]
 
 
 def _places(faces: Any, pieces: tuple[Piece, ...]) -> tuple[tuple[int, int], ...]:

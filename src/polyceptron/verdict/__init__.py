@@ -13,11 +13,11 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from polyceptron.data.blocks import count_threads
+from polyceptron.data.identifiers import find_identifiers
 from polyceptron.data.scaling import identity
 from polyceptron.data.source import Source, View
 from polyceptron.rule import Rule, as_rule, is_pipeline, show_label
 from polyceptron.utils.text import quoted
-from polyceptron.verdict._identifiers import find_identifiers
 from polyceptron.verdict._tally import Tally, tally_block
 
 __all__ = ["ClassScore", "Tally", "Verdict", "VerdictWarning", "find_identifiers", "judge"]

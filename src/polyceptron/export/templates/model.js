@@ -2,7 +2,8 @@
 const @NAME@ = (function () {
 "use strict";
 const LABELS = @LABELS@;
-// Columns, their categories (null: a number), what a gap counts as (null: an error).
+// Columns, their categories (null: a number), what a gap counts as (null: an error),
+// whether a gap is a number of its own.
 const COLUMNS = [
 @COLUMNS@
 ];
@@ -32,7 +33,8 @@ function features(row) {
   const values = inOrder(row);
   COLUMNS.forEach(function (column, i) {
     let value = values[i];
-    if (value === null || value === undefined || Number.isNaN(value)) {
+    const isGap = value === null || value === undefined || Number.isNaN(value);
+    if (isGap) {
       if (column.fill === null) throw new Error("column " + quoted(column) + " has no value");
       value = column.fill;
     }
@@ -43,6 +45,7 @@ function features(row) {
       if (isBoolean && !column.categories.includes(text)) text = text.toLowerCase();
       column.categories.forEach(function (category) { x.push(text === category ? 1 : 0); });
     }
+    if (column.gap) x.push(isGap ? 1 : 0);
   });
   return x;
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from polyceptron.data.source import Source
 
-_SAMPLE_ROWS, _SAMPLE_VALUES = 20_000, 2_000_000
+SAMPLE_ROWS, _SAMPLE_VALUES = 20_000, 2_000_000
 """That tell whether a column is an identifier, at most."""
 _FEWEST = 15
 """Rows below which any column of whole numbers may be of different ones."""
@@ -26,11 +27,17 @@ def find_identifiers(source: Source) -> list[str]:
     row, or the name of the column says so. Text that is all different is refused when it is read.
     """
     d, n = source.n_features, source.n_samples
-    size = min(n, _SAMPLE_ROWS, _SAMPLE_VALUES // d)
-    if size < _FEWEST or source.is_sparse:
+    size = min(n, SAMPLE_ROWS, _SAMPLE_VALUES // d)
+    if source.is_sparse or not size:
         return []
     X: Any = source.take(np.arange(size, dtype=np.int64) * n // size).X
-    names = source.feature_names or [f"x{j}" for j in range(d)]
+    return identifiers_among(X, source.feature_names or [f"x{j}" for j in range(d)])
+
+
+def identifiers_among(X: NDArray[Any], names: Sequence[str]) -> list[str]:
+    """The same of some rows; of fewer than 15 nothing is said."""
+    if len(X) < _FEWEST or not X.shape[1]:
+        return []
     # Most columns are told from few rows.
     whole = np.flatnonzero(_all_different(X[:1000]))
     whole = whole[_all_different(X[:, whole])]
