@@ -176,6 +176,18 @@ _FILE = all_of(
         help="Of text, such as cp1252; by default UTF-8, and what the first bytes tell if they "
         "are not that.",
     ),
+    click.option(
+        "--thousands/--no-thousands",
+        default=None,
+        help="Whether numbers of text may be written like 1,234.5 (1.234,5); by default the first "
+        "lines tell.",
+    ),
+    click.option(
+        "--date-order",
+        type=click.Choice(["mdy", "dmy"]),
+        help="Of dates such as 01/02/2024: the month or the day first; by default the first lines "
+        "tell.",
+    ),
     click.option("--sheet", metavar="NAME", help="Of a workbook; by default the first."),
     click.option(
         "--sql",

@@ -14,11 +14,15 @@ import pyarrow.types as pt
 
 from polyceptron.data.dates import columns_needed
 from polyceptron.data.encoding import missing_columns
+from polyceptron.data.guesses import known_of
 from polyceptron.data.source import SourceError
 from polyceptron.data.streams import BUFFER, one_line
-from polyceptron.data.tables import Batch, NoRowsError, Table, rows_of_batch
+from polyceptron.data.tables import Batch, NoRowsError, Table, is_text, rows_of_batch
+from polyceptron.data.written_dates import DateStyle, guess_dates
 from polyceptron.utils.lazy import need
 
+_SOME = 200
+"""Values that tell whether text is dates."""
 _ERRORS = (pa.ArrowException, OSError, ValueError, KeyError, IndexError, MemoryError, OverflowError)
 
 
@@ -145,10 +149,24 @@ class FrameTable(ArrowTable):
         return iter([self._table.select(names).to_batches()])
 
 
-def open_json(name: str, file: Any) -> FrameTable:
+class JsonTable(FrameTable):
+    """JSON, which has no dates but as text."""
+
+    date_order: str | None = None
+
+    @property
+    def dates(self) -> dict[str, DateStyle]:
+        texts = [name for name, kind in self.types(self.names).items() if is_text(kind)]
+        cells = [self._table[name].drop_null()[:_SOME].to_pylist() for name in texts]
+        return super().dates | guess_dates(texts, list(map(known_of, cells)), self.date_order)
+
+
+def open_json(name: str, file: Any, date_order: str | None = None) -> FrameTable:
     """Read JSON lines, an object a row."""
     try:
-        return FrameTable(name, pa.json.read_json(file))
+        table = JsonTable(name, pa.json.read_json(file))
+        table.date_order = date_order
+        return table
     except pa.ArrowException as error:
         what = f"no JSON lines, one object on each: {one_line(error)}"
         raise SourceError(f"{name}: {what}") from None

@@ -33,7 +33,7 @@ from polyceptron.data.source import RowFacts, SourceError
 from polyceptron.data.streams import naming
 from polyceptron.utils.atomic import write_bytes
 
-VERSION: Literal[4] = 4
+VERSION: Literal[5] = 5
 
 _JSON = "entry.json"
 _DIGITS = "^[0-9a-f]{16}$"
@@ -134,7 +134,7 @@ class Description(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `folder` is where the arrays are, in the entry.
     """
 
-    version: Literal[4]
+    version: Literal[5]
     request: str
     files: list[Stamp]
     folder: Annotated[str, msgspec.Meta(pattern=_DIGITS)]

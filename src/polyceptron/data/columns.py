@@ -16,6 +16,7 @@ from polyceptron.data.encoding import MAX_CATEGORIES, Coded, missing_columns
 from polyceptron.data.guesses import FIND_OUT, FileOptions
 from polyceptron.data.source import LabelKind, SourceError
 from polyceptron.data.tables import Table, is_number, is_text
+from polyceptron.data.written_dates import note_of_order
 from polyceptron.utils.text import quoted_names
 
 MAX_CLASSES = 100
@@ -197,7 +198,12 @@ def _notes_of_dates(table: Table, plan: Plan, request: Request) -> list[str]:
     """Say what became of dates, of those that are learned from."""
     made = [name for names in table.made_of.values() for name in names if name in plan.features]
     other = request.option("dates", "parts" if request.file.dates == "days" else "days")
-    return [f"{table.name}: dates become {quoted_names(made)} ({other} otherwise)"] if made else []
+    notes = [f"{table.name}: dates become {quoted_names(made)} ({other} otherwise)"] if made else []
+    for source, names in table.made_of.items():
+        order = table.date_orders.get(source, "")
+        if order and request.file.date_order is None and set(names) & set(plan.features):
+            notes.append(f"{table.name}: {note_of_order(source, order)}")
+    return notes
 
 
 def _columns(table: Table, request: Request) -> Plan:

@@ -17,6 +17,7 @@ import pyarrow.types as pt
 
 from polyceptron.data.source import SourceError
 from polyceptron.data.tables import Batch, Table, is_text
+from polyceptron.data.written_dates import EXAMPLES, DateStyle, as_iso, is_ambiguous
 
 DAYS = "days_since_1970-01-01"
 _DAY = 86_400_000_000
@@ -40,11 +41,12 @@ def with_dates(table: Table, dates: str | None, expect: Collection[str]) -> Tabl
         if found and found[2] in table.names and name not in table.names:
             made[name] = (found[1], found[2])
     known = {source for _, source in made.values()}
-    for source, has_hour in table.dates.items() if dates is not None else ():
+    styles = table.dates if dates is not None or made else {}
+    for source, style in styles.items() if dates is not None else ():
         if source not in known:
-            parts = [DAYS] if dates == "days" else ["month", "weekday", *["hour"] * has_hour]
+            parts = [DAYS] if dates == "days" else ["month", "weekday", *["hour"] * style.has_hour]
             made |= {f"{part}({source})": (part, source) for part in parts}
-    return DatedTable(table, made, dates) if made else table
+    return DatedTable(table, made, styles, dates) if made else table
 
 
 def columns_needed(names: Sequence[str], there: Collection[str]) -> list[str]:
@@ -59,8 +61,15 @@ def columns_needed(names: Sequence[str], there: Collection[str]) -> list[str]:
 class DatedTable(Table):
     """A table, and numbers that are made of its dates: for each its part and its column."""
 
-    def __init__(self, table: Table, made: dict[str, tuple[str, str]], dates: str | None) -> None:
+    def __init__(
+        self,
+        table: Table,
+        made: dict[str, tuple[str, str]],
+        styles: dict[str, DateStyle],
+        dates: str | None,
+    ) -> None:
         self._table, self._made, self.made_of = table, made, {}
+        self.date_orders = {name: style.order for name, style in styles.items()}
         for name in ("name", "unnamed", "target", "is_text", "is_named", "has_header", "n_rows"):
             setattr(self, name, getattr(table, name))
         for name, (_, source) in made.items():
@@ -82,7 +91,8 @@ class DatedTable(Table):
 
     def _with_numbers(self, job: Callable[[], Batch], names: Sequence[str]) -> Batch:
         batch = job()
-        times = {name: _times(batch, name) for name in {self._made[n][1] for n in names}}
+        needed, orders = {self._made[n][1] for n in names}, self.date_orders
+        times = {name: _times(batch, name, orders.get(name, "")) for name in needed}
         data = batch.data
         for name in names:
             part, source = self._made[name]
@@ -94,8 +104,8 @@ class DatedTable(Table):
         super().close()
 
 
-def _times(batch: Batch, name: str) -> Any:
-    """A column as points in time; text is read as ISO 8601."""
+def _times(batch: Batch, name: str, order: str) -> Any:
+    """A column as points in time; dates of text that are not of ISO 8601 have an order."""
     column = batch.column(name)
     if not is_text(column.type):
         zone = column.type.tz if pt.is_timestamp(column.type) else None
@@ -103,13 +113,18 @@ def _times(batch: Batch, name: str) -> Any:
     codes, values = batch.texts(name)
     found: list[Any] = []
     for j, text in enumerate(values):
+        row = int((codes == j).argmax())
+        if text is not None and is_ambiguous(text, order):
+            what = f"{text!r:.60} may be month/day or day/month: --date-order mdy or dmy says which"
+            raise SourceError(f"{batch.where(row, name)}: {what}")
         try:
             zoned = text is not None and re.search(r"(Z|[+-]\d\d:?\d\d)$", text[10:])
             kind = pa.timestamp("us", "UTC" if zoned else None)
-            found.append(pa.scalar(text, pa.string()).cast(kind).cast(pa.timestamp("us")))
+            iso = None if text is None else as_iso(text, order)
+            found.append(pa.scalar(iso, pa.string()).cast(kind).cast(pa.timestamp("us")))
         except pa.ArrowException:
-            row = int((codes == j).argmax())
-            what = f"{text!r:.60} is no date such as 2020-12-31 or 2020-12-31 23:59"
+            like = EXAMPLES[order]
+            what = f"{text!r:.60} is no date such as {like} or {like} 23:59"
             raise SourceError(f"{batch.where(row, name)}: {what}; mend it, or drop it") from None
     values_ = pa.array([one.value for one in found], pa.int64()).cast(pa.timestamp("us"))
     return values_.take(pa.array(codes))

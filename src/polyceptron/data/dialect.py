@@ -23,18 +23,22 @@ from polyceptron.data.guesses import (
     FileOptions,
     as_number,
     first_records,
-    guess_dates,
     guess_decimal,
     guess_delimiter,
     guess_header,
+    guess_thousands,
     has_decimal_comma,
     is_too_large,
     is_unicode,
+    known_of,
     note_of_header,
     records_of,
+    ungrouped,
 )
 from polyceptron.data.source import SourceError
 from polyceptron.data.streams import ByteStream
+from polyceptron.data.written_dates import DateStyle, guess_dates
+from polyceptron.utils.text import quoted_names
 
 HEAD, MOST_HEAD = 1 << 18, 1 << 24
 """How far to look ahead for what a file is, and how long a header may be."""
@@ -76,7 +80,8 @@ class Dialect:
     """How to read the records of a file of delimited text, which errors call `source`.
 
     `unnamed` are names that we made up as the header has none; after the header there is the byte
-    `start`, on this line. `notes` say what was guessed.
+    `start`, on this line. Numbers of `grouped` columns may have thousands separators. `notes`
+    say what was guessed.
     """
 
     source: str
@@ -88,7 +93,13 @@ class Dialect:
     has_header: bool
     decimal: str = "."
     notes: tuple[str, ...] = ()
-    dates: dict[str, bool] = field(default_factory=dict)
+    dates: dict[str, DateStyle] = field(default_factory=dict)
+    grouped: frozenset[str] = frozenset()
+
+    def number(self, text: str, column: str) -> float | None:
+        """A cell of a column as a number, if it is one."""
+        plain = ungrouped(text, self.decimal) if column in self.grouped else text
+        return as_number(plain, self.decimal)
 
     def place(self, line: int, column: str | None = None) -> str:
         """Say where something is."""
@@ -131,8 +142,16 @@ def find_dialect(
     else:
         made, unnamed = _check_names(names, f"{source}, line {line + n_lines - 1}")
         start, line = skipped + length, line + n_lines
-    dates = guess_dates(made, columns)
-    return Dialect(source, delimiter, made, unnamed, start, line, header, decimal, notes, dates)
+    known = list(map(known_of, columns))
+    dates = guess_dates(made, known, options.date_order)
+    grouped = frozenset(made) if options.thousands else frozenset()
+    if options.thousands is None:
+        grouped = guess_thousands(made, columns, decimal)
+        told = f"{source}: numbers of {quoted_names(sorted(grouped))} are read with separators of"
+        notes += (f"{told} thousands (--no-thousands reads them otherwise)",) if grouped else ()
+    return Dialect(
+        source, delimiter, made, unnamed, start, line, header, decimal, notes, dates, grouped
+    )
 
 
 def _guessed(
@@ -306,7 +325,8 @@ def _parse_plain(
     if delimiter == b" " and re.search(rb"(?:\A|[\r\n ]) ", data):
         return None
     names = [*numbers, *texts]
-    types = dict.fromkeys(numbers, pa.float64()) | dict.fromkeys(texts, _TEXT)
+    grouped = [name for name in numbers if name in dialect.grouped]
+    types = dict.fromkeys(numbers, pa.float64()) | dict.fromkeys([*texts, *grouped], _TEXT)
     try:
         table = pa.csv.read_csv(
             pa.py_buffer(data),
@@ -328,9 +348,24 @@ def _parse_plain(
     # Asked for no column, pyarrow gives all.
     columns = [column.combine_chunks() for column in table.columns[: len(names)]]
     n = len(numbers)
+    for name in grouped:
+        values = _numbers(columns[names.index(name)], name, dialect)
+        if values is None:
+            return None
+        columns[names.index(name)] = values
     if any(pc.all(pc.is_finite(column)).as_py() is False for column in columns[:n]):
         return None
     return pa.record_batch([*columns[:n], *map(_stripped, columns[n:])], names)
+
+
+def _numbers(column: Any, name: str, dialect: Dialect) -> Any:
+    """A column of text as numbers; None where one is none."""
+    column = _stripped(column)
+    values = column.dictionary.to_pylist()
+    found = [None if text is None else dialect.number(text, name) for text in values]
+    if any(text is not None and x is None for text, x in zip(values, found, strict=True)):
+        return None
+    return pa.array(found, pa.float64()).take(column.indices)
 
 
 def _stripped(column: Any) -> Any:
@@ -375,7 +410,7 @@ def _parse_records(
         cells: list[Any] = [None if (c := row[j].strip()) in _MISSING else c for row in rows]
         for i, cell in enumerate(cells):
             if kind is not _TEXT and cell is not None:
-                cells[i] = as_number(cell, dialect.decimal)
+                cells[i] = dialect.number(cell, name)
                 if cells[i] is None:
                     where = dialect.place(lines[i], name)
                     raise NotANumberError(f"{where}: {not_a_number(cell)}", name)

@@ -20,17 +20,21 @@ _COMMON, _RARE = ",\t;|", ": "
 _SAMPLE = 200
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _MISSING = frozenset(MISSING)
-_DATE = re.compile(
-    r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[ T][0-9]{2}:[0-9]{2}[0-9:.]*(?:Z|[+-][0-9:]+)?)?"
-)
+_GROUPED = {
+    ".": re.compile(r"[+-]?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]*)?"),
+    ",": re.compile(r"[+-]?[0-9]{1,3}(?:\.[0-9]{3})+(?:,[0-9]*)?"),
+}
+"""Numbers with thousands separators, by the decimal sign."""
+_CLEAR = re.compile(r"[+-]?[0-9]{1,3}(?:\.[0-9]{3})+,[0-9]+")
 _MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 
 
 class FileOptions(NamedTuple):
     """What a caller says of a file that does not say it itself; None is to be found out.
 
-    Whether text begins with `header`, the names of columns; its `decimal` sign and `encoding`; the
-    `sheet` of a workbook. A query of `sql` is asked instead of a file.
+    Whether text begins with `header`, the names of columns; its `decimal` sign and `encoding`;
+    whether numbers may have separators of `thousands`, and in which `date_order` dates with slashes
+    are, "mdy" or "dmy"; the `sheet` of a workbook. A query of `sql` is asked instead of a file.
     Dates become numbers: "days", or "parts" such as the month; None is only those that are asked
     for by name.
     """
@@ -41,6 +45,8 @@ class FileOptions(NamedTuple):
     sheet: str | None = None
     sql: str | None = None
     dates: str | None = None
+    thousands: bool | None = None
+    date_order: str | None = None
 
 
 FIND_OUT = FileOptions()
@@ -55,6 +61,15 @@ def as_number(text: str, decimal: str = ".") -> float | None:
         return None
     value = float(text)
     return value if np.isfinite(value) else None
+
+
+def ungrouped(text: str, decimal: str = ".") -> str:
+    """A number without its thousands separators; other text as it is."""
+    return (
+        text.replace("," if decimal == "." else ".", "")
+        if _GROUPED[decimal].fullmatch(text)
+        else text
+    )
 
 
 def is_too_large(text: str) -> bool:
@@ -141,11 +156,13 @@ def _score(text: str, delimiter: str) -> tuple[float, float]:
 
 def guess_decimal(columns: Sequence[Sequence[str]], delimiter: str) -> str:
     """Return the comma if some column has numbers with it, and none has numbers with a point."""
+    known = [known_of(column) for column in columns]
+    if any(_is_clear(cells) for cells in known):
+        return ","
     if delimiter == ",":
         return "."
     found = "."
-    for column in columns:
-        cells = [cell for cell in column if cell not in _MISSING]
+    for cells in known:
         if any("." in cell and as_number(cell) is not None for cell in cells):
             return "."
         if any("," in cell for cell in cells) and all(
@@ -155,14 +172,31 @@ def guess_decimal(columns: Sequence[Sequence[str]], delimiter: str) -> str:
     return found
 
 
-def guess_dates(names: Sequence[str], columns: Sequence[Sequence[str]]) -> dict[str, bool]:
-    """The columns that hold dates as ISO 8601 writes them, and whether these have hours."""
-    found = {}
+def known_of(cells: Sequence[str]) -> list[str]:
+    """The cells of a column that are not missing."""
+    return [cell for cell in cells if cell not in _MISSING]
+
+
+def _is_clear(cells: Sequence[str]) -> bool:
+    """Whether numbers are written as in 1.234,5, which can be nothing else."""
+    return any(map(_CLEAR.fullmatch, cells)) and all(
+        as_number(ungrouped(cell, ","), ",") is not None for cell in cells
+    )
+
+
+def guess_thousands(
+    names: Sequence[str], columns: Sequence[Sequence[str]], decimal: str
+) -> frozenset[str]:
+    """The columns whose numbers have thousands separators, wherever they are large enough."""
+    found = set()
     for name, column in zip(names, columns, strict=True):
-        cells = [cell for cell in column if cell not in _MISSING]
-        if cells and all(map(_DATE.fullmatch, cells)):
-            found[name] = any(len(cell) > 10 for cell in cells)
-    return found
+        plain = [c for c in known_of(column) if _GROUPED[decimal].fullmatch(c) is None]
+        sizes = [as_number(cell, decimal) for cell in plain]
+        if len(plain) < len(known_of(column)) and all(
+            size is not None and abs(size) < 1000 for size in sizes
+        ):
+            found.add(name)
+    return frozenset(found)
 
 
 # --- header --------------------------------------------------------------------------------
@@ -223,7 +257,7 @@ class _Below:
     """The values of a column below the first record."""
 
     def __init__(self, cells: Sequence[str]) -> None:
-        self._cells = [cell for cell in cells if cell not in _MISSING]
+        self._cells = known_of(cells)
         self.values = set(self._cells)
 
     def differs(self, field: str, number: float | None, decimal: str) -> bool:

@@ -26,6 +26,7 @@ from polyceptron.data.guesses import FileOptions
 from polyceptron.data.source import ArraySource, Source, SourceError, SourceWarning
 from polyceptron.data.streams import naming, one_line
 from polyceptron.data.tables import TARGET, Table, open_table
+from polyceptron.data.written_dates import ORDERS
 
 PathLike = str | os.PathLike[str]
 Names = str | int | Sequence[str | int]
@@ -48,6 +49,8 @@ def open_blocks(
     sheet: str | None = None,
     dates: str = "days",
     max_categories: int = MAX_CATEGORIES,
+    thousands: bool | None = None,
+    date_order: str | None = None,
     keep_identifiers: bool = False,
     progress: Progress | None = None,
 ) -> Source:
@@ -99,6 +102,11 @@ def open_blocks(
     dates : {"days", "parts"}
         Dates become days since 1970-01-01, or month, weekday (0 is Monday) and hour: features
         such as ``month(start)``.
+    thousands : bool, optional
+        Whether numbers of text may have separators of thousands; by default those of columns that
+        have them wherever numbers are large enough.
+    date_order : {None, "mdy", "dmy"}
+        That of dates with slashes, where it cannot be told from the first lines.
     max_categories : int
         Of a column of text with more values, so many have a feature, the most frequent; the others
         count as none of them.
@@ -147,7 +155,9 @@ def open_blocks(
         dtype=_as_dtype(dtype),
         max_categories=max_categories,
         keep_identifiers=keep_identifiers,
-        file=_said(header, decimal, encoding, sheet, dates),
+        file=_said(header, decimal, encoding, sheet, dates)._replace(
+            thousands=thousands, date_order=_as_order(date_order)
+        ),
     )
     if hasattr(path, "collect") and not is_frame(path):
         raise SourceError(f"a {type(path).__name__} has no rows yet: give path.collect()")
@@ -382,6 +392,12 @@ def _said(
     if dates not in ("days", "parts"):
         raise SourceError(f"dates must be 'days' or 'parts'; got {dates!r}")
     return FileOptions(header, decimal, encoding, sheet, dates=dates)
+
+
+def _as_order(order: Any) -> str | None:
+    if order is not None and order not in ORDERS:
+        raise SourceError(f"date_order must be None, 'mdy' or 'dmy'; got {order!r:.60}")
+    return order  # type: ignore[no-any-return]
 
 
 def _as_dtype(dtype: Any) -> str | None:

@@ -39,6 +39,7 @@ from polyceptron.data.encoding import Coded, Encoding, are_zero_one, as_text, ga
 from polyceptron.data.guesses import FIND_OUT, MISSING, FileOptions, as_number, guess_encoding
 from polyceptron.data.source import SourceError
 from polyceptron.data.streams import ByteStream
+from polyceptron.data.written_dates import DateStyle
 
 TARGET = "target"
 """What the labels are called in files that do not name them."""
@@ -197,13 +198,15 @@ class Table(ABC):
     n_rows: int | None = None  # where that is known before all is read
     notes: tuple[str, ...] = ()  # what was guessed of the file
     made_of: Mapping[str, tuple[str, ...]] = MappingProxyType({})  # dates, and their numbers
+    date_orders: Mapping[str, str] = MappingProxyType({})  # of dates, as far as told from text
     stream: ByteStream | None = None  # what is closed with the table
 
     @property
-    def dates(self) -> dict[str, bool]:
-        """The columns that hold dates, and whether these have hours."""
+    def dates(self) -> dict[str, DateStyle]:
+        """The columns that hold dates."""
         types = self.types(self.names).items()
-        return {n: pt.is_timestamp(t) for n, t in types if pt.is_timestamp(t) or pt.is_date(t)}
+        known = {n: t for n, t in types if pt.is_timestamp(t) or pt.is_date(t)}
+        return {name: DateStyle(pt.is_timestamp(kind)) for name, kind in known.items()}
 
     @abstractmethod
     def types(self, names: Sequence[str]) -> dict[str, Any]:
@@ -288,7 +291,7 @@ class TextTable(Table):
         self.has_header = self.dialect.has_header
 
     @property
-    def dates(self) -> dict[str, bool]:
+    def dates(self) -> dict[str, DateStyle]:
         return self.dialect.dates
 
     def types(self, names: Sequence[str]) -> dict[str, Any]:
@@ -298,7 +301,7 @@ class TextTable(Table):
         types: dict[str, Any] = {}
         for name in names:
             found = [text for text in batch.coded(name).values if text is not None]
-            numbers = all(as_number(text, self.dialect.decimal) is not None for text in found)
+            numbers = all(self.dialect.number(text, name) is not None for text in found)
             types[name] = (pa.float64() if numbers else pa.string()) if found else pa.null()
         return types
 
@@ -371,7 +374,7 @@ def _choose(stream: ByteStream, options: FileOptions, expect: Collection[str]) -
         if head[:2] != b"PK" or workbooks.is_workbook(file):
             return workbooks.open_workbook(stream.name, file, options, expect)
     if re.match(rb'(\xef\xbb\xbf)?\s*(\{\s*"|\[\s*\{)', head):
-        return arrow_tables.open_json(stream.name, stream.seekable())
+        return arrow_tables.open_json(stream.name, stream.seekable(), options.date_order)
     for magic, opener in openers.items():
         if head.startswith(magic):
             return opener(stream.name, stream.seekable())

@@ -1,0 +1,79 @@
+"""Dates as text: of ISO 8601, day.month.year, and month/day/year or the other way round."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+_ISO = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[ T][0-9]{2}:[0-9]{2}[0-9:.]*(?:Z|[+-][0-9:]+)?)?")
+_OTHER = re.compile(
+    r"([0-9]{1,2})([./])([0-9]{1,2})\2([0-9]{4})"
+    r"(?:[ T]+([0-9]{1,2})(:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?)(?: ?([AaPp])[Mm])?)?"
+)
+ORDERS = {"mdy": "month/day/year", "dmy": "day/month/year"}
+"""Those of dates with slashes."""
+EXAMPLES = {"mdy": "12/31/2020", "dmy": "31/12/2020", ".": "31.12.2020", "": "2020-12-31"}
+
+
+class DateStyle(NamedTuple):
+    """How a column has its dates: with hours or not, and in which order text has its numbers.
+
+    Text of ISO 8601 has no order to find, with points it is ".", and in "?" it cannot be told.
+    """
+
+    has_hour: bool
+    order: str = ""
+
+
+def guess_dates(
+    names: Sequence[str], columns: Sequence[Sequence[str]], order: str | None = None
+) -> dict[str, DateStyle]:
+    """The columns that hold dates, by values that are not missing; with slashes in this order."""
+    found = {}
+    for name, cells in zip(names, columns, strict=True):
+        if cells and all(map(_ISO.fullmatch, cells)):
+            found[name] = DateStyle(any(len(cell) > 10 for cell in cells))
+        dates = [one for one in map(_OTHER.fullmatch, cells) if one]
+        if cells and len(dates) == len(cells) and len({one[2] for one in dates}) == 1:
+            found[name] = DateStyle(any(one[5] for one in dates), _order_of(dates, order))
+    return found
+
+
+def _order_of(dates: Sequence[re.Match[str]], asked: str | None) -> str:
+    if dates[0][2] == ".":
+        return "."
+    if asked:
+        return asked
+    if any(int(one[1]) > 12 for one in dates):
+        return "dmy"
+    return "mdy" if any(int(one[3]) > 12 for one in dates) else "?"
+
+
+def note_of_order(name: str, order: str) -> str:
+    """Say which order was found, and how to choose the other."""
+    if order not in ORDERS:
+        return f"dates of {name!r} are read as day.month.year"
+    other = next(one for one in ORDERS if one != order)
+    how = f"(--date-order {other} reads them otherwise)"
+    return f"dates of {name!r} are read as {ORDERS[order]} {how}"
+
+
+def is_ambiguous(text: str, order: str) -> bool:
+    """Whether it cannot be told which number is the month."""
+    return order == "?" and _OTHER.fullmatch(text) is not None
+
+
+def as_iso(text: str, order: str) -> str:
+    """A date as ISO 8601 writes it, if it is one in this order; nanoseconds are cut."""
+    found = _OTHER.fullmatch(text)
+    if found is None:
+        return re.sub(r"(\.[0-9]{6})[0-9]+", r"\1", text)
+    first, sign, second, year, hour, rest, half = found.groups()
+    month, day = (first, second) if order == "mdy" and sign == "/" else (second, first)
+    date = f"{year}-{int(month):02}-{int(day):02}"
+    if hour is None:
+        return date
+    if half and int(hour) <= 12:
+        hour = str(int(hour) % 12 + 12 * (half in "Pp"))
+    return f"{date} {int(hour):02}{rest}"
