@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from hostile_names import HOSTILE
 from polyceptron import Polyhedron
-from polyceptron.inequalities import MAX_CHARACTERS, parse_inequality
+from polyceptron.data.encoding import Column, Encoding
+from polyceptron.inequalities import MAX_CHARACTERS, equation, parse_inequality
 from polyceptron.utils.text import inequality, printed_face
 
 NAMES = ["age", "bmi", "mean radius", "x0"]
@@ -85,3 +86,47 @@ def test_hostile_names():
 def test_what_cannot_be_read(text, problem):
     with pytest.raises(ValueError, match=problem):
         parse_inequality(text, NAMES)
+
+
+class TestTwoValues:
+    """A column of two values alone is one of them, in text and read back."""
+
+    ENCODING = Encoding(
+        [
+            Column("age", "number"),
+            Column("smoker", "number", ("0", "1")),
+            Column("sees well", "binary", ("not at all", "yes")),
+        ]
+    )
+
+    @pytest.mark.parametrize(
+        ("w", "b", "text"),
+        [
+            ([0, 3, 0], -0.7, "smoker = 1"),
+            ([0, -3, 0], 0.7, "smoker = 0"),
+            ([0, 0, 0.25], -0.25, '"sees well" = yes'),
+            ([0, 0, -2], 1.5, '"sees well" = "not at all"'),
+        ],
+    )
+    def test_there_and_back(self, w, b, text):
+        assert equation(np.array(w), b, self.ENCODING) == text
+        read = parse_inequality(text, self.ENCODING.feature_names, self.ENCODING)
+        for x in ([30, 0, 0], [30, 0, 1], [30, 1, 0], [30, 1, 1]):
+            assert (np.dot(read[0], x) + read[1] >= 0) == (np.dot(w, x) + b >= 0)
+
+    @pytest.mark.parametrize(("w", "b"), [([1, 0, 0], -1), ([0, 1, 1], -1), ([0, 1, 0], 0)])
+    def test_others_are_inequalities(self, w, b):
+        assert equation(np.array(w), b, self.ENCODING) is None
+        assert equation(np.array([0, 1, 0]), -0.5, None) is None
+
+    @pytest.mark.parametrize(
+        ("text", "problem"),
+        [
+            ("age = 1", "columns of two values; those are 'smoker', 'sees well'; others have >="),
+            ("smoker = 2", 'smoker is "0" or "1"'),
+            ('"sees well" = no', 'sees well is "not at all" or yes'),
+        ],
+    )
+    def test_what_cannot_be_read(self, text, problem):
+        with pytest.raises(ValueError, match=problem):
+            parse_inequality(text, self.ENCODING.feature_names, self.ENCODING)

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from cli_files import done, failed, people, read_csv, text_of
+from cli_files import done, failed, people, read_csv, run, text_of
 
 
 def changed(text):
@@ -211,6 +211,19 @@ def test_a_column_of_two_values(tmp_path):
         assert "smoker = false" in said
         assert "smoker = false" in done("show", model)
     assert models[0].read_bytes() == models[1].read_bytes()
+    numbers = zip(smoker.astype(int), age, rows["y"].to_pylist(), strict=True)
+    (tmp_path / "n.csv").write_text(text_of(numbers, ("smoker", "age", "y")))
+    model, other = tmp_path / "numbers.json", tmp_path / "other.json"
+    assert "smoker = 0" in done("fit", tmp_path / "n.csv", "-t", "y", "-o", model)
+    said = done("explain", model, tmp_path / "n.csv")
+    assert "smoker = 0" in said
+    assert changed(said) == {"smoker": "1"}
+    for path, value in ((model, "1"), (models[0], "true")):
+        edited = done("edit", path, "--set", f"0: smoker = {value}", "--force", "-o", other)
+        assert f"smoker = {value}" in edited.partition("After")[2]
+        assert f"smoker = {value}" in done("show", other)
+    odd = run("predict", model, "-", stdin="smoker,age\n0.5,3\n")
+    assert "smoker: 1 row has a value that the model never saw" in odd.stderr
     assert changed(done("explain", models[0], tmp_path / "d.parquet")) == {'"smoker=true"': "1"}
     error = done("explain", models[0], tmp_path / "d.csv", "--freeze", "smoker")
     assert "No change leads to another answer" in error

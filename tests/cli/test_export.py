@@ -49,7 +49,9 @@ class TestExport:
         assert "--class says which: old, sick, well" in failed(*ask)
         ask = (*ask[:3], "sql")
         assert "'not old'" in done(*ask, "--class", "old")
-        assert "--class must be one of old, sick, well; got 'young'" in failed(*ask, "--class", "young", code=2)
+        assert "--class must be one of old, sick, well; got 'young'" in failed(
+            *ask, "--class", "young", code=2
+        )
         tree = ("export", folder / "tree.json", "--to", "lp")
         assert "--class says which: sick, well" in failed(*tree)
         assert "Subject To" in done(*tree, "--class", "sick")

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from cli_files import QUICK, done, failed, people, run, text_of
+from cli_files import QUICK, done, failed, people, read_csv, run, text_of
 from polyceptron import load_model
 from polyceptron.cli._learning import _of_fold, split
 from polyceptron.data.columns import as_labels
@@ -289,12 +289,21 @@ class TestVerdict:
         text = done(*ask, tmp_path / "b.json", "--balanced")
         assert "never answered" not in text
 
-    def test_names_what_looks_like_an_identifier(self, tmp_path, rare):
+    def test_identifiers_are_left_out_unless_asked_for(self, tmp_path, rare):
+        model = tmp_path / "m.json"
         for options in (["--in-memory"], ["--out-of-core"], ["--test-size", 0.3]):
-            ask = ("fit", rare, "-t", "buys", *QUICK, *options, "-o", tmp_path / "m.json")
-            assert "The column customer looks like an identifier" in done(*ask, "--force")
-            told = read_model(tmp_path / "m.json").estimator.verdict_
-            assert told.identifiers == ["customer"]
+            ask = ("fit", rare, "-t", "buys", *QUICK, *options, "--force", "-o", model)
+            result = run(*ask)
+            assert "Note: 'customer' is an identifier, and left out (--features or" in result.stderr
+            assert "customer" not in result.stdout
+            assert "customer" not in read_model(model).estimator.feature_names_in_
+            result = run(*ask, "--keep-identifiers")
+            assert result.stderr == ""
+            assert "The column customer looks like an identifier" in result.stdout
+            assert read_model(model).estimator.verdict_.identifiers == ["customer"]
+        names = rare.read_text().partition("\n")[0].split(",")
+        others = ",".join(name for name in names if name != "buys")
+        assert run(*ask, "--features", others).stderr == ""
 
     def test_is_that_of_rows_held_out(self, tmp_path, rare):
         ask = ("fit", rare, "-t", "buys", "--drop", "customer", *QUICK, "-o", tmp_path / "m.json")
@@ -344,6 +353,40 @@ class TestMissing:
         assert colour.fill in colour.categories
         assert len(done("predict", tmp_path / "m", gaps).splitlines()) == 201
         assert "if missing" in done("show", tmp_path / "m")
+
+    def test_by_column(self, tmp_path, gaps):
+        ways = ("--missing", "age=indicator", "--missing", "colour=drop", "--missing", "class=drop")
+        models = [tmp_path / "memory", tmp_path / "disk"]
+        for place, model in zip(("--in-memory", "--out-of-core"), models, strict=True):
+            result = run("fit", gaps, "-t", "class", *QUICK, *ways, place, "-o", model)
+            assert "Note: 2 rows left out" in result.stderr
+        assert models[0].read_bytes() == models[1].read_bytes()
+        encoding = read_model(models[0]).encoding
+        assert encoding.feature_names[:3] == ("age", "age is missing", "dose")
+        rows = [row for i, row in enumerate(people()) if i not in (3, 5, 7, 9)]
+        assert encoding.columns[0].fill == np.median([row[0] for row in rows])
+        assert encoding.transform({"age": [None, 9], "dose": [1, 1], "colour": ["red"] * 2})[
+            :, 1
+        ].tolist() == [1, 0]
+        answers = read_csv(done("predict", models[0], gaps, "--missing", "skip"))
+        assert [i for i, row in enumerate(answers) if not row["prediction"]] == [7]
+        error = failed("fit", gaps, "-t", "class", *QUICK, "--missing", "age=drop", "-o", "x")
+        assert "column 'colour': a missing value" in error
+        for wrong in ("mean", "age=", "=drop", "age=mean"):
+            assert f"{wrong!r} is not one of drop, median" in failed(
+                "fit", gaps, "-t", "class", "--missing", wrong, "-o", "x", code=2
+            )
+
+    def test_gaps_as_a_feature_of_programs(self, tmp_path):
+        lines = [f"{'' if i % 3 else i},{'uv'[i % 3 > 0]}" for i in range(60)]
+        data, model = tmp_path / "g.csv", tmp_path / "m"
+        data.write_text("\n".join(["age,class", *lines]))
+        done("fit", data, "-t", "class", *QUICK, "--missing", "indicator", "-o", model)
+        module = {}
+        exec(done("export", model, "--to", "python"), module)
+        answers = [module["predict"]([None if i % 3 else i]) for i in range(60)]
+        assert answers == [row["prediction"] for row in read_csv(done("predict", model, data))]
+        assert answers == [line[-1] for line in lines]
 
 
 class TestWhatIsKnown:
@@ -521,14 +564,17 @@ class TestOnlyTrainingRowsTell:
         kind = ["usual"] * n
         colour[7], kind[11] = "rare", "odd"  # may be held out
         flag = [None if rng.random() < 0.1 else rng.random() < 0.5 for _ in range(n)]
+        few = (np.arange(n) == 17).astype(int)
         y = rng.choice(["no", "yes"], n)
-        return pa.table({"a": a, "colour": colour, "kind": kind, "flag": flag, "y": y})
+        columns = {"a": a, "colour": colour, "kind": kind, "flag": flag, "few": few, "y": y}
+        return pa.table(columns)
 
     @pytest.mark.parametrize("seed", range(4))
     def test_as_a_file_of_the_training_rows_alone(self, tmp_path, seed):
         table = self.table(seed)
         pq.write_table(table, tmp_path / "all")
-        fit = ("-t", "y", "--missing", "median", *QUICK, "--force", "-o")
+        ways = ["median"], ["indicator"], ["median", "--missing", "a=indicator"]
+        fit = ("-t", "y", "--missing", *ways[seed % 3], *QUICK, "--force", "-o")
         done("fit", tmp_path / "all", *fit, tmp_path / "m", "--test-size", 0.5, "--seed", seed)
         y = np.array(table["y"].to_pylist())
         train, _ = split(np.unique(y, return_inverse=True)[1], 0.5, seed)
@@ -549,18 +595,18 @@ class TestOnlyTrainingRowsTell:
         assert one == other
 
     def test_folds_fill_with_their_own(self):
-        columns = [Column("a", "number"), Column("c", "category", ("u", "v", "w"))]
+        columns = [Column("a", "number", (), 0.0), Column("c", "category", ("u", "v", "w"), "u")]
         rows = ArraySource(
             np.array([[1, 1, 0, 0], [3, 0, 1, 0], [np.nan, 0, 0, 1], [9, *[np.nan] * 3]]),
             [0, 1, 0, 1],
         )
         rows.encoding = Encoding(columns)
-        found = _of_fold(rows, np.array([0, 1]), fills=True)
+        found = _of_fold(rows, np.array([0, 1]))
         assert found.tolist() == [[1, 1, 0, 0], [3, 0, 1, 0], [2, 0, 0, 0], [9, 1, 0, 0]]
 
 
 def test_of_many_categories_the_most_frequent_are_kept(tmp_path):
-    rows = [(i, f"city {i % 30 if i % 2 else i % 6}", i % 2) for i in range(120)]
+    rows = [(i % 60, f"city {i % 30 if i % 2 else i % 6}", i % 2) for i in range(120)]
     (tmp_path / "d.csv").write_text(text_of(rows, ("a", "city", "y")))
     ask = ("fit", tmp_path / "d.csv", "-t", "y", *QUICK, "--force", "-o", tmp_path / "m.json")
     assert run(*ask).stderr == ""

@@ -1,7 +1,9 @@
 """Dates as numbers: the same from text, Parquet and frames, when learning and when answering."""
 
 import datetime
+import warnings
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -42,10 +44,12 @@ def test_days_and_parts(files, name):
 
 def test_dates_without_hours():
     table = pa.table({"start": [one.date() for one in TIMES], "y": LABELS})
-    source = open_blocks(table, "y", dates="parts")
+    with pytest.warns(SourceWarning, match="dates become"):
+        source = open_blocks(table, "y", dates="parts")
     assert source.feature_names == ("month(start)", "weekday(start)")
     table = pa.table({"start": pa.array(TIMES).cast(pa.timestamp("us", "UTC")), "y": LABELS})
-    assert open_blocks(table, "y").feature_names == (DAYS,)
+    with pytest.warns(SourceWarning, match="dates become"):
+        assert open_blocks(table, "y").feature_names == (DAYS,)
     assert "dates must be 'days' or 'parts'" in refused(table, "y", dates="years")
     with pytest.raises(SourceError, match="column 'start': dates are no classes"):
         open_blocks(table, "start")
@@ -75,6 +79,47 @@ def test_names_of_dates_in_options(files):
             assert "no column is left to learn from" in failed(*ask)
         else:
             done(*ask)
+
+
+WRITTEN = {  # dates as text, what they are in ISO 8601; options, and what is said
+    "American": ("01/31/2024 2/1/2024", "2024-01-31 2024-02-01", {}, "date-order dmy"),
+    "hours": ("1/31/2024T2:05PM 2/1/2024T12:00AM", "2024-01-31T14:05 2024-02-01", {}, "month/day"),
+    "British": ("31/01/2024 2/1/2024", "2024-01-31 2024-01-02", {}, "date-order mdy"),
+    "German": ("1.2.2024 03.04.2024T7:15", "2024-02-01 2024-04-03T07:15", {}, "day.month.year"),
+    "asked for": ("1/2/2024 3/4/2024", "2024-02-01 2024-04-03", {"date_order": "dmy"}, ""),
+}
+
+
+@pytest.mark.parametrize("case", WRITTEN)
+def test_as_people_write_them(tmp_path, case):
+    texts, iso, options, said = WRITTEN[case]
+    first, second = texts.split()
+    (tmp_path / "d.csv").write_text(f"start,y\n{first},a\n{second.replace('T', ' ')},b\n")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", SourceWarning)
+        source = open_blocks(tmp_path / "d.csv", "y", cache_dir=tmp_path, **options)
+    days = np.array(iso.split(), "datetime64[s]").astype(int) / 86_400
+    assert everything(source).X[:, 0].tolist() == days.tolist()
+    assert said in str(caught[-1].message)
+    assert len(caught) == 1 + bool(said)
+
+
+def test_dates_that_may_be_either(tmp_path):
+    (tmp_path / "d.csv").write_text("start,y\n,a\n01/02/2024,a\n03/04/2024,b\n")
+    said = refused(tmp_path / "d.csv", "y", missing="median")
+    assert "line 3, column 'start': '01/02/2024' may be month/day or day/month" in said
+    assert "--date-order mdy or dmy" in said
+    assert "no column is left" in refused(tmp_path / "d.csv", "y", drop="start")
+
+
+def test_json_has_dates_as_text(tmp_path):
+    times = ["2024-01-01T10:00:00.5Z", "2024-01-02T10:00:00.123456789Z"]
+    lines = [f'{{"t": "{time}", "y": "{y}"}}' for time, y in zip(times, "ab", strict=True)]
+    (tmp_path / "d.jsonl").write_text("\n".join(lines))
+    with pytest.warns(SourceWarning, match="dates become"):
+        source = open_blocks(tmp_path / "d.jsonl", "y", cache_dir=tmp_path)
+    expected = [19723 + 36000.5 / 86400, 19724 + 36000.123456 / 86400]
+    np.testing.assert_allclose(everything(source).X[:, 0], expected, rtol=1e-15)
 
 
 def test_what_is_no_date(tmp_path):

@@ -107,7 +107,9 @@ class TestColumn:
         [
             ({"kind": "number", "fill": "x"}, "fill must be a finite number"),
             ({"kind": "number", "fill": np.inf}, "fill must be a finite number"),
-            ({"kind": "number", "categories": ("x",)}, "must be empty for a number"),
+            ({"kind": "number", "categories": ("x",)}, "or 0 and 1 for a number"),
+            ({"kind": "missing", "categories": ("0", "1")}, "must be those of text"),
+            ({"kind": "missing", "fill": 1.0}, "fill must be None for what is missing"),
             ({"kind": "category"}, "categories must be a list of text"),
             ({"kind": "category", "categories": ("x", "x")}, "'x' is there twice"),
             ({"kind": "category", "categories": ("x",), "fill": "y"}, "fill must be one of its"),

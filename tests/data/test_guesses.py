@@ -147,3 +147,52 @@ class TestEncoding:
         said = pytest.raises(SourceError, match="line 300002, column 'a': 'x' is not a number")
         with opened(tmp_path, text.encode("utf-16")) as table, said:
             list(table.batches(["a"]))
+
+
+class TestThousands:
+    CASES = {  # cells of two columns, the delimiter; those with separators, and the numbers of the first
+        "German": (["1.234,50", "999", "-12.345.678"], ["1,5", "2", "3"], ";", {"a"}, [1234.5, 999, -12345678]),
+        "German, also whole": (["1.234,50", "7", "8,5"], ["1.000", "2", "3"], "\t", {"a", "b"}, [1234.5, 7, 8.5]),
+        "American": (["1,234.5", "", "12"], ["0.5", "2", "3"], ";", {"a"}, [1234.5, float("nan"), 12]),
+        "quoted": (['"1,234"', "5", '"2,000,000"'], ["0.5", "2", "3"], ",", {"a"}, [1234, 5, 2e6]),
+    }  # fmt: skip
+
+    @pytest.mark.parametrize("case", CASES)
+    def test_are_seen(self, tmp_path, case):
+        a, b, delimiter, grouped, numbers = self.CASES[case]
+        pairs = [("a", "b"), *zip(a, b, strict=True)]
+        text = "".join(f"{delimiter.join(pair)}\n" for pair in pairs)
+        with opened(tmp_path, text) as table:
+            assert table.dialect.grouped == grouped
+            assert "separators of thousands (--no-thousands" in table.notes[-1]
+            types = table.types(["a", "b"])
+            assert all(str(kind) == "double" for kind in types.values())
+            (batch,) = table.batches(["a", "b"])
+            assert str(batch.numbers("a").tolist()) == str(list(map(float, numbers)))
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            'a\n"1,234"\n9990\n',  # not throughout
+            'a\n"1,234"\nx\n',
+            'a\n"1,23"\n5\n',
+            "a;b\n1,234;x\n5,500;y\n",  # a decimal comma as likely
+            "a;b\n1.234;x\n5.500;y\n",
+        ],
+    )
+    def test_are_not_seen(self, tmp_path, text):
+        with opened(tmp_path, text) as table:
+            assert not table.dialect.grouped
+
+    def test_as_the_option_says(self, tmp_path):
+        text = 'a,b\n"1,234",2\n9990,3\n'
+        with opened(tmp_path, text, thousands=True) as table:
+            assert not table.notes
+            (batch,) = table.batches(["a", "b"])
+            assert batch.numbers("a").tolist() == [1234, 9990]
+        with opened(tmp_path, 'a\n"1,234"\n5\n', thousands=False) as table:
+            assert not table.dialect.grouped
+        late = "a,b\n" + '"1,234",1\n' * 300 + '"12,34",1\n'
+        with opened(tmp_path, late) as table:
+            with pytest.raises(SourceError, match="line 302, column 'a': '12,34' is not a number"):
+                list(table.batches(["a", "b"]))

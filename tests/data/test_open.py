@@ -464,7 +464,10 @@ class TestArguments:
             ({"target": "y", "weight": "y"}, "both target and weight"),
             ({"target": "y", "weight": [1.0]}, "weight must be the name"),
             ({"target": "y", "drop": ["y"]}, "drop names the target"),
-            ({"target": "y", "missing": "zero"}, "missing must be None, 'drop' or 'median'"),
+            ({"target": "y", "missing": "zero"}, "missing must be None or one of drop, median"),
+            ({"target": "y", "missing": {"z": "drop"}}, "column 'z' is missing"),
+            ({"target": "y", "missing": {"y": "median"}}, "'y' can be drop or error"),
+            ({"target": "y", "date_order": "ymd"}, "date_order must be None, 'mdy' or 'dmy'"),
             ({"target": "y", "dtype": "int8"}, "dtype must be None, 'float32' or 'float64'"),
         ],
     )

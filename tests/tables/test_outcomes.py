@@ -1,7 +1,10 @@
 """Files as people have them: each is read right, or refused with what is wrong, where, and what to do.
 
-They were written for this test after kinds of files that are in the wild: the UCI repository (.data without a
-header, gaps as ?), Excel in German and French, pandas, R, exports of databases. No row is of a real person.
+Most were written for this test after kinds of files that are in the wild: the UCI repository (.data without a
+header, gaps as ?), Excel in German and French, pandas, R, exports of databases. No row of them is of a real person.
+Excerpts of public sets are penguins.csv (palmerpenguins, CC0, all of it), flights-2013.csv (nycflights13, CC0, every
+842nd flight), credit.csv (modeldata's credit_data, MIT, every 12th row, with its row numbers) and diamonds.tsv
+(ggplot2, MIT, 110 of each of three cuts).
 """
 
 import warnings
@@ -49,6 +52,21 @@ READ = [
     ("titanic.csv", "quotes in names", "Survived", {"drop": "Name"}, (4, ("PassengerId", "Sex=male", "Age"), [0, 1]), ""),
     ("smoker-bool.csv", "pandas", "ill", {}, (4, ("age", "smoker=true"), ["no", "yes"]), ""),
     ("smoker-bool.parquet", "pandas", "ill", {}, (4, ("age", "smoker=true"), ["no", "yes"]), ""),
+    ("smoker-numbers.csv", "SPSS", "ill", {}, (4, ("smoker", "age"), ["no", "yes"]), ""),
+    ("bank-de-thousands.csv", "Excel, German", "Kredit", {}, (14, ("Alter", "Einkommen"), ["ja", "nein"]), "numbers of 'Einkommen' are read with separators of thousands (--no-thousands"),
+    ("thousands-us.csv", "Excel, American", "y", {"drop": "city", "missing": "drop"}, (3, ("population",), ["u", "v"]), "separators of thousands"),
+    ("thousands-us.csv", "all are asked for", "y", {"drop": "city", "missing": {"population": "indicator"}, "thousands": True}, (4, ("population", "population is missing"), ["u", "v"]), ""),
+    ("dates-us.csv", "Excel, American", "y", {}, (19, ("a", f"{DAYS}(start)"), ["u", "v"]), "'start' are read as month/day/year (--date-order dmy"),
+    ("dates-either.csv", "Excel, British", "y", {"date_order": "dmy", "dates": "parts"}, (2, ("month(start)", "weekday(start)"), ["u", "v"]), "dates become"),
+    ("dates-de.csv", "Excel, German", "y", {"dates": "parts"}, (3, ("month(start)", "weekday(start)", "hour(start)"), ["u", "v"]), "day.month.year"),
+    ("log.jsonl", "a log", "y", {}, (2, (f"{DAYS}(time)",), ["u", "v"]), "dates become"),
+    ("customers.csv", "a database", "y", {}, (20, ("amount",), ["u", "v"]), "'customer' is an identifier, and left out (features or keep_identifiers"),
+    ("customers.csv", "a database", "y", {"keep_identifiers": True}, (20, ("customer", "amount"), ["u", "v"]), ""),
+    ("customers.csv", "a database", "y", {"features": ["customer"]}, (20, ("customer",), ["u", "v"]), ""),
+    ("penguins.csv", "palmerpenguins", "species", {"missing": {None: "drop", "sex": "indicator"}, "features": ["year", "sex", "bill_depth_mm"]}, (342, ("year", "sex=male", "sex is missing", "bill_depth_mm"), ["Adelie", "Chinstrap", "Gentoo"]), ""),
+    ("flights-2013.csv", "nycflights13", "arrival", {"features": ["origin", "distance"]}, (400, ("origin=EWR", "origin=JFK", "origin=LGA", "distance"), ["cancelled", "early", "late"]), ""),
+    ("credit.csv", "modeldata", "Status", {"missing": "drop", "drop": ["Home", "Marital", "Job", "Income", "Assets", "Debt", "Price"]}, (360, ("Seniority", "Time", "Age", "Records", "Expenses", "Amount"), ["bad", "good"]), "'rownames' is an identifier"),
+    ("diamonds.tsv", "ggplot2", "cut", {"drop": "color"}, (330, ("carat", "depth", "table", "price"), ["Fair", "Good", "Ideal"]), ""),
     ("flights.csv", "nycflights13", "late", {}, (4, ("carrier=UA", "delay", f"{DAYS}(departure)"), ["no", "yes"]), "dates become"),
     ("days.parquet", "a warehouse", "y", {"dates": "parts"}, (4, ("month(day)", "weekday(day)"), ["a", "b"]), "dates become"),
     ("cities.csv", "many categories", "y", {"max_categories": 2}, (360, ("city=city 1", "a"), ["u", "v"]), "118 others have none"),
@@ -62,13 +80,16 @@ READ = [
 REFUSED = [
     ("adult-gaps.csv", "UCI", "income", {}, ", line 3, column 'work': a missing value, the first of those in 'work' (1), 'hours' (1); missing='drop'"),
     ("bank-de.csv", "German, said otherwise", "Kredit", {"decimal": "."}, ", line 2, column 'Einkommen': '1234,50' is not a number (decimals need a point, or the option decimal a comma)"),
-    ("bank-de-thousands.csv", "Excel, German", "Kredit", {}, ": too many categories: 'Einkommen' has 14 in 14 rows, as of {}, line 2, column 'Einkommen': '1.234,50' is not a number"),
+    ("bank-de-thousands.csv", "Excel, German", "Kredit", {"thousands": False}, ": too many categories: 'Einkommen' has 14 in 14 rows, as of {}, line 2, column 'Einkommen': '1.234,50' is not a number"),
+    ("thousands-us.csv", "said otherwise", "y", {"drop": "city", "thousands": False}, ", line 2, column 'population': '134,591' is not a number"),
     ("excel-fr.csv", "said to be UTF-8", "réponse", {"encoding": "utf-8"}, ", line 1: the name of column 1 is not UTF-8: b'\\xe2ge' (name another encoding, such as cp1252)"),
     ("broken-utf8.csv", "two exports joined", "y", {}, ", line 3, column 'name': b'Jos\\xe9' is not UTF-8: name another encoding"),
     ("titanic.csv", "a class that is missing", "survived", {}, ": column 'survived' is missing (is it 'Survived'?)"),
     ("clock.parquet", "a warehouse", "y", {}, ", column 'clock': a column of time32[ms] is neither numbers nor text; leave it out (drop)"),
     ("days.parquet", "a warehouse", "day", {}, ", column 'day': dates are no classes"),
-    ("dates-us.csv", "Excel, American", "y", {}, ": too many categories: 'start' has 17 in 19 rows, as of {}, line 2, column 'start': '01/31/2024' is not a number: leave such columns out (drop)"),
+    ("dates-us.csv", "said otherwise", "y", {"date_order": "dmy"}, ", line 2, column 'start': '01/31/2024' is no date such as 31/12/2020 or 31/12/2020 23:59"),
+    ("dates-either.csv", "Excel, British", "y", {}, ", line 2, column 'start': '01/02/2024' may be month/day or day/month: --date-order mdy or dmy says which"),
+    ("damaged.csv.bz2", "a download that broke off", "species", {}, ": the bz2 file is damaged ("),
     ("bad-date.csv", "typed by hand", "y", {}, ", line 3, column 'start': '2024-02-30' is no date such as 2020-12-31"),
     ("typo.csv", "typed by hand", "y", {}, ", line 4, column 'b': 'o.5' is not a number: mend it, or use drop or categories for the column"),
     ("inf.csv", "a division by zero", "y", {}, ", line 3, column 'a': 'inf' is not a number: mend it"),

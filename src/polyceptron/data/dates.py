@@ -37,9 +37,9 @@ def with_dates(table: Table, dates: str | None, expect: Collection[str]) -> Tabl
     """
     made = {}
     for name in expect:
-        found = _NAME.fullmatch(name)
-        if found and found[2] in table.names and name not in table.names:
-            made[name] = (found[1], found[2])
+        found = part_of(name)
+        if found and found[1] in table.names and name not in table.names:
+            made[name] = found
     known = {source for _, source in made.values()}
     styles = table.dates if dates is not None or made else {}
     for source, style in styles.items() if dates is not None else ():
@@ -49,12 +49,18 @@ def with_dates(table: Table, dates: str | None, expect: Collection[str]) -> Tabl
     return DatedTable(table, made, styles, dates) if made else table
 
 
+def part_of(name: str) -> tuple[str, str] | None:
+    """The part of a date that a column is called after, and the column of the date."""
+    found = _NAME.fullmatch(name)
+    return None if found is None else (found[1], found[2])
+
+
 def columns_needed(names: Sequence[str], there: Collection[str]) -> list[str]:
     """The columns that these are, or are made of."""
     found: dict[str, None] = {}
     for name in names:
-        made = None if name in there else _NAME.fullmatch(name)
-        found[made[2] if made and made[2] in there else name] = None
+        made = None if name in there else part_of(name)
+        found[made[1] if made and made[1] in there else name] = None
     return list(found)
 
 

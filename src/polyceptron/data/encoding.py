@@ -210,8 +210,9 @@ class Encoding:
                 columns += [column] if values.any() or not narrow else []
                 continue
             if column.kind == "number":
-                most: Any = median_of(column, values) if fill else None
-                columns.append(msgspec.structs.replace(column, fill=most))
+                told = Column(column.name, "number", ZERO_ONE if is_flag(values) else ())
+                most: Any = median_of(told, values) if fill else None
+                columns.append(msgspec.structs.replace(told, fill=most))
                 continue
             one_hot = _one_hot(column, values)
             counts = {name: float(np.nansum(hot)) for name, hot in one_hot.items()}
@@ -307,6 +308,11 @@ def are_zero_one(values: NDArray[Any]) -> NDArray[np.bool_]:
     """Which numbers are 0, 1, or missing."""
     found: NDArray[np.bool_] = (values == 0) | (values == 1) | (values != values)
     return found
+
+
+def is_flag(values: NDArray[Any]) -> bool:
+    """Whether numbers are 0, 1, or missing, and both are there."""
+    return bool(are_zero_one(values).all() and (values == 0).any() and (values == 1).any())
 
 
 def canonical_text(text: Any) -> Any:

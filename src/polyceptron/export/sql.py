@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any, TypeAlias
 
+from polyceptron.data.dates import DAYS, part_of
 from polyceptron.data.encoding import BOOLEANS, Column, Encoding
 from polyceptron.export._shared import (
     ExportError,
@@ -23,6 +24,17 @@ from polyceptron.utils.lazy import need
 from polyceptron.utils.text import printed_faces
 from polyceptron.utils.types import Floats
 
+_PARTS = {
+    "month": "EXTRACT(MONTH FROM CAST({} AS TIMESTAMP))",
+    "weekday": "(EXTRACT(ISODOW FROM CAST({} AS TIMESTAMP)) - 1)",
+    "hour": "EXTRACT(HOUR FROM CAST({} AS TIMESTAMP))",
+}
+_SECONDS = "CAST(EXTRACT(EPOCH FROM CAST({} AS TIMESTAMP)) AS DOUBLE PRECISION)"
+_OF_DATES = {
+    "duckdb": _PARTS | {DAYS: "(EPOCH_US(CAST({} AS TIMESTAMP)) / 86400000000.0e0)"},
+    "postgres": _PARTS | {DAYS: f"({_SECONDS} / 86400.0)"},
+}
+"""The numbers that columns of dates become, where dialects differ too much for one way."""
 Used: TypeAlias = tuple[Column, slice]
 """A column, and which features it becomes."""
 _TOGETHER = 50
@@ -63,11 +75,12 @@ def to_sql(
     -----
     A row with NULL, NaN or a number beyond 1e308 in a column that counts gets the label NULL, and
     does not meet the condition; so does a row that no piece contains where nothing is otherwise.
-    Where the encoding fills gaps, NULL counts as what it fills with. A row that is nearer to a face
-    than rounding, some 1e-16 of its terms, may come out on the other side, and one of which two
-    classes are as probable but for rounding may get either. The scores of classes need the function
-    EXP, which SQLite has where it was built with its mathematical functions. Text is compared as
-    the database compares it: some, as MySQL, take capitals for small letters.
+    Where the encoding fills gaps, NULL counts as what it fills with. In DuckDB and PostgreSQL dates
+    become numbers in the query; elsewhere the table needs a column ``month(start)``. A row that is
+    nearer to a face than rounding, some 1e-16 of its terms, may come out on the other side, and one
+    of which two classes are as probable but for rounding may get either. The scores of classes
+    need the function EXP, which SQLite has where it was built with its mathematical functions. Text
+    is compared as the database compares it: some, as MySQL, take capitals for small letters.
 
     Examples
     --------
@@ -173,10 +186,13 @@ class _Writer:
         return str(label) if isinstance(label, int) else self.number(label)
 
     def value(self, column: Column) -> str:
-        name = self.identifier(column.name, "column name")
+        made = part_of(column.name) if self.dialect in _OF_DATES else None
+        name = self.identifier(column.name if made is None else made[1], "column name")
         if self.table:
             # SQLite takes "age" for text where no column is called so, but never "data"."age".
             name = f"{self.table}.{name}"
+        if made is not None:
+            name = _OF_DATES[self.dialect][made[0]].format(name)
         if column.categories == BOOLEANS:  # text, with or without capitals, or a boolean
             kind = self.exp.DataType.build("text").sql(dialect=self.dialect)
             name = f"LOWER(CAST({name} AS {kind}))"
