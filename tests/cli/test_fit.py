@@ -11,9 +11,9 @@ import pytest
 from cli_files import QUICK, done, failed, people, read_csv, run, text_of
 from polyceptron import load_model
 from polyceptron.cli._learning import _of_fold, split
-from polyceptron.data.columns import as_labels
 from polyceptron.data.encoding import Column, Encoding
 from polyceptron.data.source import ArraySource
+from polyceptron.data.values import as_labels
 from polyceptron.model_file import read_model
 
 

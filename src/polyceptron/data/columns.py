@@ -10,20 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow.types as pt
-from numpy.typing import NDArray
 
-from polyceptron.data.encoding import MAX_CATEGORIES, Coded, missing_columns
+from polyceptron.data.encoding import MAX_CATEGORIES, missing_columns
 from polyceptron.data.guesses import FIND_OUT, FileOptions
 from polyceptron.data.source import LabelKind, SourceError
 from polyceptron.data.tables import Table, is_number, is_text
 from polyceptron.data.written_dates import note_of_order
 from polyceptron.utils.text import quoted_names
-
-MAX_CLASSES = 100
-"""A column with more different values is taken for something else than classes."""
-
-MANY = 10_000
-"""More different values are not counted to the end."""
 
 Kind = np.dtype[Any] | str | None
 """Of a column: the type of its numbers, "text", or None where it is empty."""
@@ -333,66 +326,3 @@ def _dtype_of(kinds: Collection[Kind]) -> np.dtype[Any]:
     types = [kind for kind in kinds if isinstance(kind, np.dtype)]
     single = len(types) == len(kinds) and np.result_type(*types) == np.float32
     return np.dtype(np.float32 if single else np.float64)
-
-
-# --- labels --------------------------------------------------------------------------------
-
-
-def as_labels(texts: Sequence[str]) -> list[Any]:
-    """Return labels as whole numbers if they are all written as such, else as text.
-
-    Text has no types: what is not a whole number, such as true or 1.0, is the text that it is.
-    """
-    try:
-        numbers = [int(text) for text in texts]
-    except ValueError:
-        return list(texts)
-    plain = all(str(n) == text and len(text) < 18 for n, text in zip(numbers, texts, strict=True))
-    return numbers if plain else list(texts)
-
-
-class Labels:
-    """The labels, gathered batch by batch and numbered as they come."""
-
-    def __init__(self, kind: LabelKind, where: str) -> None:
-        self._kind, self._where = kind, where
-        self._numbers: dict[Any, int] = {}
-        self._n_rows = 0
-
-    def codes(self, labels: Coded) -> NDArray[np.int8]:
-        """The numbers of the labels."""
-        codes, values = labels
-        place = np.zeros(len(values), np.int8)
-        self._n_rows += len(codes)
-        for j in np.flatnonzero(np.bincount(codes, minlength=len(values))).tolist():
-            number = self._numbers.setdefault(values[j], len(self._numbers))
-            place[j] = min(number, MAX_CLASSES)
-        if len(self._numbers) > MANY:
-            self._refuse_many()
-        found: NDArray[np.int8] = place[codes]
-        return found
-
-    def _refuse_many(self) -> None:
-        raise SourceError(
-            f"{self._where}: {len(self._numbers)} different values in {self._n_rows} rows are no "
-            f"classes (at most {MAX_CLASSES})"
-        )
-
-    def sorted(self) -> tuple[list[Any], NDArray[np.int8]]:
-        """The labels in order, and for every number its place among them."""
-        values = list(self._numbers)
-        if len(values) > MAX_CLASSES:
-            self._refuse_many()
-        if len(values) < 2:
-            found = f"all rows are {values[0]!r}" if values else "every row has a missing value"
-            raise SourceError(f"{self._where}: two classes are needed; {found}")
-        if self._kind == "float" and not all(value.is_integer() for value in values):
-            odd = next(value for value in values if not value.is_integer())
-            raise SourceError(
-                f"{self._where}: {odd} is no class, but a measurement (text would be a class)"
-            )
-        labels = as_labels(values) if self._kind == "written" else values
-        order = sorted(range(len(labels)), key=labels.__getitem__)
-        places = np.empty(len(order), np.int8)
-        places[order] = np.arange(len(order), dtype=np.int8)
-        return [labels[j] for j in order], places

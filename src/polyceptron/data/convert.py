@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,30 +12,23 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 from scipy.sparse import vstack
 
-from polyceptron.data.columns import FILLED, MANY, Labels, Plan, Request, Tables, make_plan
-from polyceptron.data.dialect import NotANumberError, not_a_number
+from polyceptron.data.columns import FILLED, Plan, Request, Tables, make_plan
+from polyceptron.data.dialect import NotANumberError
 from polyceptron.data.encoding import (
-    BOOLEANS,
-    MAX_CATEGORIES,
-    ZERO_ONE,
     Coded,
     Column,
     Encoding,
-    are_zero_one,
     gaps_of,
-    kind_of,
     median_of,
 )
 from polyceptron.data.files import ArrayWriter
-from polyceptron.data.guesses import as_number, has_decimal_comma
 from polyceptron.data.identifiers import SAMPLE_ROWS, identifiers_among
 from polyceptron.data.source import ArraySource, RowFacts, SourceError
 from polyceptron.data.tables import Batch
+from polyceptron.data.values import Categories, Flags, Kept, Labels, has_gaps
 from polyceptron.utils.text import quoted_names
 
 Progress = Callable[[int, int], None]
-Kept = NDArray[np.bool_] | None
-"""Which rows of a batch are taken; None is all."""
 
 _SOME = 1 << 20
 _GROUP = 1 << 25
@@ -81,68 +73,6 @@ class Converted(NamedTuple):
         source = ArraySource(X, self.facts.classes[self.codes.array()], weight)
         source.take_facts(self.facts)
         return source
-
-
-@dataclass
-class Categories:
-    """The values of a column of text, gathered batch by batch.
-
-    `doubt` says why the column is no longer taken for one of numbers. One that `may_be_numbers` and
-    has more numbers than words is one of numbers with something wrong.
-    """
-
-    name: str
-    doubt: NotANumberError | None
-    may_be_numbers: bool
-    counts: Counter[str] = field(default_factory=Counter)
-    odd: str | None = None
-    decimal: str = "."
-    n_others: int = 0
-
-    def add(self, batch: Batch, found: Coded, kept: Kept) -> None:
-        """Take the rows of a batch into account."""
-        counts = found.take(kept).counts()
-        if self.may_be_numbers and self.odd is None:
-            self.decimal = batch.decimal
-            odd = next((text for text in counts if as_number(text, batch.decimal) is None), None)
-            if odd is not None:
-                row = int((found.codes == found.values.index(odd)).argmax())
-                self.odd = f"{batch.where(row, self.name)}: {not_a_number(odd)}"
-        self.counts.update(counts)
-        if len(self.counts) > MANY:
-            self.column(fill=False)  # which says so
-
-    def column(self, fill: bool, most_kept: int = MAX_CATEGORIES) -> Column:
-        """How the column becomes features; of many values the most frequent are kept."""
-        n, categories = self.counts.total(), tuple(sorted(self.counts))
-        if self.odd is not None:
-            odd = [text for text in self.counts if as_number(text, self.decimal) is None]
-            # Another decimal sign is a number that is written wrong, not text.
-            words = [t for t in odd if not has_decimal_comma(t) and as_number(t) is None]
-            n_odd, n_words = (sum(self.counts[text] for text in texts) for texts in (odd, words))
-            if 2 * n_words < n:
-                more = f", as are {n_odd - 1} more of {n} values" if n_odd > 1 else ""
-                raise NotANumberError(f"{self.odd}{more}", self.name)
-        if len(categories) > min(MANY, max(10, n // 2)):
-            many = f"too many categories: {self.name!r} has {len(categories)} in {n} rows"
-            many += "" if self.odd is None else f", as of {self.odd}"
-            raise self.doubt or ValueError(f"{many}: leave such columns out")
-        if not categories:
-            raise self.doubt or ValueError(f"column {self.name!r} has no value")
-        if len(categories) > most_kept:
-            # Ties by the alphabet, as the order of rows has no meaning.
-            order = sorted(categories, key=lambda text: (-self.counts[text], text))
-            self.n_others, categories = len(order) - most_kept, tuple(sorted(order[:most_kept]))
-        kind = kind_of(categories)
-        most = max(categories, key=self.counts.__getitem__)
-        if {text.lower() for text in categories} <= {*BOOLEANS}:
-            kind, categories = "binary", BOOLEANS
-            most = max(BOOLEANS, key=lambda text: _count_alike(self.counts, text))
-        return Column(self.name, kind, categories, most if fill else None)
-
-
-def _count_alike(counts: Counter[str], text: str) -> int:
-    return sum(n for other, n in counts.items() if other.lower() == text)
 
 
 class _NotInPlaceError(Exception):
@@ -257,7 +187,7 @@ class Conversion:
                 kept = self._kept(batch, plan, values)
                 for categories in found:
                     categories.add(batch, values[categories.name], kept)
-                with_gaps |= {name for name in told if _has_gaps(values[name], kept)}
+                with_gaps |= {name for name in told if has_gaps(values[name], kept)}
             most = self._request.max_categories
             columns.update({c.name: c.column(c.name in fills, most) for c in found})
             self._notes = [
@@ -285,7 +215,7 @@ class Conversion:
         codes = new("codes.npy", np.int8, ())
         weight = None if plan.weight is None else new("weight.npy", np.float64, ())
         passes = 2 if plan.texts or plan.with_missing("indicator") else 1
-        flags = _Flags(plan.numbers) if plan.is_named and X is not None else _Flags(())
+        flags = Flags(plan.numbers) if plan.is_named and X is not None else Flags(())
         for number, batch, columns in self._batches(plan, plan.numbers, passes):
             firsts += [codes.n_rows] * (number + 1 - len(firsts))
             kept = self._kept(batch, plan, columns)
@@ -399,36 +329,6 @@ class Conversion:
                 own[np.isnan(own)] = medians[column.name]
             values[:, at] = part
         return medians
-
-
-class _Flags:
-    """Finds the columns of numbers that are always 0 or 1, and each of them somewhere."""
-
-    def __init__(self, names: Sequence[str]) -> None:
-        self._seen = {name: [False, False] for name in names}
-
-    def add(self, columns: Mapping[str, Any], kept: Kept) -> None:
-        """Take the rows of a batch into account."""
-        for name, seen in list(self._seen.items()):
-            values = columns[name] if kept is None else columns[name][kept]
-            if not are_zero_one(values[:1000]).all() or not are_zero_one(values).all():
-                del self._seen[name]
-                continue
-            self._seen[name] = [seen[0] or bool((values == 0).any()), seen[1] or bool(values.any())]
-
-    def told(self, encoding: Encoding) -> Encoding:
-        """The encoding that says so of them."""
-        flags = {name for name, seen in self._seen.items() if all(seen)}
-        told = [
-            replace(c, categories=ZERO_ONE) if c.kind == "number" and c.name in flags else c
-            for c in encoding.columns
-        ]
-        return Encoding(told)
-
-
-def _has_gaps(values: Any, kept: Kept) -> bool:
-    gaps = gaps_of(values)
-    return bool((gaps if kept is None else gaps[kept]).any())
 
 
 def _weight(batch: Batch, plan: Plan, columns: dict[str, Any]) -> NDArray[Any]:

@@ -136,15 +136,12 @@ def open_blocks(
     >>> source.n_samples, source.feature_names, source.classes.tolist()
     (3, ('age', 'colour=red'), ['cat', 'dog'])
     """
-    is_pair = isinstance(path, tuple) and len(path) == 2
-    if is_pair and not all(isinstance(one, str | os.PathLike) for one in path):
+    if isinstance(path, tuple) and len(path) == 2 and not all(map(_is_path, path)):
         given = {"target": target, "features": features, "drop": drop, "categories": categories}
         given |= {"missing": missing, "dtype": dtype, "cache_dir": cache_dir, "header": header}
         given |= {"decimal": decimal, "encoding": encoding, "sheet": sheet}
-        for name, value in given.items():
-            if value is not None and np.size(value):
-                raise ValueError(f"{name} is for files; a pair of arrays is taken as it is")
-        return ArraySource(path[0], path[1], weight)
+        given |= {"thousands": thousands, "date_order": date_order}
+        return _from_arrays(path, weight, given)
     request = Request(
         target=None,
         features=None if features is None else _as_names(features),
@@ -155,9 +152,7 @@ def open_blocks(
         dtype=_as_dtype(dtype),
         max_categories=max_categories,
         keep_identifiers=keep_identifiers,
-        file=_said(header, decimal, encoding, sheet, dates)._replace(
-            thousands=thousands, date_order=_as_order(date_order)
-        ),
+        file=_said(header, decimal, encoding, sheet, dates, thousands, date_order),
     )
     if hasattr(path, "collect") and not is_frame(path):
         raise SourceError(f"a {type(path).__name__} has no rows yet: give path.collect()")
@@ -169,6 +164,19 @@ def open_blocks(
     for note in source.notes:
         warnings.warn(note, SourceWarning, stacklevel=2)
     return source
+
+
+def _is_path(value: Any) -> bool:
+    return isinstance(value, str | os.PathLike)
+
+
+def _from_arrays(pair: Any, weight: Any, given: dict[str, Any]) -> ArraySource:
+    """X and y as they are; nothing else may be given."""
+    for name, value in given.items():
+        if value is not None and np.size(value):
+            raise ValueError(f"{name} is for files; a pair of arrays is taken as it is")
+    X, y = pair
+    return ArraySource(X, y, weight)
 
 
 def held_rows(table: Table, request: Request) -> ArraySource:
@@ -385,19 +393,21 @@ def _as_name(name: Any, what: str) -> str | None:
 
 
 def _said(
-    header: bool | None, decimal: str | None, encoding: str | None, sheet: str | None, dates: str
+    header: bool | None,
+    decimal: str | None,
+    encoding: str | None,
+    sheet: str | None,
+    dates: str,
+    thousands: bool | None,
+    date_order: str | None,
 ) -> FileOptions:
     if decimal not in (None, ".", ","):
         raise SourceError(f"decimal must be None, '.' or ','; got {decimal!r}")
     if dates not in ("days", "parts"):
         raise SourceError(f"dates must be 'days' or 'parts'; got {dates!r}")
-    return FileOptions(header, decimal, encoding, sheet, dates=dates)
-
-
-def _as_order(order: Any) -> str | None:
-    if order is not None and order not in ORDERS:
-        raise SourceError(f"date_order must be None, 'mdy' or 'dmy'; got {order!r:.60}")
-    return order  # type: ignore[no-any-return]
+    if date_order not in (None, *ORDERS):
+        raise SourceError(f"date_order must be None, 'mdy' or 'dmy'; got {date_order!r:.60}")
+    return FileOptions(header, decimal, encoding, sheet, None, dates, thousands, date_order)
 
 
 def _as_dtype(dtype: Any) -> str | None:

@@ -17,8 +17,8 @@ from scipy import sparse
 
 from distributed import get_worker
 from polyceptron.data.blocks import RUN, Adds, Block, map_in_order, rows_of_blocks
-from polyceptron.data.columns import MAX_CLASSES
 from polyceptron.data.source import LabelledRows, SourceError, View, take_from_blocks
+from polyceptron.data.values import MAX_CLASSES
 from polyceptron.optim.checkpoint import digest_of_block
 from polyceptron.utils.checks import as_floats
 from polyceptron.utils.types import Floats
