@@ -75,7 +75,7 @@ class TestClassWeight:
         ("options", "message"),
         [
             ({"balanced": True, "costs": ("missed=2",)}, "exclude each other"),
-            ({"class_weights": ("ugly=2",)}, "'ugly=2' is not bad=W, with one of bad, good"),
+            ({"class_weights": ("ugly=2",)}, "--class-weight must be one of bad, good; got 'ugly'"),
             ({"class_weights": ("good=0",)}, "a W above 0"),
             ({"class_weights": ("good",)}, "is not bad=W"),
             ({"costs": ("missed=nan",), "inside": "bad"}, "with one of missed, false"),

@@ -139,7 +139,8 @@ def _weights(option: str, texts: Sequence[str], names: Sequence[Any]) -> dict[An
         except ValueError:
             value = -1.0
         if not 0 < value < float("inf"):
-            form = f"{text!r} is not {names[0]}=W with a W above 0"
+            listed = ", ".join(map(str, names))
+            form = f"{text!r} is not {names[0]}=W, with one of {listed} and a W above 0"
             raise click.BadParameter(form, param_hint=option)
         found[find_label(option, name, names)] = value
     return found

@@ -25,7 +25,7 @@ from polyceptron.data.files import ArrayWriter
 from polyceptron.data.identifiers import SAMPLE_ROWS, identifiers_among
 from polyceptron.data.source import ArraySource, RowFacts, SourceError
 from polyceptron.data.tables import Batch
-from polyceptron.data.values import Categories, Flags, Kept, Labels, has_gaps
+from polyceptron.data.values import Categories, Kept, Labels, YesNoColumns, has_missing
 from polyceptron.utils.text import quoted_names
 
 Progress = Callable[[int, int], None]
@@ -187,7 +187,7 @@ class Conversion:
                 kept = self._kept(batch, plan, values)
                 for categories in found:
                     categories.add(batch, values[categories.name], kept)
-                with_gaps |= {name for name in told if has_gaps(values[name], kept)}
+                with_gaps |= {name for name in told if has_missing(values[name], kept)}
             most = self._request.max_categories
             columns.update({c.name: c.column(c.name in fills, most) for c in found})
             self._notes = [
@@ -215,7 +215,7 @@ class Conversion:
         codes = new("codes.npy", np.int8, ())
         weight = None if plan.weight is None else new("weight.npy", np.float64, ())
         passes = 2 if plan.texts or plan.with_missing("indicator") else 1
-        flags = Flags(plan.numbers) if plan.is_named and X is not None else Flags(())
+        flags = YesNoColumns(plan.numbers if plan.is_named and X is not None else ())
         for number, batch, columns in self._batches(plan, plan.numbers, passes):
             firsts += [codes.n_rows] * (number + 1 - len(firsts))
             kept = self._kept(batch, plan, columns)

@@ -17,7 +17,7 @@ import pyarrow.types as pt
 
 from polyceptron.data.source import SourceError
 from polyceptron.data.tables import Batch, Table, is_text
-from polyceptron.data.written_dates import EXAMPLES, DateStyle, as_iso, is_ambiguous
+from polyceptron.data.written_dates import DATE_EXAMPLES, DateStyle, as_iso, is_ambiguous
 
 DAYS = "days_since_1970-01-01"
 _DAY = 86_400_000_000
@@ -129,7 +129,7 @@ def _times(batch: Batch, name: str, order: str) -> Any:
             iso = None if text is None else as_iso(text, order)
             found.append(pa.scalar(iso, pa.string()).cast(kind).cast(pa.timestamp("us")))
         except pa.ArrowException:
-            like = EXAMPLES[order]
+            like = DATE_EXAMPLES[order]
             what = f"{text!r:.60} is no date such as {like} or {like} 23:59"
             raise SourceError(f"{batch.where(row, name)}: {what}; mend it, or drop it") from None
     values_ = pa.array([one.value for one in found], pa.int64()).cast(pa.timestamp("us"))

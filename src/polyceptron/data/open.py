@@ -26,7 +26,7 @@ from polyceptron.data.guesses import FileOptions
 from polyceptron.data.source import ArraySource, Source, SourceError, SourceWarning
 from polyceptron.data.streams import naming, one_line
 from polyceptron.data.tables import TARGET, Table, open_table
-from polyceptron.data.written_dates import ORDERS
+from polyceptron.data.written_dates import DATE_ORDERS
 
 PathLike = str | os.PathLike[str]
 Names = str | int | Sequence[str | int]
@@ -405,7 +405,7 @@ def _said(
         raise SourceError(f"decimal must be None, '.' or ','; got {decimal!r}")
     if dates not in ("days", "parts"):
         raise SourceError(f"dates must be 'days' or 'parts'; got {dates!r}")
-    if date_order not in (None, *ORDERS):
+    if date_order not in (None, *DATE_ORDERS):
         raise SourceError(f"date_order must be None, 'mdy' or 'dmy'; got {date_order!r:.60}")
     return FileOptions(header, decimal, encoding, sheet, None, dates, thousands, date_order)
 

@@ -99,7 +99,7 @@ def _count_alike(counts: Counter[str], text: str) -> int:
     return sum(n for other, n in counts.items() if other.lower() == text)
 
 
-class Flags:
+class YesNoColumns:
     """Finds the columns of numbers that are always 0 or 1, and each of them somewhere."""
 
     def __init__(self, names: Sequence[str]) -> None:
@@ -124,7 +124,7 @@ class Flags:
         return Encoding(told)
 
 
-def has_gaps(values: Any, kept: Kept) -> bool:
+def has_missing(values: Any, kept: Kept) -> bool:
     """Whether something is missing of a column, of the rows that are taken."""
     gaps = gaps_of(values)
     return bool((gaps if kept is None else gaps[kept]).any())

@@ -11,9 +11,9 @@ _OTHER = re.compile(
     r"([0-9]{1,2})([./])([0-9]{1,2})\2([0-9]{4})"
     r"(?:[ T]+([0-9]{1,2})(:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?)(?: ?([AaPp])[Mm])?)?"
 )
-ORDERS = {"mdy": "month/day/year", "dmy": "day/month/year"}
+DATE_ORDERS = {"mdy": "month/day/year", "dmy": "day/month/year"}
 """Those of dates with slashes."""
-EXAMPLES = {"mdy": "12/31/2020", "dmy": "31/12/2020", ".": "31.12.2020", "": "2020-12-31"}
+DATE_EXAMPLES = {"mdy": "12/31/2020", "dmy": "31/12/2020", ".": "31.12.2020", "": "2020-12-31"}
 
 
 class DateStyle(NamedTuple):
@@ -52,11 +52,11 @@ def _order_of(dates: Sequence[re.Match[str]], asked: str | None) -> str:
 
 def note_of_order(name: str, order: str) -> str:
     """Say which order was found, and how to choose the other."""
-    if order not in ORDERS:
+    if order not in DATE_ORDERS:
         return f"dates of {name!r} are read as day.month.year"
-    other = next(one for one in ORDERS if one != order)
+    other = next(one for one in DATE_ORDERS if one != order)
     how = f"(--date-order {other} reads them otherwise)"
-    return f"dates of {name!r} are read as {ORDERS[order]} {how}"
+    return f"dates of {name!r} are read as {DATE_ORDERS[order]} {how}"
 
 
 def is_ambiguous(text: str, order: str) -> bool:
