@@ -294,7 +294,7 @@ class TestVerdict:
         for options in (["--in-memory"], ["--out-of-core"], ["--test-size", 0.3]):
             ask = ("fit", rare, "-t", "buys", *QUICK, *options, "--force", "-o", model)
             result = run(*ask)
-            assert "Note: 'customer' is an identifier, and left out (--features or" in result.stderr
+            assert "Note: 'customer' looks like an identifier, and is left out (" in result.stderr
             assert "customer" not in result.stdout
             assert "customer" not in read_model(model).estimator.feature_names_in_
             result = run(*ask, "--keep-identifiers")

@@ -32,7 +32,7 @@ SETS = {  # options of fit; what it notes, prints, and what `show` (a pattern) a
     ),
     "credit.csv": (
         ["-t", "Status", "--missing", "median", "--missing", "Home=drop", "-k", 1],
-        "'rownames' is an identifier, and left out",
+        "'rownames' looks like an identifier, and is left out",
         ["Rows: 359 (bad 98, good 261), 24 features"],
         r"Records +number +0, 1",
         "COALESCE",

@@ -363,7 +363,7 @@ class TestSummaryAndEncoding:
         assert list(tmp_path.iterdir()) == []
 
     def test_tables_with_text(self, tmp_path):
-        frame = pd.DataFrame({"colour": ["red", "blue"] * 20, "age": range(40), "extra": "x"})
+        frame = pd.DataFrame({"colour": ["red", "blue"] * 20, "age": [i % 35 for i in range(40)], "extra": "x"})
         y = np.where(frame["age"] + 10 * (frame["colour"] == "red") > 20, "old", "young")
         source = open_blocks(frame.assign(y=y), "y", drop="extra", missing="median")
         encoding = source.encoding

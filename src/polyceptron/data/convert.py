@@ -291,13 +291,17 @@ class Conversion:
     def _notes_of_identifiers(self, plan: Plan) -> list[str]:
         if not plan.identifiers:
             return []
-        one = "is an identifier" if len(plan.identifiers) == 1 else "are identifiers"
+        one = (
+            "looks like an identifier, and is"
+            if len(plan.identifiers) == 1
+            else ("look like identifiers, and are")
+        )
         keep = self._request.option("features")
         other = self._request.option(
             "keep-identifiers" if self._request.is_command else "keep_identifiers"
         )
         names = quoted_names(plan.identifiers)
-        return [f"{names} {one}, and left out ({keep} or {other} takes such columns in)"]
+        return [f"{names} {one} left out ({keep} or {other} takes such columns in)"]
 
     def _filled(self, X: Rows, encoding: Encoding, names: set[str]) -> Encoding:
         """Fill missing numbers with the medians of their columns; `later` they are only marked."""
