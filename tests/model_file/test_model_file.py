@@ -363,7 +363,8 @@ class TestSummaryAndEncoding:
         assert list(tmp_path.iterdir()) == []
 
     def test_tables_with_text(self, tmp_path):
-        frame = pd.DataFrame({"colour": ["red", "blue"] * 20, "age": [i % 35 for i in range(40)], "extra": "x"})
+        age = [i % 35 for i in range(40)]
+        frame = pd.DataFrame({"colour": ["red", "blue"] * 20, "age": age, "extra": "x"})
         y = np.where(frame["age"] + 10 * (frame["colour"] == "red") > 20, "old", "young")
         source = open_blocks(frame.assign(y=y), "y", drop="extra", missing="median")
         encoding = source.encoding
