@@ -238,7 +238,7 @@ class TestCache:
 def plant(at, known):
     """Write a description with a digest that is right."""
     entry = msgspec.json.encode(known)
-    signed = {"digest": cache.digest(entry), "entry": msgspec.Raw(entry)}
+    signed = {"digest": cache.seal(entry), "entry": msgspec.Raw(entry)}
     at.write_bytes(msgspec.json.encode(signed))
 
 
