@@ -32,7 +32,7 @@ class FileOptions(NamedTuple):
     Whether text begins with `header`, the names of columns; its `decimal` sign and `encoding`; the
     `sheet` of a workbook. A query of `sql` is asked instead of a file.
     Dates become numbers: "days", or "parts" such as the month; None is only those that are asked
-    for by name.
+    for by name. A compressed file may expand to `max_expanded` bytes.
     """
 
     header: bool | None = None
@@ -41,6 +41,7 @@ class FileOptions(NamedTuple):
     sheet: str | None = None
     sql: str | None = None
     dates: str | None = None
+    max_expanded: int | None = None
 
 
 FIND_OUT = FileOptions()

@@ -48,6 +48,7 @@ def open_blocks(
     sheet: str | None = None,
     dates: str = "days",
     max_categories: int = MAX_CATEGORIES,
+    max_expanded: int | None = None,
     progress: Progress | None = None,
 ) -> Source:
     r"""Open labelled rows that need not fit into memory, for `fit_blocks`.
@@ -99,6 +100,9 @@ def open_blocks(
     max_categories : int
         Of a column of text with more values, so many have a feature, the most frequent; the others
         count as none of them.
+    max_expanded : int, optional
+        Bytes that a compressed file may expand to; by default 200 times its size, but at least
+        1 GiB.
     progress : callable, optional
         Called with bytes that are done and all bytes while files are converted.
 
@@ -139,7 +143,7 @@ def open_blocks(
         missing=missing,
         dtype=_as_dtype(dtype),
         max_categories=max_categories,
-        file=_said(header, decimal, encoding, sheet, dates),
+        file=_said(header, decimal, encoding, sheet, dates)._replace(max_expanded=max_expanded),
     )
     if missing not in (None, "drop", "median"):
         raise SourceError(f"missing must be None, 'drop' or 'median'; got {missing!r}")
