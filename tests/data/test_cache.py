@@ -17,6 +17,7 @@ from polyceptron.data import cache, convert
 from polyceptron.data.cache import Stamp, cache_root
 from polyceptron.data.files import ArrayWriter
 from polyceptron.data.source import SourceError
+from polyceptron.utils.locks import held
 from tables_of_tests import everything, frame, opened, refused
 
 
@@ -185,8 +186,14 @@ class TestCache:
             for at in (entry / name / "X.npy", entry / name):
                 os.utime(at, (time.time() - age,) * 2)
         frame(seed=1).to_parquet(path)
-        kept = open_blocks(path, "y").X.path.parent.name
+        with held(entry / new):
+            kept = open_blocks(path, "y").X.path.parent.name
         assert {at.name for at in entry.iterdir()} == {kept, new, "not ours", "entry.json"}
+        os.utime(entry / new / "X.npy", (time.time() - 60,) * 2)
+        os.utime(entry / new, (time.time() - 60,) * 2)
+        frame(seed=2).to_parquet(path)
+        kept = open_blocks(path, "y").X.path.parent.name
+        assert {at.name for at in entry.iterdir()} == {kept, "not ours", "entry.json"}
 
     def test_two_threads_at_once(self, path, monkeypatch):
         together = threading.Barrier(2)

@@ -34,6 +34,7 @@ import numpy as np
 from polyceptron.data.source import RowFacts, SourceError
 from polyceptron.data.streams import naming
 from polyceptron.utils.atomic import write_bytes
+from polyceptron.utils.locks import held
 
 VERSION: Literal[4] = 4
 
@@ -47,6 +48,8 @@ _WRITTEN = re.compile(
 _MB, _KEY = 1 << 20, 32
 _DAY = 86_400.0
 """What killed conversions have left is removed after so many seconds, unused entries after 30."""
+_SECONDS = 1.0
+"""The same where it can be told that no process is at work on it: it has had time to say so."""
 
 
 def cache_root(cache_dir: str | os.PathLike[str] | None = None) -> Path:
@@ -233,7 +236,8 @@ class Entry:
                         "has its own; remove it, or name another cache_dir"
                     )
             folder.mkdir(mode=0o700)
-            yield folder
+            with held(folder):
+                yield folder
         except BaseException as error:
             _remove(folder)
             with contextlib.suppress(OSError):  # not where there is something else in it
@@ -275,8 +279,10 @@ class Entry:
     def _sweep(self, kept: str) -> None:
         """Remove what killed conversions have left, and entries that are not used any more."""
         for folder in self.folder.iterdir():
-            if folder.name != kept and _age(folder) > _DAY:
-                _remove(folder)
+            if folder.name != kept and re.fullmatch(_DIGITS, folder.name):
+                with held(folder) as is_free:
+                    if _age(folder) > (_SECONDS if is_free else _DAY):
+                        _remove(folder)
         for folder in self.root.iterdir():
             days = 30 if _is_file(folder / _JSON) else 1
             if folder != self.folder and _age(folder) > _DAY * days:
