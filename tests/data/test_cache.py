@@ -249,6 +249,33 @@ def plant(at, known):
     at.write_bytes(msgspec.json.encode(signed))
 
 
+def test_that_came_with_the_files(path, root):
+    """An entry whose digests are right, but were not made by this user."""
+    source = open_blocks(path, "y")
+    at, codes = caches_in(root)[0], source.codes.path
+    np.save(codes, 1 - np.load(codes))
+    known = json.loads(at.read_text())["entry"]
+    known["arrays"]["codes.npy"] = msgspec.to_builtins(Stamp.of(codes))
+    entry = msgspec.json.encode(known)
+    for key in (b"", bytes(32)):
+        signed = {"digest": cache.digest(entry, key), "entry": msgspec.Raw(entry)}
+        at.write_bytes(msgspec.json.encode(signed))
+        _, rows = opened(path, "y")
+        np.testing.assert_array_equal(rows.y, frame()["y"])
+    plant(at, known | {"request": "of another user"})
+    assert (cache._own_folder() / "key").stat().st_mode & 0o777 == 0o600
+
+
+def test_without_a_place_for_the_key(path, monkeypatch, tmp_path):
+    """Entries are then those of one process."""
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    first = open_blocks(path, "y").X.path
+    assert open_blocks(path, "y").X.path == first
+    cache._secret.cache_clear()
+    assert open_blocks(path, "y").X.path != first
+
+
 class TestNothingOutside:
     """Whoever can write into the cache has nothing removed or read that is not in it."""
 

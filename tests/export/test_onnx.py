@@ -1,5 +1,6 @@
 """ONNX: onnxruntime gives the answers of the polyhedron, alone and inside pipelines."""
 
+import itertools
 import json
 
 import numpy as np
@@ -35,6 +36,14 @@ def test_answers_of_ten_thousand_rows(labels):
     np.testing.assert_allclose(score, P.decision(X), rtol=1e-9, atol=1e-12)
     np.testing.assert_array_equal(label, np.where(P.contains(X), *labels))
     assert score.dtype == np.float64
+
+
+def test_rows_that_are_not_finite_are_outside():
+    X = np.array(list(itertools.product([0.5, np.inf, -np.inf, np.nan], repeat=3)))
+    wrong = ~np.isfinite(X).all(axis=1)
+    faces = np.vstack([np.eye(3), np.zeros((1, 3))])
+    label, _ = run(to_onnx(Polyhedron(faces, np.ones(4)), inside="in", outside="out"), X)
+    assert (label == "in").tolist() == (~wrong).tolist()
 
 
 def test_no_row_and_one_face():
