@@ -5,10 +5,14 @@ import os
 import platform
 import subprocess
 import sys
+import tomllib
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import pytest
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 
 ROOT = Path(__file__).parents[1]
 
@@ -98,3 +102,21 @@ def test_a_command_that_is_killed():
     (found,) = json.loads(program("-m", "benchmarks.killed_commands", *command)).values()
     assert found["killed"] == 3
     assert found["same"] == found["clean"] == found["rounds"], found["left over"]
+
+
+ADVISED = {"distributed": "2026.1.0", "jinja2": "3.1.5", "onnx": "1.20.1"}
+"""The last releases with an advisory that is published."""
+
+
+@pytest.mark.parametrize("name", ADVISED)
+def test_what_is_installed_is_above_published_advisories(name):
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"].values()
+    asked = [Requirement(text) for texts in extras for text in texts]
+    (found,) = {str(one.specifier) for one in asked if one.name == name}
+    assert not SpecifierSet(found).contains(ADVISED[name])
+
+
+@pytest.mark.skipif(find_spec("pip_audit") is not None, reason="it would look for advisories")
+def test_the_audit_goes_on_without_its_program():
+    assert program(ROOT / ".ci" / "audit").startswith("audit: skipped, pip-audit is not installed")
