@@ -75,10 +75,9 @@ class TestOutOfCore:
         monkeypatch.setenv("POLYCEPTRON_CACHE", str(cache))
         done(*ask)
         assert not cache.exists()
-        done(*ask, "--memory-limit", "1kB", "--in-memory")
-        assert not cache.exists()
         done(*ask, "--memory-limit", "1kB")
         assert cache.exists()
+        assert "room in memory" in failed(*ask, "--memory-limit", "1kB", "--in-memory")
 
     def test_the_cache_may_be_elsewhere(self, tmp_path, data):
         done(

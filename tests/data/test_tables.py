@@ -399,7 +399,8 @@ class TestLimits:
         names = [f"a_column_with_a_long_name_{j}" for j in range(12_000)]
         path = write(tmp_path, ",".join(names) + "\n" + ",".join(["1"] * 12_000) + "\n")
         assert path.stat().st_size > 1 << 18
-        assert list(open_table(path).names) == names
+        with open_table(path) as table:
+            assert list(table.names) == names
         monkeypatch.setattr(dialect, "MOST_COLUMNS", 11_999)
         with pytest.raises(SourceError, match="12,000 columns; of text at most 11,999 are read"):
             open_table(path)

@@ -399,9 +399,9 @@ def test_text_is_a_number_where_a_reader_takes_it_for_one(tmp_path):
     for text, value in zip(NOT_NUMBERS + NUMBERS, expected, strict=True):
         if value is None:
             with pytest.raises(ValueError, match="column 'x'"):
-                module.decision([text])
+                module["decision"]([text])
         else:
-            assert module.decision([text]) == value
+            assert module["decision"]([text]) == value
 
 
 @needs_node

@@ -195,7 +195,7 @@ def test_what_duckdb_reads_otherwise(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text('w,f\n a ,F\n" a",F\nb,F\na,T\n')
     con, sql = duckdb.connect(), to_sql(P, encoding=words)
-    table = f"CREATE TABLE data AS FROM read_csv('{path}'"
+    table = f"CREATE TABLE data AS FROM read_csv('{path}', header=true"
     con.execute(f"{table}, types={{'f': 'VARCHAR'}})")
     assert [row[-1] for row in con.execute(sql).fetchall()] == ["1", "1", "0", "1"]
     con.execute("DROP TABLE data")
