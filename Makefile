@@ -38,6 +38,11 @@ check: $(VENV)/.has-dev  ## Check format, lint, types and import layers
 	$(PY) -m ruff check .
 	$(PY) -m mypy
 	$(VENV)/bin/lint-imports
+	@$(PY) .ci/audit
+
+.PHONY: audit
+audit: $(VENV)/.has-dev  ## Look for advisories of what is installed, if a database can be reached
+	@$(PY) .ci/audit
 
 .PHONY: bench
 bench: $(VENV)/.has-bench  ## Measure the speed ratios

@@ -16,6 +16,7 @@ def cache_of_the_tests(tmp_path_factory):
     """Converted rows go nowhere near the user's own."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("POLYCEPTRON_CACHE", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("own")))
         yield
 
 

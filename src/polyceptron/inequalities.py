@@ -1,5 +1,6 @@
 """Inequalities that people write, and that rules print, as numbers."""
 
+import math
 import re
 from collections.abc import Sequence
 from typing import Any, NoReturn
@@ -22,6 +23,7 @@ _TERM = re.compile(
 _EQUATION = re.compile(rf'\s*({_NAME})\s*=\s*("(?:[^"\\]|\\.)*"|[^\s"<>=]+)\s*')
 _RELATION = re.compile(r"[<>=!≤≥]+")
 _UP = {">=": True, "≥": True, "<=": False, "≤": False}
+_TOO_LARGE = "a number is larger than float64 can hold"
 _ESCAPE = re.compile(r"\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8})|(.))")
 
 
@@ -67,11 +69,12 @@ def _parse_terms(text: str, feature_names: Sequence[str]) -> tuple[Floats, float
     w, b, side, relation, is_first, at = np.zeros(len(places)), 0.0, 1.0, "", True, 0
     while is_first or at < len(text):
         term = _term(text, at, is_first)
-        size = side * float(term["size"] or 1) * (-1 if term["sign"] == "-" else 1)
-        if term["name"] is None:
-            b += size
-        else:
-            w[_place(text, term["name"], places)] += size
+        size = side * _number(text, term)
+        with np.errstate(over="ignore"):  # which is refused below
+            if term["name"] is None:
+                b += size
+            else:
+                w[_place(text, term["name"], places)] += size
         at, is_first = term.end(), False
         found = _RELATION.match(text, at)
         if found:
@@ -87,7 +90,7 @@ def _parse_terms(text: str, feature_names: Sequence[str]) -> tuple[Floats, float
     if not relation:
         _refuse(text, "there is neither >= nor <=")
     if not (np.isfinite(w).all() and np.isfinite(b)):
-        _refuse(text, "a number is larger than float64 can hold")
+        _refuse(text, _TOO_LARGE)
     if not w.any():
         _refuse(text, "no column is left in it")
     # Adding zero turns -0.0 into 0.0.
@@ -133,11 +136,18 @@ def _term(text: str, at: int, is_first: bool) -> re.Match[str]:
     size, times, name, sign = term.group("size", "times", "name", "sign")
     both = size is not None and name is not None
     if both and times is None:
-        _refuse(text, f"write {size}*{name[:60]}")
+        _refuse(text, f"write {size[:60]}*{name[:60]}")
     if (size is None and name is None) or both != (times is not None) or not (is_first or sign):
         rest = f"cannot read {text[at:].strip()!r:.60}" if text[at:].strip() else "it breaks off"
         _refuse(text, f"{rest}; write '2*age - bmi >= 14', and names of several words in quotes")
     return term
+
+
+def _number(text: str, term: re.Match[str]) -> float:
+    size = float(term["size"] or 1) * (-1 if term["sign"] == "-" else 1)
+    if not math.isfinite(size):
+        _refuse(text, _TOO_LARGE)
+    return size
 
 
 def _place(text: str, written: str, places: dict[str, int]) -> int:

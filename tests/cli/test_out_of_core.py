@@ -1,5 +1,6 @@
 """`fit` of rows that stay on disk, and of fits that are stopped."""
 
+import gzip
 import json
 import signal
 import subprocess
@@ -74,10 +75,9 @@ class TestOutOfCore:
         monkeypatch.setenv("POLYCEPTRON_CACHE", str(cache))
         done(*ask)
         assert not cache.exists()
-        done(*ask, "--memory-limit", "1kB", "--in-memory")
-        assert not cache.exists()
         done(*ask, "--memory-limit", "1kB")
         assert cache.exists()
+        assert "room in memory" in failed(*ask, "--memory-limit", "1kB", "--in-memory")
 
     def test_the_cache_may_be_elsewhere(self, tmp_path, data):
         done(
@@ -189,6 +189,18 @@ class TestMemory:
         assert is_out_of_core(data, True, None)
         assert not is_out_of_core("-", None, 1)
         assert 10**8 < memory() < 10**15
+
+
+def test_rows_beyond_the_memory(tmp_path):
+    """However small the file is that they come from."""
+    with gzip.open(tmp_path / "d.csv.gz", "wt") as file:
+        file.write("a,b,y\n" + "1,2,0\n3,4,1\n" * 20_000)
+    ask = ("fit", tmp_path / "d.csv.gz", "-t", "y", *BATCH, "-o", tmp_path / "m.json")
+    message = failed(*ask, "--in-memory", "--memory-limit", "1MB")
+    assert "the rows take more than 0.00025 GB" in message
+    assert "--out-of-core leaves them on disk" in message
+    assert not (tmp_path / "m.json").exists()
+    done(*ask, "--out-of-core", "--memory-limit", "1MB")
 
 
 class TestResume:

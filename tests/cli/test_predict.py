@@ -1,9 +1,11 @@
 """`predict`: the answers of the library, whatever the file, in constant memory."""
 
 import gzip
+import os
 import subprocess
 import sys
 import tracemalloc
+from contextlib import suppress
 
 import numpy as np
 import pyarrow as pa
@@ -247,3 +249,42 @@ class TestKeepAndSkip:
         whole = "age,dose,colour\n30,1.5,red\n90,9,red\n"
         answers = done("predict", folder / "m.json", "-", *explain, stdin=whole)
         assert [rows[0], rows[3]] == read_csv(answers)
+
+
+def test_text_that_a_terminal_or_a_spreadsheet_would_obey(tmp_path):
+    link, escape = '=HYPERLINK("http://x")', "\x1b[2Jb"
+    rows = [[x, link if x < 20 else escape, f"@{x}"] for x in range(40)]
+    header = ("=x", "class", "note")
+    (tmp_path / "d.csv").write_text(text_of(rows, header))
+    fit = ("-t", "class", "-l", "batch", "-k", 1, "-o", tmp_path / "m.json", "--drop", "note")
+    told = done("fit", tmp_path / "d.csv", *fit)
+    ask = ("predict", tmp_path / "m.json", tmp_path / "d.csv", "--keep", "note,=x")
+    plain, safe = read_csv(done(*ask)), read_csv(done(*ask, "--safe-csv"))
+    assert [row["note"] for row in plain] == [row[2] for row in rows]
+    assert {row["prediction"] for row in plain} == {link, escape}
+    assert {row["prediction"] for row in safe} == {f"'{link}", r"\x1b[2Jb"}
+    assert [row["note"] for row in safe] == [f"'{row[2]}" for row in rows]
+    assert [float(row["'=x"]) for row in safe] == [row[0] for row in rows]
+    assert [row["score"] for row in safe] == [row["score"] for row in plain]
+    assert "\x1b" not in told + done("show", tmp_path / "m.json")
+
+
+def test_a_terminal_gets_no_escapes(tmp_path):
+    """Neither from labels nor from columns, whatever was asked for."""
+    pty = pytest.importorskip("pty")
+    rows = [[x, "a" if x < 20 else "\x1b[2Jb"] for x in range(40)]
+    (tmp_path / "d.csv").write_text(text_of(rows, ("x", "class")))
+    fit = ("-t", "class", "-l", "batch", "-k", 1, "-o", tmp_path / "m.json")
+    done("fit", tmp_path / "d.csv", *fit)
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "polyceptron", "predict", "m.json", "d.csv"]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=theirs)
+    os.close(theirs)
+    shown = b""
+    with suppress(OSError):  # which is the end of it
+        while data := os.read(ours, 1 << 16):
+            shown += data
+    os.close(ours)
+    assert process.wait() == 0
+    assert b"x1b[2Jb" in shown
+    assert b"\x1b" not in shown

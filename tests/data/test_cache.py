@@ -17,6 +17,7 @@ from polyceptron.data import cache, convert
 from polyceptron.data.cache import Stamp, cache_root
 from polyceptron.data.files import ArrayWriter
 from polyceptron.data.source import SourceError
+from polyceptron.utils.locks import held
 from tables_of_tests import everything, frame, opened, refused
 
 
@@ -185,8 +186,14 @@ class TestCache:
             for at in (entry / name / "X.npy", entry / name):
                 os.utime(at, (time.time() - age,) * 2)
         frame(seed=1).to_parquet(path)
-        kept = open_blocks(path, "y").X.path.parent.name
+        with held(entry / new):
+            kept = open_blocks(path, "y").X.path.parent.name
         assert {at.name for at in entry.iterdir()} == {kept, new, "not ours", "entry.json"}
+        os.utime(entry / new / "X.npy", (time.time() - 60,) * 2)
+        os.utime(entry / new, (time.time() - 60,) * 2)
+        frame(seed=2).to_parquet(path)
+        kept = open_blocks(path, "y").X.path.parent.name
+        assert {at.name for at in entry.iterdir()} == {kept, "not ours", "entry.json"}
 
     def test_two_threads_at_once(self, path, monkeypatch):
         together = threading.Barrier(2)
@@ -238,8 +245,35 @@ class TestCache:
 def plant(at, known):
     """Write a description with a digest that is right."""
     entry = msgspec.json.encode(known)
-    signed = {"digest": cache.digest(entry), "entry": msgspec.Raw(entry)}
+    signed = {"digest": cache.seal(entry), "entry": msgspec.Raw(entry)}
     at.write_bytes(msgspec.json.encode(signed))
+
+
+def test_that_came_with_the_files(path, root):
+    """An entry whose digests are right, but were not made by this user."""
+    source = open_blocks(path, "y")
+    at, codes = caches_in(root)[0], source.codes.path
+    np.save(codes, 1 - np.load(codes))
+    known = json.loads(at.read_text())["entry"]
+    known["arrays"]["codes.npy"] = msgspec.to_builtins(Stamp.of(codes))
+    entry = msgspec.json.encode(known)
+    for key in (b"", bytes(32)):
+        signed = {"digest": cache.digest(entry, key), "entry": msgspec.Raw(entry)}
+        at.write_bytes(msgspec.json.encode(signed))
+        found = open_blocks(path, "y").codes.path
+        assert not np.array_equal(np.load(found), np.load(codes) if codes.exists() else None)
+    plant(at, known | {"request": "of another user"})
+    assert (cache._own_folder() / "key").stat().st_mode & 0o777 == 0o600
+
+
+def test_without_a_place_for_the_key(path, monkeypatch, tmp_path):
+    """Entries are then those of one process."""
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    first = open_blocks(path, "y").X.path
+    assert open_blocks(path, "y").X.path == first
+    cache._secret.cache_clear()
+    assert open_blocks(path, "y").X.path != first
 
 
 class TestNothingOutside:

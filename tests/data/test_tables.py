@@ -6,7 +6,7 @@ import io
 import os
 import struct
 import sys
-from concurrent.futures import ThreadPoolExecutor
+import zipfile
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +15,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from polyceptron.data import dialect, tables
+from polyceptron import open_blocks
+from polyceptron.data import dialect, streams, tables
 from polyceptron.data.dialect import Dialect, TextBlock
 from polyceptron.data.encoding import Coded
 from polyceptron.data.guesses import MISSING, FileOptions, as_number
@@ -246,13 +247,11 @@ class TestOtherFormats:
         with pytest.raises(SourceError, match="standard input, line 4: 3 fields"):
             read(b"a,b\n1,x\n2,\n3,z,\n")
 
-    def test_a_pipe_that_is_a_file(self, tmp_path):
+    def test_a_pipe_is_refused(self, tmp_path):
+        """Nobody may ever write into it."""
         os.mkfifo(tmp_path / "pipe")
-        with ThreadPoolExecutor(1) as pool:
-            pool.submit((tmp_path / "pipe").write_bytes, b"a,b\n1,x\n")
-            with open_table(tmp_path / "pipe") as table:
-                (batch,) = table.batches(["a"], ["b"])
-        assert batch.data.to_pydict() == {"a": [1.0], "b": ["x"]}
+        with pytest.raises(SourceError, match="not a regular file; what comes from a pipe is read"):
+            open_table(tmp_path / "pipe")
 
     def test_parquet(self, tmp_path):
         table = pa.table(
@@ -355,6 +354,56 @@ class TestOtherFormats:
 
 
 # --- what pyarrow reads is what Python's csv reads -------------------------------------------
+
+
+class TestLimits:
+    """A small file may claim much: it is refused before memory is gone, with what would help."""
+
+    @pytest.mark.parametrize("codec", ["gzip", "zstd"])
+    def test_what_expands(self, tmp_path, monkeypatch, codec):
+        monkeypatch.setattr(streams, "EXPANDED", 1 << 16)
+        data = b"a,y\n" + b"1,0\n" * 500_000
+        path = write(tmp_path, pa.compress(data, codec, asbytes=True))
+        assert len(data) > streams.TIMES * path.stat().st_size
+        with pytest.raises(SourceError, match=r"expands to more than .* GB; max_expanded"):
+            read_table(path, ["a"])
+        assert len(read_table(path, ["a"], max_expanded=1 << 22)["a"]) == 500_000
+        with pytest.raises(SourceError, match="expands to more"):
+            open_blocks(path, "y", max_expanded=1000)
+
+    def test_a_workbook(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(streams, "EXPANDED", 1 << 16)
+        with zipfile.ZipFile(tmp_path / "t.xlsx", "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("xl/workbook.xml", b" " * 10_000_000)
+        with pytest.raises(SourceError, match="expands to more than"):
+            open_table(tmp_path / "t.xlsx")
+
+    @pytest.mark.parametrize(
+        ("kind", "shape", "message"),
+        [("<U1000000", (3,), "items of 4,000,000 bytes"), ("<f8", (1, 10**8), "100,000,000 col")],
+    )
+    def test_arrays(self, tmp_path, kind, shape, message):
+        header = {"descr": kind, "fortran_order": False, "shape": shape}
+        with zipfile.ZipFile(tmp_path / "t.npz", "w") as archive, archive.open("X.npy", "w") as X:
+            np.lib.format.write_array_header_1_0(X, header)
+        with pytest.raises(SourceError, match=message):
+            open_table(tmp_path / "t.npz")
+
+    def test_an_index_of_libsvm(self, tmp_path):
+        path = write(tmp_path, "1 1:1 10000000:1\n0 1:0.5\n")
+        with pytest.raises(SourceError, match="line 1: index '10000000' is more than 1000000"):
+            open_table(path)
+
+    def test_columns_of_text(self, tmp_path, monkeypatch):
+        """A header of 400 KB is read; beyond a limit that is stated the error is true."""
+        names = [f"a_column_with_a_long_name_{j}" for j in range(12_000)]
+        path = write(tmp_path, ",".join(names) + "\n" + ",".join(["1"] * 12_000) + "\n")
+        assert path.stat().st_size > 1 << 18
+        with open_table(path) as table:
+            assert list(table.names) == names
+        monkeypatch.setattr(dialect, "MOST_COLUMNS", 11_999)
+        with pytest.raises(SourceError, match="12,000 columns; of text at most 11,999 are read"):
+            open_table(path)
 
 
 def outcome(read):

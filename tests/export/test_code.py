@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from export_cases import CANARY, HOSTILE, UNWRITABLE, accepted, extreme_polyhedra, polyhedron, rows
 from polyceptron import Polyhedron
 from polyceptron.data.encoding import Column, Encoding, as_text
+from polyceptron.data.guesses import as_number
 from polyceptron.export import ExportError, to_c, to_javascript, to_python
 
 COMPILER = shutil.which("gcc") or shutil.which("cc")
@@ -375,6 +376,32 @@ def test_javascript_with_encoded_columns(tmp_path):
     P, found = polyhedron(ENCODING.feature_names), records()
     source = to_javascript(P, encoding=ENCODING, inside=True, outside=False)
     assert run_node(tmp_path, source, found) == encoded(P, found).tolist()
+
+
+NOT_NUMBERS = ["0x10", "1_000", "\u0661", "1e", "", "nan", "inf", "Infinity", "0b1", "1 2", "1e999"]
+NUMBERS = [" 1.5 ", "-3", "+.5", "5.", "1e3", "1E-3", "007"]
+
+
+@needs_node
+def test_text_is_a_number_where_a_reader_takes_it_for_one(tmp_path):
+    P = Polyhedron([[1.0]], [0.0], ["x"])
+    assert all(as_number(text) is None for text in NOT_NUMBERS)
+    (tmp_path / "model.cjs").write_text(to_javascript(P), "utf-8")
+    (tmp_path / "main.cjs").write_text(
+        'const model = require("./model.cjs");\n'
+        f"const found = {json.dumps(NOT_NUMBERS + NUMBERS)}.map(function (text) {{\n"
+        "  try { return model.decision([text]); } catch (error) { return null; }\n"
+        "});\nprocess.stdout.write(JSON.stringify(found));\n"
+    )
+    expected = [None] * len(NOT_NUMBERS) + [float(text) for text in NUMBERS]
+    assert json.loads(run(tmp_path, NODE, "main.cjs")) == expected
+    module = loaded(to_python(P))
+    for text, value in zip(NOT_NUMBERS + NUMBERS, expected, strict=True):
+        if value is None:
+            with pytest.raises(ValueError, match="column 'x'"):
+                module["decision"]([text])
+        else:
+            assert module["decision"]([text]) == value
 
 
 @needs_node

@@ -1,5 +1,6 @@
 """ONNX: onnxruntime gives the answers of the polyhedron, alone and inside pipelines."""
 
+import itertools
 import json
 
 import numpy as np
@@ -35,6 +36,15 @@ def test_answers_of_ten_thousand_rows(labels):
     np.testing.assert_allclose(score, P.decision(X), rtol=1e-9, atol=1e-12)
     np.testing.assert_array_equal(label, np.where(P.contains(X), *labels))
     assert score.dtype == np.float64
+
+
+def test_rows_that_are_not_finite_are_outside():
+    X = np.array(list(itertools.product([0.5, np.inf, -np.inf, np.nan], repeat=3)))
+    wrong = ~np.isfinite(X).all(axis=1)
+    for faces in (np.eye(3), -np.eye(3), [[1.0, -2.0, 0.5]], [[0.0, 1.0, 0.0]]):
+        P = Polyhedron(faces, np.full(len(faces), 9.0))
+        label, _ = run(to_onnx(P, inside="in", outside="out"), X)
+        assert (label == "in").tolist() == (~wrong).tolist()
 
 
 def test_no_row_and_one_face():
@@ -76,7 +86,7 @@ def test_numbers_come_back_to_the_last_bit(data):
     b = np.array(data.draw(st.lists(floats, min_size=len(W), max_size=len(W))))
     model = onnx.load_from_string(to_onnx(Polyhedron(W, b)))
     constants = [node.attribute[0].t for node in model.graph.node if node.op_type == "Constant"]
-    stored_W, stored_b, *_ = map(onnx.numpy_helper.to_array, constants)
+    _, stored_W, stored_b, *_ = map(onnx.numpy_helper.to_array, constants)
     assert stored_W.T.tobytes() == np.ascontiguousarray(W).tobytes()
     assert stored_b.tobytes() == b.tobytes()
 

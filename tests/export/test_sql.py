@@ -188,6 +188,21 @@ def test_encoded_columns(dialect):
     assert {row[-1] for row in Database(dialect, table)(sql)} == {None}
 
 
+def test_what_duckdb_reads_otherwise(tmp_path):
+    """The recipe of the README: a table made of the file that `fit` learned from."""
+    words = Encoding([Column("w", "category", ("a", "b")), Column("f", "category", ("F", "T"))])
+    P = Polyhedron([[1.0, 0.0, 0.0, 1.0]], [-0.5], words.feature_names)
+    path = tmp_path / "t.csv"
+    path.write_text('w,f\n a ,F\n" a",F\nb,F\na,T\n')
+    con, sql = duckdb.connect(), to_sql(P, encoding=words)
+    table = f"CREATE TABLE data AS FROM read_csv('{path}', header=true"
+    con.execute(f"{table}, types={{'f': 'VARCHAR'}})")
+    assert [row[-1] for row in con.execute(sql).fetchall()] == ["1", "1", "0", "1"]
+    con.execute("DROP TABLE data")
+    con.execute(f"{table})")  # T and F become BOOLEAN: no answer is better than a wrong one
+    assert {row[-1] for row in con.execute(sql).fetchall()} == {None}
+
+
 @pytest.mark.parametrize(("dialect", "alike"), [("duckdb", 1), ("sqlite", 1), ("postgres", 0)])
 def test_names_that_differ_in_capitals(dialect, alike):
     P = Polyhedron([[1.0, 2.0]], [0.0], ["Age", "age"])

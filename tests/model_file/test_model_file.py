@@ -844,3 +844,10 @@ class TestEdits:
         with pytest.raises(ValueError, match="was edited by hand"):
             loaded.partial_fit(X_SQUARE, Y_SQUARE)
         assert not fit(loaded, X_SQUARE, Y_SQUARE).rule_.edits
+
+
+def test_a_pipe_is_not_read(tmp_path):
+    """Nobody may ever write into it."""
+    os.mkfifo(tmp_path / "m.json")
+    with pytest.raises(ModelFileError, match="is not a regular file"):
+        model_file.read_model(tmp_path / "m.json")

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import tracemalloc
 import warnings
 import zipfile
 from functools import cache
@@ -38,6 +39,7 @@ from polyceptron.optim.checkpoint import (
     described,
     fingerprint,
 )
+from polyceptron.optim.solver import RunState
 
 X, Y = (array[:300] for array in make_dataset1(random_state=0, return_X_y=True))
 OFTEN = {"seconds": 0.0, "iterations": 1}
@@ -207,6 +209,71 @@ class TestFiles:
         with pytest.raises(CheckpointError, match="c: "):
             fit(copy("batch", path))
         assert path.read_bytes() == bytes(data)
+
+    def test_of_another_fit_is_refused_before_it_is_read(self, tmp_path):
+        """A few kilobytes that would be 800 MB."""
+        path = tmp_path / "c"
+        head = {"format": checkpoint._FORMAT, "identity": {"learner": "another"}}
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+            with file.open("checkpoint.npy", "w") as member:
+                np.save(member, np.frombuffer(json.dumps(head).encode(), np.uint8))
+            with file.open("a.npy", "w") as member:
+                shape = {"descr": "<f8", "fortran_order": False, "shape": (10**8,)}
+                np.lib.format.write_array_header_1_0(member, shape)
+                member.write(bytes(8 * 10**7))
+        tracemalloc.start()
+        with pytest.raises(CheckpointError, match="its arrays are compressed"):
+            fit(copy("batch", path))
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 5e7
+
+    @pytest.mark.parametrize(
+        "spoil", ["gone", "other", "shape", "type", "text", "renamed", "exchanged", "more"]
+    )
+    def test_whose_arrays_are_spoilt(self, spoil, tmp_path, monkeypatch):
+        """Whole as a file, but not what was written."""
+        path = tmp_path / "c"
+        interrupted("batch", path, monkeypatch)
+        with np.load(path) as file:
+            arrays = dict(file)
+        name, other = [name for name in arrays if name.endswith((".W", ".b"))][:2]
+        spoilt = {
+            "other": {name: arrays[name] + 1e-9},
+            "shape": {name: arrays[name][..., None]},
+            "type": {name: arrays[name].astype(np.float32)},
+            "text": {name: np.array(["a"])},
+            "exchanged": {name: arrays[other], other: arrays[name]},
+            "more": {"run, start 7/facts": np.zeros(4)},
+        }
+        arrays |= spoilt.get(spoil, {})
+        if spoil in ("gone", "renamed"):
+            array = arrays.pop(name)
+            arrays |= {name + "x": array} if spoil == "renamed" else {}
+        with path.open("wb") as out:
+            np.savez(out, **arrays)
+        with pytest.raises(CheckpointError, match="not a whole checkpoint; remove it"):
+            fit(copy("batch", path))
+
+    def test_of_another_form(self, tmp_path, monkeypatch):
+        """Whole, but of a version that kept other things."""
+        path = tmp_path / "c"
+        pack = RunState.pack
+
+        def without(self, learner):
+            record = pack(self, learner)
+            return record and {name: part for name, part in record.items() if name != "best"}
+
+        with monkeypatch.context() as patch:
+            patch.setattr(RunState, "pack", without)
+            interrupted("batch", path, patch)
+        with pytest.raises(CheckpointError, match="that this version cannot go on from"):
+            fit(copy("batch", path))
+
+    def test_a_pipe(self, tmp_path):
+        os.mkfifo(tmp_path / "c")
+        with pytest.raises(CheckpointError, match="not a regular file"):
+            fit(copy("batch", tmp_path / "c"))
 
     def test_a_full_disk_leaves_the_last_one(self, tmp_path, monkeypatch):
         path = tmp_path / "c"

@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,16 +56,27 @@ def _asking(features: Sequence[str], **options: Any) -> Iterator[Any]:
         raise click.UsageError(str(error)) from error
 
 
-def read_rows(data: str, *, target: str | None, **options: Any) -> ArraySource:
+def _free_memory() -> int:
+    """Bytes of memory that nobody uses."""
+    with suppress(OSError, ValueError, IndexError):
+        text = Path("/proc/meminfo").read_text(encoding="ascii")
+        return min(memory(), 1024 * int(text.partition("MemAvailable:")[2].split()[0]))
+    return memory()
+
+
+def read_rows(
+    data: str, *, target: str | None, memory_limit: int | None = None, **options: Any
+) -> ArraySource:
     """Read files, and make rows of numbers and labels of them; they may be sparse."""
-    from polyceptron.data.convert import Conversion, HeldRows
+    from polyceptron.data.convert import PARTS, Conversion, HeldRows
     from polyceptron.data.open import files_of, find_tables, held_rows
     from polyceptron.data.tables import open_table
 
     with _asking(**options) as request, _again(data, request.file) as (path, name):
         if request.file.sql is None:
             tables, asked = find_tables(files_of(path), target, request, name)
-            source = Conversion(tables, asked, HeldRows).run().source()
+            most = min(memory_limit or sys.maxsize, _free_memory()) / PARTS
+            source = Conversion(tables, asked, partial(HeldRows, most=most)).run().source()
         else:
             source = held_rows(open_table(path, request.file), request._replace(target=target))
     _note_left_out(source)

@@ -94,7 +94,9 @@ def fit(
         _refuse_options(learner, test_size, cv)
     later = test_size is not None or cv is not None
     rows: Any = (
-        open_rows(**what, cache_dir=cache_dir) if on_disk else read_rows(**what, later=later)
+        open_rows(**what, cache_dir=cache_dir)
+        if on_disk
+        else read_rows(**what, later=later, memory_limit=memory_limit)
     )
     _learning.against_rest(rows, asked["inside"])
     parts = None

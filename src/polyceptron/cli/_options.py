@@ -190,6 +190,12 @@ _FILE = all_of(
     ),
     click.option("--sheet", metavar="NAME", help="Of a workbook; by default the first."),
     click.option(
+        "--max-expanded",
+        type=as_bytes,
+        metavar="SIZE",
+        help="What a compressed file may expand to; by default 200 times its size, at least 1 GiB.",
+    ),
+    click.option(
         "--sql",
         metavar="QUERY",
         help="Rows that DuckDB finds instead of DATA, such as \"SELECT * FROM 'rows.csv'\".",

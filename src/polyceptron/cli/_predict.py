@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import os
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
@@ -23,11 +24,15 @@ from polyceptron.cli._options import (
 )
 from polyceptron.cli._out import check_free, writing
 from polyceptron.cli._terminal import note
+from polyceptron.utils.text import safe_cell
 
 if TYPE_CHECKING:
     from polyceptron.data.encoding import Encoding
     from polyceptron.data.guesses import FileOptions
     from polyceptron.data.tables import Batch
+
+Safe = Callable[[str], str] | None
+"""What makes text safe for whom it is written to."""
 
 
 @click.command(short_help="Answer the rows of a file.")
@@ -42,6 +47,12 @@ if TYPE_CHECKING:
     show_default=True,
     help="A missing value that the model cannot fill is an error, or such a row has no answer.",
 )
+@click.option(
+    "--safe-csv",
+    is_flag=True,
+    help="Put an apostrophe before text that a spreadsheet would take for a formula, and escapes "
+    "for what cannot be printed; a terminal gets these in any case.",
+)
 @columns_option("--keep", "Columns of DATA to write beside the answers.")
 @out_option("The answers, as CSV", "-")
 @file_options
@@ -51,6 +62,7 @@ def predict(
     proba: bool,
     explain: bool,
     missing: str,
+    safe_csv: bool,
     keep: Sequence[str],
     output: str,
     force: bool,
@@ -86,10 +98,14 @@ def predict(
         piece = ["piece"] if loaded.rule.which(0) else []
         chances = [f"P({label})" for label in loaded.rule.labels] if proba else []
         heads = ["prediction", "score", *chances, *([*piece, "face", "slack"] if explain else [])]
-        out.write(_line([*heads, *kept]))
+        safe = None
+        if safe_csv or (output == "-" and sys.stdout.isatty()):
+            safe = partial(safe_cell, formulas=safe_csv)
+        heads = [*heads, *kept]
+        out.write(_line(heads if safe is None else list(map(safe, heads))))
         numbers, texts = encoding.kinds
         texts += [name for name in kept if name not in {*numbers, *texts}]
-        work = partial(_answers, loaded, encoding, chances, explain, missing == "skip", kept)
+        work = partial(_answers, loaded, encoding, chances, explain, missing == "skip", kept, safe)
         n_skipped = 0
         for lines, n in in_order(partial(work, job) for job in table.jobs(numbers, texts)):
             out.write(lines)
@@ -113,6 +129,7 @@ def _answers(
     explain: bool,
     skip: bool,
     kept: Sequence[str],
+    safe: Safe,
     job: Callable[[], Batch],
 ) -> tuple[Any, int]:
     """Answer the rows of a batch, as lines of CSV; and how many have no answer."""
@@ -137,8 +154,22 @@ def _answers(
         answered = pa.array(~gaps)
         place = _of_answered(answered, place)
         shown = {name: _of_answered(answered, values) for name, values in shown.items()}
-    shown |= {name: batch.column(name) for name in kept}
-    return lines_of(loaded.rule.labels, place, shown), n_gaps
+    shown |= {name: _safe_column(batch.column(name), safe) for name in kept}
+    labels = loaded.rule.labels if safe is None else [safe(str(one)) for one in loaded.rule.labels]
+    return lines_of(labels, place, shown), n_gaps
+
+
+def _safe_column(column: Any, safe: Safe) -> Any:
+    """A column whose text has been made safe."""
+    from polyceptron.data.tables import is_text
+
+    if safe is None or not is_text(column.type):
+        return column
+    import pyarrow as pa
+
+    found = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    texts = [None if one is None else safe(one) for one in found.dictionary.to_pylist()]
+    return pa.array(texts, pa.string()).take(found.indices)
 
 
 def _of_answered(answered: Any, values: Any) -> Any:

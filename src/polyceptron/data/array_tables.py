@@ -21,7 +21,7 @@ from polyceptron.data.streams import ByteStream, one_line
 from polyceptron.data.tables import TARGET, Batch, Table, rows_of_batch
 from polyceptron.utils.text import quoted_names
 
-_DAMAGED = (
+DAMAGED = (
     zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError,
     TypeError, SyntaxError, OverflowError, TokenError, KeyError, OSError, MemoryError,
 )  # fmt: skip
@@ -30,7 +30,10 @@ _LINE = re.compile(
 )
 _DENSE = 0.25
 """From this share of values that are not zero on, the features of LIBSVM are kept dense."""
-MOST_FEATURES = 10_000_000
+MOST_FEATURES = 1_000_000
+"""Columns of arrays, and the greatest index of LIBSVM."""
+_LONGEST = 1 << 18
+"""Bytes of an item of an array: text has 4 for each character."""
 
 Places = dict[str, tuple[str, int | None]]
 """For each column its array, and which column it is of that, if the array is a matrix."""
@@ -48,14 +51,24 @@ class StoredArray:
             if version not in read:
                 raise ValueError(f"it is of version {version}")
             self.shape, fortran, self.dtype = read[version](file)
-        except _DAMAGED as error:
+        except DAMAGED as error:
             raise SourceError(f"{name}: no whole file .npy: {one_line(error)}") from None
         if self.dtype.hasobject:
             raise SourceError(f"{name}: an array of Python objects, which is not read")
         if len(self.shape) not in (1, 2):
             raise SourceError(f"{name}: an array of shape {self.shape} is no table and no column")
+        self._refuse_sizes()
         self.by_column = fortran and len(self.shape) == 2
         self._offset = self._at = file.tell()
+
+    def _refuse_sizes(self) -> None:
+        """Refuse what a few bytes may claim, and would take all memory."""
+        if self.dtype.itemsize > _LONGEST:
+            what = f"items of {self.dtype.itemsize:,} bytes; at most {_LONGEST:,} are read"
+            raise SourceError(f"{self.name}: {what}")
+        if len(self.shape) == 2 and self.shape[1] > MOST_FEATURES:
+            what = f"{self.shape[1]:,} columns; at most {MOST_FEATURES:,} are read"
+            raise SourceError(f"{self.name}: {what}")
 
     def __getitem__(self, rows: slice) -> NDArray[Any]:
         start, stop, _ = rows.indices(self.shape[0])
@@ -149,7 +162,7 @@ class ArraysTable(Table):
             values: NDArray[Any] = self._arrays[array][first + start : first + stop]
         except SourceError:
             raise
-        except _DAMAGED as error:
+        except DAMAGED as error:
             raise SourceError(f"{self.name}: the file is damaged ({one_line(error)})") from None
         if values.dtype.kind == "S":
             return np.char.decode(values, "utf-8", "replace")
@@ -183,9 +196,11 @@ def open_npz(name: str, file: IO[bytes]) -> ArraysTable:
             which = f", array {key!r}"
             arrays[key] = StoredArray(f"{name}{which}", archive.open(f"{key}.npy"))
         names = arrays.get("feature_names")
+        if names is not None and np.prod(names.shape) > MOST_FEATURES:
+            raise SourceError(f"{name}{which}: more than {MOST_FEATURES:,} feature_names")
         places, target = _npz_columns(name, arrays, None if names is None else names[:])
         return ArraysTable(name, arrays, places, target)
-    except _DAMAGED as error:
+    except DAMAGED as error:
         if isinstance(error, SourceError):
             raise
         raise SourceError(f"{name}{which}: the .npz file is damaged ({one_line(error)})") from None

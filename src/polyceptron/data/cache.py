@@ -4,8 +4,9 @@ An entry is a folder with `entry.json` and, beside it, a folder of arrays that i
 written first, and `entry.json` is replaced in one step when they are on the disk: what is torn is
 never named, and whoever reads the arrays of an older entry does not get those of a newer one.
 
-Nothing that is read back is believed. A description is typed, and carries a digest of itself and of
-every array; names are 16 hexadecimal digits, and lead nowhere but into the entry; links are not
+Nothing that is read back is believed. A description is typed, and carries a digest of itself, keyed
+with a secret of this user, and of every array: an entry that came with somebody's files is none of
+ours. Names are 16 hexadecimal digits, and lead nowhere but into the entry; links are not
 followed; what another user owns or can write to is not read. What does not fit is converted again.
 A folder is removed only if it is ours and holds nothing but what is written here.
 """
@@ -23,6 +24,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -32,6 +34,7 @@ import numpy as np
 from polyceptron.data.source import RowFacts, SourceError
 from polyceptron.data.streams import naming
 from polyceptron.utils.atomic import write_bytes
+from polyceptron.utils.locks import held
 
 VERSION: Literal[5] = 5
 
@@ -42,9 +45,11 @@ _WRITTEN = re.compile(
     r"|([0-9a-f]{16}/)?(X|codes|weight)\.npy"
 )
 """What there may be in an entry, or in its folder of arrays."""
-_MB = 1 << 20
+_MB, _KEY = 1 << 20, 32
 _DAY = 86_400.0
 """What killed conversions have left is removed after so many seconds, unused entries after 30."""
+_SECONDS = 1.0
+"""The same where it can be told that no process is at work on it: it has had time to say so."""
 
 
 def cache_root(cache_dir: str | os.PathLike[str] | None = None) -> Path:
@@ -52,6 +57,10 @@ def cache_root(cache_dir: str | os.PathLike[str] | None = None) -> Path:
     given = cache_dir or os.environ.get("POLYCEPTRON_CACHE")
     if given:
         return Path(given).absolute() / "polyceptron-rows"  # where others may have theirs
+    return _own_folder()
+
+
+def _own_folder() -> Path:
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA") or Path.home()) / "polyceptron" / "cache"
     if sys.platform == "darwin":
@@ -59,9 +68,28 @@ def cache_root(cache_dir: str | os.PathLike[str] | None = None) -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "polyceptron"
 
 
-def digest(data: bytes | msgspec.Raw) -> str:
+def digest(data: bytes | msgspec.Raw, key: bytes = b"") -> str:
     """Of some bytes, as 128 hexadecimal digits."""
-    return hashlib.blake2b(data).hexdigest()
+    return hashlib.blake2b(data, key=key).hexdigest()
+
+
+@lru_cache
+def _secret(folder: Path) -> bytes:
+    """What only this user knows; where it cannot be kept, this process."""
+    path = folder / "key"
+    with contextlib.suppress(OSError):
+        if not _is_file(path):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            write_bytes(path, secrets.token_bytes(_KEY), 0o600)
+        found = path.read_bytes()
+        if _is_file(path) and len(found) == _KEY:
+            return found
+    return secrets.token_bytes(_KEY)
+
+
+def seal(entry: bytes | msgspec.Raw) -> str:
+    """The digest of a description, which nobody else can make."""
+    return digest(entry, _secret(_own_folder()))
 
 
 def entry_key(request: Any) -> str:
@@ -174,7 +202,7 @@ class Entry:
             if not (_is_ours(self.root) and _is_ours(self.folder) and _is_file(self._json)):
                 return None
             signed = msgspec.json.decode(self._json.read_bytes(), type=_Signed)
-            if digest(signed.entry) != signed.digest:
+            if seal(signed.entry) != signed.digest:
                 return None
             return msgspec.json.decode(signed.entry, type=Description)
         except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
@@ -182,7 +210,7 @@ class Entry:
 
     def _write(self, description: Description) -> None:
         entry = msgspec.json.encode(description)
-        signed = _Signed(digest(entry), msgspec.Raw(entry))
+        signed = _Signed(seal(entry), msgspec.Raw(entry))
         write_bytes(self._json, msgspec.json.encode(signed), 0o600)
 
     def _is_whole(self, known: Description) -> bool:
@@ -208,7 +236,8 @@ class Entry:
                         "has its own; remove it, or name another cache_dir"
                     )
             folder.mkdir(mode=0o700)
-            yield folder
+            with held(folder):
+                yield folder
         except BaseException as error:
             _remove(folder)
             with contextlib.suppress(OSError):  # not where there is something else in it
@@ -250,8 +279,10 @@ class Entry:
     def _sweep(self, kept: str) -> None:
         """Remove what killed conversions have left, and entries that are not used any more."""
         for folder in self.folder.iterdir():
-            if folder.name != kept and _age(folder) > _DAY:
-                _remove(folder)
+            if folder.name != kept and re.fullmatch(_DIGITS, folder.name):
+                with held(folder) as is_free:
+                    if _age(folder) > (_SECONDS if is_free else _DAY):
+                        _remove(folder)
         for folder in self.root.iterdir():
             days = 30 if _is_file(folder / _JSON) else 1
             if folder != self.folder and _age(folder) > _DAY * days:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -31,18 +32,28 @@ from polyceptron.utils.text import quoted_names
 Progress = Callable[[int, int], None]
 
 _SOME = 1 << 20
+PARTS = 4
+"""Rows may take this part of the memory: they are copied once or twice before they are learned."""
 _GROUP = 1 << 25
 """Values of columns whose medians are found at once."""
 
 
 class HeldRows:
-    """Rows in memory."""
+    """Rows in memory, of at most so many bytes."""
 
-    def __init__(self, name: str, dtype: Any, width: tuple[int, ...]) -> None:
+    def __init__(
+        self, name: str, dtype: Any, width: tuple[int, ...], most: float = math.inf
+    ) -> None:
         del name
-        self.n_rows, self._parts = 0, [np.empty((0, *width), dtype)]
+        self.n_rows, self._parts, self._most = 0, [np.empty((0, *width), dtype)], most
 
     def append(self, rows: NDArray[Any]) -> None:
+        size = (self.n_rows + len(rows)) * self._parts[0].dtype.itemsize
+        if (size := size * math.prod(self._parts[0].shape[1:])) > self._most:
+            raise SourceError(
+                f"the rows take more than {self._most / 1e9:.2g} GB, for which there is room in "
+                f"memory; --out-of-core leaves them on disk (--memory-limit: {PARTS} times that)"
+            )
         self._parts.append(np.asarray(rows, self._parts[0].dtype))
         self.n_rows += len(rows)
 

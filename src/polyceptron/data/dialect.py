@@ -42,6 +42,7 @@ from polyceptron.utils.text import quoted_names
 
 HEAD, MOST_HEAD = 1 << 18, 1 << 24
 """How far to look ahead for what a file is, and how long a header may be."""
+MOST_COLUMNS = 100_000
 BLOCK, MOST = 1 << 22, 1 << 25
 """Bytes that are parsed at once; a record of more than the second is a quote never closed."""
 
@@ -130,6 +131,11 @@ def find_dialect(
     if is_open and whole < length:
         raise SourceError(f"{source}, line {line}: a quoted field is never closed")
     names = tuple(field.strip() for field in first)
+    if len(names) > MOST_COLUMNS:
+        raise SourceError(
+            f"{source}, line {line}: {len(names):,} columns; of text at most {MOST_COLUMNS:,} are "
+            "read: write such tables as .npy, .npz or LIBSVM"
+        )
     found = first_records(text, delimiter)[1:]
     # Files that were joined have their header several times.
     below = [record for record in found if len(record) == len(names) and record != list(names)]
@@ -189,8 +195,8 @@ def _whole_records(stream: ByteStream, skipped: int, delimiter: bytes) -> bytes:
             return body[:end]
         if size >= MOST_HEAD:
             raise SourceError(
-                f"{stream.name}, line 1: it has no end within {MOST_HEAD >> 20} MB; "
-                "is a quote never closed?"
+                f"{stream.name}, line 1: it has no end within {MOST_HEAD >> 20} MB, which is more "
+                f"than the names of {MOST_COLUMNS:,} columns may take; or is a quote never closed?"
             )
         size *= 4
 

@@ -36,7 +36,7 @@ class FileOptions(NamedTuple):
     whether numbers may have separators of `thousands`, and in which `date_order` dates with slashes
     are, "mdy" or "dmy"; the `sheet` of a workbook. A query of `sql` is asked instead of a file.
     Dates become numbers: "days", or "parts" such as the month; None is only those that are asked
-    for by name.
+    for by name. A compressed file may expand to `max_expanded` bytes.
     """
 
     header: bool | None = None
@@ -47,6 +47,7 @@ class FileOptions(NamedTuple):
     dates: str | None = None
     thousands: bool | None = None
     date_order: str | None = None
+    max_expanded: int | None = None
 
 
 FIND_OUT = FileOptions()

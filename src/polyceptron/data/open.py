@@ -52,6 +52,7 @@ def open_blocks(
     thousands: bool | None = None,
     date_order: str | None = None,
     keep_identifiers: bool = False,
+    max_expanded: int | None = None,
     progress: Progress | None = None,
 ) -> Source:
     r"""Open labelled rows that need not fit into memory, for `fit_blocks`.
@@ -114,6 +115,9 @@ def open_blocks(
         Learn also from columns that tell rows apart: whole numbers that are all different and rise
         from row to row, or are called like one. They are left out otherwise, with a warning, unless
         `features` names them.
+    max_expanded : int, optional
+        Bytes that a compressed file may expand to; by default 200 times its size, but at least
+        1 GiB.
     progress : callable, optional
         Called with bytes that are done and all bytes while files are converted.
 
@@ -152,7 +156,7 @@ def open_blocks(
         dtype=_as_dtype(dtype),
         max_categories=max_categories,
         keep_identifiers=keep_identifiers,
-        file=_said(header, decimal, encoding, sheet, dates, thousands, date_order),
+        file=_said(header, decimal, encoding, sheet, dates, thousands, date_order, max_expanded),
     )
     if hasattr(path, "collect") and not is_frame(path):
         raise SourceError(f"a {type(path).__name__} has no rows yet: give path.collect()")
@@ -400,6 +404,7 @@ def _said(
     dates: str,
     thousands: bool | None,
     date_order: str | None,
+    max_expanded: int | None,
 ) -> FileOptions:
     if decimal not in (None, ".", ","):
         raise SourceError(f"decimal must be None, '.' or ','; got {decimal!r}")
@@ -407,7 +412,9 @@ def _said(
         raise SourceError(f"dates must be 'days' or 'parts'; got {dates!r}")
     if date_order not in (None, *DATE_ORDERS):
         raise SourceError(f"date_order must be None, 'mdy' or 'dmy'; got {date_order!r:.60}")
-    return FileOptions(header, decimal, encoding, sheet, None, dates, thousands, date_order)
+    return FileOptions(
+        header, decimal, encoding, sheet, None, dates, thousands, date_order, max_expanded
+    )
 
 
 def _as_dtype(dtype: Any) -> str | None:

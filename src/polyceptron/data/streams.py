@@ -18,6 +18,8 @@ from polyceptron.data.source import SourceError
 BUFFER = 1 << 20
 """Bytes that are read at once."""
 _ROOM = 1 << 24
+EXPANDED, TIMES = 1 << 30, 200
+"""Bytes that a compressed file may always expand to, and how many times its own size."""
 _CODECS = {
     b"\x1f\x8b": "gzip",
     b"BZh": "bz2",
@@ -38,6 +40,20 @@ def naming(path: Path, where: str = "") -> Iterator[None]:
         yield
     except OSError as error:
         raise SourceError(f"{path}: {where}{error.strerror or error}") from error
+
+
+def refuse_pipes(path: Path, name: str) -> None:
+    """Refuse a pipe, which may keep whoever opens it waiting, or a device."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise SourceError(f"{name}: not a regular file; what comes from a pipe is read as -")
+
+
+def too_large(name: str, most: int) -> SourceError:
+    """The error of a file that is much larger inside than outside."""
+    return SourceError(
+        f"{name}: it expands to more than {most / 1e9:.1f} GB; max_expanded (--max-expanded) "
+        "allows more, if you trust the file"
+    )
 
 
 class _Ahead:
@@ -70,12 +86,16 @@ class _Ahead:
 class ByteStream(_Ahead):
     """The bytes of a file; `-` is standard input, and compression is seen through."""
 
-    def __init__(self, path: str | Path, name: str | None = None) -> None:
+    def __init__(
+        self, path: str | Path, name: str | None = None, max_expanded: int | None = None
+    ) -> None:
         standard = str(path) == "-"
         if standard and sys.stdin is None:
             raise SourceError("standard input is closed")
         self.name = name or ("standard input" if standard else str(path))
-        self._path = path
+        if not standard:
+            refuse_pipes(Path(path), self.name)
+        self._path, self._asked, self._expanded = path, max_expanded, 0
         self._file: IO[bytes] | None = None if standard else Path(path).open("rb")  # noqa: SIM115
         self._copy: Any = None
         self._size = 0 if standard else Path(path).stat().st_size
@@ -85,6 +105,7 @@ class ByteStream(_Ahead):
         if self._codec:
             raw = pa.CompressedInputStream(pa.PythonFile(raw, mode="r"), self._codec)
         super().__init__(raw)
+        self.most = max_expanded or (sys.maxsize if standard else max(EXPANDED, TIMES * self._size))
         self._decoder: Any = None
         self._encoding, self._line = "", 1
 
@@ -122,7 +143,11 @@ class ByteStream(_Ahead):
 
     def _raw(self, size: int) -> bytes:
         try:
-            return super()._more(size)
+            data = super()._more(size)
+            self._expanded += len(data) if self._codec else 0
+            if self._expanded > self.most:
+                raise too_large(self.name, self.most)
+            return data
         except (OSError, pa.ArrowException) as error:
             if not self._codec:
                 raise
@@ -133,7 +158,7 @@ class ByteStream(_Ahead):
         """The same bytes from the first on."""
         if self._file is None:
             raise SourceError(f"{self.name} can be read only once")
-        stream = ByteStream(self._path, self.name)
+        stream = ByteStream(self._path, self.name, self._asked)
         if self._decoder is not None:
             stream.decode(self._encoding)
         return stream

@@ -343,7 +343,7 @@ def open_table(
 
     if options.sql is not None:
         return with_dates(open_query(options.sql), options.dates, expect)
-    stream = ByteStream(path, name)
+    stream = ByteStream(path, name, options.max_expanded)
     try:
         table = _choose(stream, options, expect)
         table.stream = stream
@@ -372,6 +372,8 @@ def _choose(stream: ByteStream, options: FileOptions, expect: Collection[str]) -
     if head.startswith((b"PK", b"\xd0\xcf\x11\xe0")):
         file = stream.seekable()
         if head[:2] != b"PK" or workbooks.is_workbook(file):
+            if head[:2] == b"PK":
+                workbooks.refuse_bombs(stream.name, file, stream.most)
             return workbooks.open_workbook(stream.name, file, options, expect)
     if re.match(rb'(\xef\xbb\xbf)?\s*(\{\s*"|\[\s*\{)', head):
         return arrow_tables.open_json(stream.name, stream.seekable(), options.date_order)

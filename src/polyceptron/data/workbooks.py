@@ -8,11 +8,12 @@ from typing import IO, Any
 
 import pyarrow as pa
 
+from polyceptron.data.array_tables import DAMAGED
 from polyceptron.data.arrow_tables import FrameTable
 from polyceptron.data.encoding import as_text
 from polyceptron.data.guesses import MISSING, FileOptions, guess_header, note_of_header
 from polyceptron.data.source import SourceError
-from polyceptron.data.streams import one_line
+from polyceptron.data.streams import BUFFER, one_line, too_large
 from polyceptron.utils.lazy import need
 from polyceptron.utils.text import quoted_names
 
@@ -28,6 +29,24 @@ def is_workbook(file: IO[bytes]) -> bool:
         found = False
     file.seek(0)
     return found
+
+
+def refuse_bombs(name: str, file: IO[bytes], most: int) -> None:
+    """Refuse a workbook that expands to more: its reader takes all of it into memory."""
+    size = 0
+    try:
+        with zipfile.ZipFile(file) as archive:
+            for member in archive.infolist():
+                with archive.open(member) as part:  # what the archive says of sizes may be wrong
+                    while data := part.read(BUFFER):
+                        size += len(data)
+                        if size > most:
+                            raise too_large(name, most)
+    except DAMAGED as error:
+        if isinstance(error, SourceError):
+            raise
+        raise SourceError(f"{name}: the workbook is damaged ({one_line(error)})") from None
+    file.seek(0)
 
 
 class SheetTable(FrameTable):

@@ -41,8 +41,8 @@ def to_onnx(
 
     Notes
     -----
-    A row that is nearer to a face than rounding, some 1e-16 of its terms, may come out on the other
-    side: runtimes multiply in an order of their own. Rows with NaN are outside.
+    A row that is nearer to a face than rounding, some 1e-15 of its terms, may come out on the other
+    side: runtimes multiply in an order of their own. Rows with NaN or infinity are outside.
 
     Examples
     --------
@@ -146,6 +146,8 @@ class Graph:
 
     def answer(self, rows: str, rule: Rule) -> tuple[str, str]:
         """The place of the label of every row, and what `to_onnx` says the score is."""
+        # Infinity times zero is NaN: rows that are not finite are inside of nothing.
+        rows = self.add("Add", [rows, self.add("Mul", [rows, self.constant(0.0)])])
         if rule.is_most_probable:
             return self._most_probable(rows, rule)
         parts = [piece.polyhedron for piece in rule.pieces]

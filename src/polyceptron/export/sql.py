@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from polyceptron.data.dates import DAYS, part_of
 from polyceptron.data.encoding import BOOLEANS, Column, Encoding
+from polyceptron.data.guesses import as_number
 from polyceptron.export._shared import (
     ExportError,
     ExportOptionError,
@@ -77,10 +78,12 @@ def to_sql(
     does not meet the condition; so does a row that no piece contains where nothing is otherwise.
     Where the encoding fills gaps, NULL counts as what it fills with. In DuckDB and PostgreSQL dates
     become numbers in the query; elsewhere the table needs a column ``month(start)``. A row that is
-    nearer to a face than rounding, some 1e-16 of its terms, may come out on the other side, and one
+    nearer to a face than rounding, some 1e-15 of its terms, may come out on the other side, and one
     of which two classes are as probable but for rounding may get either. The scores of classes
     need the function EXP, which SQLite has where it was built with its mathematical functions. Text
-    is compared as the database compares it: some, as MySQL, take capitals for small letters.
+    is compared as the database compares it: some, as MySQL, take capitals for small letters. Blanks
+    around it do not count, as in files of text. A column that DuckDB has as BOOLEAN where the model
+    knows other words than true and false gives NULL: it has lost what was written.
 
     Examples
     --------
@@ -196,6 +199,9 @@ class _Writer:
         if column.categories == BOOLEANS:  # text, with or without capitals, or a boolean
             kind = self.exp.DataType.build("text").sql(dialect=self.dialect)
             name = f"LOWER(CAST({name} AS {kind}))"
+        elif _is_words(column):
+            kind = self.exp.DataType.build("text").sql(dialect=self.dialect)
+            name = f"TRIM(CAST({name} AS {kind}))"
         fill = column.fill
         if fill is None:
             return name
@@ -205,7 +211,12 @@ class _Writer:
     def known(self, column: Column) -> str:
         """Whether a value is there; DuckDB and PostgreSQL take NaN for the greatest number."""
         if column.is_text:
-            return f"{self.value(column)} IS NOT NULL"
+            known = f"{self.value(column)} IS NOT NULL"
+            if self.dialect == "duckdb" and _is_words(column):
+                name = self.identifier(column.name, "column name")
+                name = f"{self.table}.{name}" if self.table else name
+                known += f" AND TYPEOF({name}) <> {self.text('BOOLEAN', 'type')}"
+            return known
         return f"{self.value(column)} BETWEEN -1e+308 AND 1e+308"
 
     def in_order(self, found: Labelled, branches: list[tuple[int, str]]) -> str:
@@ -339,6 +350,17 @@ class _Writer:
                 f"the names and labels cannot be quoted safely in the dialect {self.dialect}"
             )
         return sql
+
+
+def _is_words(column: Column) -> bool:
+    """Whether categories are text with no blanks around it, and not numbers or booleans."""
+    words = column.categories
+    return (
+        bool(words)
+        and words != BOOLEANS
+        and all(word == word.strip(" ") for word in words)
+        and any(as_number(word) is None for word in words)
+    )
 
 
 def _joined(parts: list[str], sign: str) -> str:

@@ -229,6 +229,8 @@ def read_rule(path: str | PathLike[str]) -> SavedRule:
 
 
 def _content(path: str | PathLike[str]) -> bytes:
+    if Path(path).exists() and not (Path(path).is_file() or Path(path).is_dir()):
+        raise ModelFileError("is not a regular file", file=str(path))  # a pipe may never end
     with Path(path).open("rb") as file:
         return file.read(_json.MAX_BYTES + 1)
 

@@ -2,7 +2,8 @@
 
 The file is an ``.npz`` of plain arrays; reading it executes nothing. It is written in one step,
 so there is a whole one at any time, and it names the learner, its parameters and its data: it is
-refused for others.
+refused for others. That is looked at before any array is. Arrays are not compressed, so the file is
+as large as what is in it, and the head has a digest of them.
 """
 
 from __future__ import annotations
@@ -13,12 +14,14 @@ import json
 import os
 import time
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from tokenize import TokenError
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,13 +31,21 @@ from polyceptron.data.blocks import Block, Blocks
 from polyceptron.utils.atomic import write_bytes
 from polyceptron.utils.checks import as_count
 
+T = TypeVar("T")
+
 StateArrays: TypeAlias = dict[str, NDArray[Any]]
 Arrays: TypeAlias = tuple[NDArray[Any], ...]
 Record: TypeAlias = dict[str, Any]
 """Arrays by name, or dicts of arrays."""
 
-_FORMAT = 2
+_FORMAT = 3
 _HEAD = "checkpoint"
+_LONGEST_HEAD = 1 << 20
+_DAMAGED = (
+    ValueError, KeyError, TypeError, IndexError, AttributeError, EOFError, OverflowError,
+    RuntimeError, NotImplementedError, MemoryError, RecursionError, SyntaxError, TokenError,
+    zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
 
 
 class CheckpointError(ValueError):
@@ -131,6 +142,14 @@ class FitJournal:
         """A record of before, if there is one."""
         return self._records.get(self._prefix + name)
 
+    def restored(self, name: str, unpack: Callable[[Record], T]) -> T | None:
+        """What a record of before stands for, if there is one."""
+        record = self.get(name)
+        if record is None:
+            return None
+        with self.restoring():
+            return unpack(record)
+
     def put(self, name: str, record: Record | None) -> None:
         """Keep a record, if there is one; it is written when it is time to."""
         if self.is_kept and record is not None:
@@ -162,7 +181,9 @@ class FitJournal:
                 inner = value if isinstance(value, dict) else {"": value}
                 for rest, array in inner.items():
                     arrays[f"{name}/{key}.{rest}".removesuffix(".")] = array
-        head = json.dumps({"format": _FORMAT, "identity": self._identity})
+        head = json.dumps(
+            {"format": _FORMAT, "identity": self._identity, "digest": digest_by_name(arrays)}
+        )
         file = io.BytesIO()
         np.savez(file, **{_HEAD: np.frombuffer(head.encode(), np.uint8)}, **arrays)  # type: ignore[arg-type]
         write_bytes(self._path, file.getvalue())
@@ -181,7 +202,8 @@ class FitJournal:
         """Arrays that were computed before, or are now."""
         record = self.get(name)
         if record is not None:
-            return tuple(record[str(place)] for place in range(len(record)))
+            with self.restoring():
+                return tuple(record[str(place)] for place in range(len(record)))
         arrays = compute()
         self.put(name, {str(place): array for place, array in enumerate(arrays)})
         return arrays
@@ -215,36 +237,61 @@ class FitJournal:
             record = {"keys": keys, "rest": np.array([place, has_gauss, gauss])}
             self.put("random", record)
         again = np.random.RandomState()
-        place, has_gauss, gauss = record["rest"].tolist()
-        again.set_state(("MT19937", record["keys"], int(place), int(has_gauss), gauss))
+        with self.restoring():
+            place, has_gauss, gauss = record["rest"].tolist()
+            again.set_state(("MT19937", record["keys"], int(place), int(has_gauss), gauss))
         return again
 
     def _read(self) -> dict[str, Record]:
         try:
-            with np.load(io.BytesIO(self._path.read_bytes()), allow_pickle=False) as file:
-                head = json.loads(file[_HEAD].tobytes())
-                arrays = {name: file[name] for name in file.files if name != _HEAD}
-            found, known = head["identity"], head["format"]
+            if not self._path.is_file():
+                raise self._error("not a regular file")
+            with self._path.open("rb") as file, zipfile.ZipFile(file) as archive:
+                head = self._head(archive)
+                file.seek(0)
+                with np.load(file, allow_pickle=False) as members:
+                    arrays = {name: members[name] for name in members.files if name != _HEAD}
+            if digest_by_name(arrays) != head["digest"]:
+                raise self._error("not a whole checkpoint")
+            return _as_records(arrays)
         except OSError as error:
             raise CheckpointError(f"{self._path}: {error.strerror or error}") from error
-        except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile):
+        except _DAMAGED as error:
+            if isinstance(error, CheckpointError):
+                raise
             raise self._error("not a whole checkpoint") from None
-        if known != _FORMAT:
-            raise self._error(f"a checkpoint of format {known!r}; this version writes {_FORMAT}")
+
+    def _head(self, archive: zipfile.ZipFile) -> dict[str, Any]:
+        """What the file is of, if that is this fit; nothing else in it is looked at before."""
+        members = archive.infolist()
+        if any(one.compress_type != zipfile.ZIP_STORED for one in members):
+            raise self._error("not a checkpoint: its arrays are compressed")
+        size = sum(one.file_size for one in members)
+        longest = archive.getinfo(f"{_HEAD}.npy").file_size
+        if longest > _LONGEST_HEAD or size > self._path.stat().st_size:
+            raise self._error("not a whole checkpoint")
+        with archive.open(f"{_HEAD}.npy") as file:
+            head = json.loads(np.lib.format.read_array(file, allow_pickle=False).tobytes())
+        if head["format"] != _FORMAT:
+            what = f"a checkpoint of format {head['format']!r:.60}"
+            raise self._error(f"{what}; this version writes {_FORMAT}")
+        found = dict(head["identity"])
         for name in dict.fromkeys([*self._identity, *found]):
             now, then = self._identity.get(name), found.get(name)
             if now != then:
-                raise self._error(f"a checkpoint of another fit: {name} was {then}, is {now}")
-        records: dict[str, Record] = {}
-        for place, array in arrays.items():
-            name, _, key = place.rpartition("/")
-            key, is_inner, inner = key.partition(".")
-            record = records.setdefault(name, {})
-            if is_inner:
-                record.setdefault(key, {})[inner] = array
-            else:
-                record[key] = array
-        return records
+                what = f"a checkpoint of another fit: {name:.200}"
+                raise self._error(f"{what} was {then!s:.1000}, is {now}")
+        return dict(head)
+
+    @contextmanager
+    def restoring(self) -> Iterator[None]:
+        """Where a record of before becomes what it stands for: it may not be of that form."""
+        try:
+            yield
+        except _DAMAGED as error:
+            if isinstance(error, CheckpointError) or self._checkpoint is None:
+                raise
+            raise self._error("a checkpoint that this version cannot go on from") from error
 
     def _error(self, problem: str) -> CheckpointError:
         return CheckpointError(f"{self._path}: {problem}; remove it to begin anew")
@@ -278,6 +325,24 @@ def _shape(value: Any) -> tuple[int, ...]:
 
 def _is_list(value: Any) -> bool:
     return isinstance(value, list | tuple)
+
+
+def digest_by_name(arrays: StateArrays) -> str:
+    """A number in hex that tells arrays with names apart."""
+    return digest_of(np.array(sorted(arrays), str), *(arrays[name] for name in sorted(arrays)))
+
+
+def _as_records(arrays: StateArrays) -> dict[str, Record]:
+    records: dict[str, Record] = {}
+    for place, array in arrays.items():
+        name, _, key = place.rpartition("/")
+        key, is_inner, inner = key.partition(".")
+        record = records.setdefault(name, {})
+        if is_inner:
+            record.setdefault(key, {})[inner] = array
+        else:
+            record[key] = array
+    return records
 
 
 def digest_of(*arrays: NDArray[Any]) -> str:

@@ -235,12 +235,10 @@ def run(
     kept: Run[State] | None = None
     for number, start in enumerate(starts):
         ended, now = f"{name}, start {number}", f"{name}, start {number}, now"
-        found: Run[State]
-        if (saved := journal.get(ended)) is not None:
-            found = Run.unpack(learner, data, saved)
-        else:
-            saved, why = journal.get(now), ""
-            at = RunState(start, []) if saved is None else RunState.unpack(learner, data, saved)
+        found = journal.restored(ended, partial(Run.unpack, learner, data))
+        if found is None:
+            at, why = journal.restored(now, partial(RunState.unpack, learner, data)), ""
+            at = RunState(start, []) if at is None else at
             with journal.at_a_stop(now, partial(at.pack, learner)):
                 while not why:
                     step = learner._step(data, at.state)

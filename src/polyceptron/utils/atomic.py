@@ -5,9 +5,15 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
+
+from polyceptron.utils.locks import held
+
+_SECONDS = 1.0
+"""A file that is younger may not be held yet by the process that has made it."""
 
 
 def write_text(path: Path, text: str) -> None:
@@ -41,11 +47,12 @@ def replacing(path: Path, mode: int | None = None) -> Iterator[IO[bytes]]:
         beside = target.parent / f".polyceptron-{secrets.token_hex(8)}.tmp"
         if mode is None and target.exists():
             mode = target.stat().st_mode & 0o777
-        with _new(beside, mode) as file:
+        with _new(beside, mode) as file, held(beside):
             yield file
             file.flush()
             os.fsync(file.fileno())
-        beside.replace(target)
+            beside.replace(target)
+        _remove_left_over(target.parent)
     except BaseException as error:
         if beside is not None:
             with contextlib.suppress(OSError):
@@ -54,6 +61,15 @@ def replacing(path: Path, mode: int | None = None) -> Iterator[IO[bytes]]:
             raise OSError(error.errno, error.strerror, str(path)) from error
         raise
     _sync_folder(target.parent)
+
+
+def _remove_left_over(folder: Path) -> None:
+    """Remove what processes have left that were killed while they wrote."""
+    for path in folder.glob(".polyceptron-*.tmp"):
+        with held(path) as is_free:
+            if is_free and time.time() - path.stat().st_mtime > _SECONDS:
+                with contextlib.suppress(OSError):
+                    path.unlink()
 
 
 def _new(path: Path, mode: int | None) -> IO[bytes]:

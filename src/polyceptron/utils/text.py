@@ -1,6 +1,7 @@
 """Inequalities as text that is unambiguous, whatever the columns are called."""
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 
@@ -12,6 +13,8 @@ from polyceptron.utils.types import Floats
 _FAR = 300
 _SOME = 32
 """Coefficients of a face that tell how many digits it has."""
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+_NUMBER = re.compile(r"[-+][0-9.]+(e[-+]?[0-9]+)?")
 MOST_SHORT = 12
 """Digits of a number that was rounded, at most; others have 15 to 17."""
 
@@ -39,6 +42,22 @@ def quoted_names(names: Sequence[str], most: int = 10) -> str:
 def printable(text: str) -> str:
     """Return text with escapes for what cannot be printed, line ends above all."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def safe_cell(text: str, *, formulas: bool = True) -> str:
+    r"""Return text that neither a terminal nor a spreadsheet obeys.
+
+    What cannot be printed is escaped; with `formulas`, what a spreadsheet would compute begins with
+    an apostrophe.
+
+    Examples
+    --------
+    >>> safe_cell("=1+1"), safe_cell("-1.5"), safe_cell("a\x1b[2J")
+    ("'=1+1", '-1.5', 'a\\x1b[2J')
+    """
+    if formulas and text[:1] in _FORMULA and not _NUMBER.fullmatch(text):
+        text = f"'{text}"
+    return printable(text)
 
 
 def inequality(

@@ -15,6 +15,7 @@ const W = [
 const B = @B@;
 // Faces are compared by their margins times these powers of two.
 const EXPONENTS = @EXPONENTS@;
+const NUMBER = /^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/;
 
 @ANSWER@
 function scores(row) {
@@ -67,7 +68,8 @@ function quoted(column) {
 }
 
 function number(value, column) {
-  const isText = typeof value === "string" && value.trim() !== "";
+  // Of text what files of text may have: no hexadecimal digits.
+  const isText = typeof value === "string" && NUMBER.test(value.trim());
   const isNumber = ["number", "bigint", "boolean"].includes(typeof value);
   const result = isText || isNumber ? Number(value) : NaN;
   if (Number.isFinite(result)) return result;
