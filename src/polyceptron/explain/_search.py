@@ -203,7 +203,7 @@ class CounterfactualSearch:
         return None
 
     def _crosses(self, node: SearchNode) -> bool:
-        """Whether what is beyond some faces was pushed; else some point is looked for, if need be."""
+        """Whether parts beyond some faces were pushed; else a first point is looked for."""
         crossings = node.target.crossings(node.point)
         for part in crossings or ():
             self._push(part, node.lower, node.upper, node.changing)
