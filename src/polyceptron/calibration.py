@@ -30,8 +30,8 @@ class Link(Protocol):
     def log_odds(self, h: Floats) -> Floats:
         """Their difference, which rises with h."""
 
-    def score_at(self, odds: float) -> float:
-        """The score of these log-odds; infinite where none has them."""
+    def side(self, is_inside: bool) -> Side:
+        """The slope and the lapses of scores of this sign, in their own units."""
 
 
 class Logistic(NamedTuple):
@@ -48,8 +48,8 @@ class Logistic(NamedTuple):
     def log_odds(self, h: Floats) -> Floats:
         return h
 
-    def score_at(self, odds: float) -> float:
-        return odds
+    def side(self, is_inside: bool) -> Side:  # noqa: ARG002
+        return Side(1.0, 0.0)
 
 
 class Side(NamedTuple):
@@ -57,6 +57,11 @@ class Side(NamedTuple):
 
     slope: float
     lapse: float
+
+    @property
+    def certainty(self) -> float:
+        """2 P - 1 where |h| is large."""
+        return 1.0 - 2.0 * self.lapse
 
     def right(self, size: Floats) -> Floats:
         return np.asarray(0.5 + (0.5 - self.lapse) * np.tanh(0.5 * self.slope * size))
@@ -98,12 +103,9 @@ class Calibration(NamedTuple):
         outside, inside = self.logarithms(h)
         return inside - outside
 
-    def score_at(self, odds: float) -> float:
-        slope, lapse = self.inside if odds >= 0 else self.outside
-        size = math.tanh(0.5 * abs(odds)) / (1.0 - 2.0 * lapse) if lapse < 0.5 else math.inf
-        if size >= 1.0:
-            return math.copysign(math.inf, odds)
-        return math.copysign(math.ldexp(2.0 * math.atanh(size) / slope, -self.exponent), odds)
+    def side(self, is_inside: bool) -> Side:
+        side = self.inside if is_inside else self.outside
+        return side._replace(slope=math.ldexp(side.slope, self.exponent))
 
 
 def calibrate(h: Floats, is_inside: NDArray[np.bool_], weight: Floats) -> Calibration:

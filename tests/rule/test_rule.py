@@ -345,7 +345,7 @@ class TestText:
         X = np.linspace(-9, 9, 40)[:, None]
         first = rule.decide(X, faces=True)
         assert len(np.unique(first.piece)) == 2
-        monkeypatch.setattr("polyceptron.rule.printed_faces", lambda *_: 1 / 0)
+        monkeypatch.setattr("polyceptron.rule._answers.printed_faces", lambda *_: 1 / 0)
         assert np.array_equal(rule.decide(X, faces=True).slack, first.slack)
 
 

@@ -225,7 +225,8 @@ def _say_contributions(why: Any, x: Any, spreads: Any) -> None:
 def _say_change(loaded: Loaded, x: Any, found: Any) -> None:
     rule = loaded.rule
     if not found.feasible:
-        click.echo(f"\nNo change leads to another answer: {found.reason}.")
+        told = "No change leads to another answer" if found.exact else "No change was found"
+        click.echo(f"\n{told}: {found.reason}.")
         return
     changes = [[text.quoted(name), *pair] for name, pair in _changes(loaded, x, found).items()]
     (piece,) = rule.decide(found.x[None, :]).piece  # need not be the one shown above

@@ -140,10 +140,10 @@ def _answers(
     if skip and batch.matrix is None:
         gaps = np.isnan(X).any(axis=1)
         X = np.where(gaps[:, None], 0.0, X)  # any number: what it answers is not shown
-    answers = loaded.rule.decide(X, faces=explain)
+    answers = loaded.rule.decide(X, faces=explain, probabilities=bool(chances))
     shown: dict[str, Any] = {"score": answers.score}
-    if chances:
-        shown |= dict(zip(chances, loaded.rule.predict_proba(X).T, strict=True))
+    if answers.probabilities is not None:
+        shown |= dict(zip(chances, answers.probabilities.T, strict=True))
     if answers.face is not None:  # a row that nothing decides has no face
         if loaded.rule.which(0):
             shown["piece"] = answers.piece + 1

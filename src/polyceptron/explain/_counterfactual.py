@@ -46,7 +46,7 @@ class Counterfactual:
         that of the row if there is no change.
     exact : bool
         Whether no change is smaller; where the most probable class is the answer, by more than a
-        thousandth. Else it is the smallest that was found.
+        millionth. Else it is the smallest that was found, or that none was found proves nothing.
     changes : dict of str to (float, float)
         The old and the new value of every feature that changes.
     shown : dict of str to (str, str)
@@ -68,7 +68,8 @@ class Counterfactual:
 
     def __str__(self) -> str:
         if not self.feasible:
-            return f"Impossible to leave {self.before!r}: {self.reason}"
+            told = "Impossible to leave" if self.exact else "No change found that leaves"
+            return f"{told} {self.before!r}: {self.reason}"
         words = ", ".join(
             f"{quoted(name)} from {old} to {new}" for name, (old, new) in self.shown.items()
         )
@@ -120,14 +121,14 @@ def counterfactual(
     max_changes : int, optional
         Columns that may change at most; the features of a category are one.
     max_nodes : int
-        Programs to solve. Whoever needs more gets the smallest change that was found, and ``exact``
-        is false.
+        Programs to solve. Whoever needs more gets the smallest change that was found; where none
+        was, up to twice as many look for any. ``exact`` is false in both cases.
 
     Raises
     ------
     ExplainError
-        If arguments do not fit the model, if the answer is the target already, if numbers are so
-        large that distances overflow, or if twice `max_nodes` programs found nothing.
+        If arguments do not fit the model, if the answer is the target already, or if numbers are so
+        large that distances overflow.
 
     Examples
     --------
@@ -153,7 +154,8 @@ def counterfactual(
         new = search.run() if given.clash is None else None
     if new is None:
         reason = given.clash or search.reason()
-        return Counterfactual(None, None, np.inf, False, reason, before, before, {})
+        known = given.clash is not None or search.exact
+        return Counterfactual(None, None, np.inf, False, reason, before, before, {}, exact=known)
     changes = {
         name: (float(old), float(now))
         for name, old, now in zip(rule.names, row, new, strict=True)

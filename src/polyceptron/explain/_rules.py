@@ -247,7 +247,7 @@ def robustness(model: Any, x: Any, *, weights: Any = None) -> float:
     It is infinite if no row has another answer. Exact up to rounding: the distance to the nearest
     face inside, to the nearest polyhedron outside, for a tree to the nearest leaf with another
     answer. Where polyhedra of a union overlap it is that of the `counterfactual`, which leaves
-    them all. Where the most probable class is the answer, it may be a thousandth less.
+    them all. Where the most probable class is the answer, it may be a millionth less.
 
     Parameters
     ----------
@@ -267,12 +267,10 @@ def robustness(model: Any, x: Any, *, weights: Any = None) -> float:
     search = CounterfactualSearch(rule, conditions_of(row, rule), roots, most)
     is_union = rule.otherwise is not None and len(rule.pieces) > 1
     with answerable():
-        if rule.is_most_probable:
-            return np.inf if search.run() is None and search.exact else search.bound
-        if is_union and rule.scores(row[None, :]).max() >= 0:
-            # What is beyond a face may be in another piece: the search verifies.
-            new = search.run()
-            return np.inf if new is None else length(new - row, roots)
+        # What is beyond a face of a union may be in another piece: the search verifies.
+        if rule.is_most_probable or (is_union and rule.scores(row[None, :]).max() >= 0):
+            found = search.run()
+            return np.inf if found is None and search.exact else search.bound
         goals = [target.goal for target in search.targets]
         points = [goal.nearest(row).x for goal in goals if goal is not None]
     return min((length(new - row, roots) for new in points if new is not None), default=np.inf)

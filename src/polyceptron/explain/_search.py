@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from polyceptron.explain._arguments import Conditions, ExplainError
+from polyceptron.explain._arguments import Conditions
 from polyceptron.explain._targets import Target, targets_of
 from polyceptron.geometry.faces import faces_in_words
 from polyceptron.geometry.projection import Goal, Nearest, first, length
@@ -16,10 +16,10 @@ from polyceptron.rule import Rule
 from polyceptron.utils.text import quoted
 from polyceptron.utils.types import Floats, Indices
 
-NO_FARTHER = 1e-3
+NO_FARTHER = 1e-6
 """A row of the most probable class is the nearest if none is nearer by more than this share."""
-_HALVINGS = 20
-"""Of the way to a row: what is left is a millionth."""
+_ZOOMS, _STEPS = 2, 65
+"""Of the way to a row: what is left is a four thousandth."""
 _SAME = 1e-6
 """Values that are this near are whole; the program that follows makes them so."""
 
@@ -61,7 +61,7 @@ class CounterfactualSearch:
         self.best: Floats | None = None
         self.bound = 0.0
         """No row that is nearer than this has another answer."""
-        self.exact = True
+        self.exact, self.is_over = True, False
         self.heap: list[tuple[tuple[int, float], int, SearchNode]] = []
         self.counter = itertools.count()
         self.depth = 0
@@ -80,17 +80,14 @@ class CounterfactualSearch:
         """Return the nearest verified point, or None."""
         for target in self.targets:
             self._push(target, self.given.lower, self.given.upper, frozenset(), initial=True)
-        for target in self.targets:
-            for goal in target.starts():
-                self._begin(goal)
-        while self.heap:
+        while self.heap and not self.is_over:
             (depth, far), _, node = heapq.heappop(self.heap)
-            if not self.exact and self.rule.is_most_probable:
-                return self.best  # going down would halve intervals only
-            if self.exact:
-                self.bound = far
-            if far >= self._far() * (1 - NO_FARTHER) or (self.best is not None and not self.exact):
+            if self.best is not None and not self.exact:
                 return self.best
+            if self.exact:
+                self.bound = min(far, self._far())
+                if far >= self._far() * (1 - NO_FARTHER):
+                    return self.best
             self.depth = depth - 1
             new = self._settled(node)
             if new is not None and (
@@ -104,7 +101,10 @@ class CounterfactualSearch:
         if not self.targets:
             return "the model has no other answer"
         if not self.exact:
-            return f"none was found by {self.max_nodes} programs (max_nodes)"
+            return (
+                f"none was found by {self.max_nodes} programs (max_nodes), which is no proof; "
+                "narrower bounds or columns that stay may help"
+            )
         texts = self.conflicts[:3]
         if len(self.conflicts) > 3:
             texts.append(f"and {len(self.conflicts) - 3} more")
@@ -141,6 +141,8 @@ class CounterfactualSearch:
             self._hurry(number)
         if target.goal is None:
             return
+        if not initial and target.goal.least_distance(self.row, lower, upper) >= self._far():
+            return
         nearest = target.goal.nearest(self.row, lower, upper)
         if nearest.x is not None:
             far = length(nearest.x - self.row, self.roots)
@@ -153,12 +155,7 @@ class CounterfactualSearch:
     def _hurry(self, number: int) -> None:
         """Settle for what is there, or go down from here; in the end there is no answer."""
         self.exact = False
-        most = 2 * max(self.max_nodes, len(self.targets))
-        if number >= most and self.best is None and not self.rule.is_most_probable:
-            raise ExplainError(
-                f"no answer after {self.max_nodes} programs (max_nodes): give the features in "
-                "integers narrower bounds, or freeze some"
-            )
+        self.is_over = number >= 2 * max(self.max_nodes, len(self.targets))
 
     def _tell(self, target: Target, nearest: Nearest, *, touching: bool = False) -> None:
         own = [target.faces[k] for k in nearest.faces]
@@ -176,7 +173,7 @@ class CounterfactualSearch:
 
     def _settled(self, node: SearchNode) -> Floats | None:
         """The nearest point of a node with another answer; or None, and its parts are pushed."""
-        limits = self._allowed(node)
+        limits = None if self._crosses(node) else self._allowed(node)
         if limits is None:
             return None
         tried: list[Floats] = []
@@ -204,6 +201,16 @@ class CounterfactualSearch:
         elif len(node.target.crossed) < 2 and nearest is not None and len(nearest.faces):
             self._tell(node.target, nearest, touching=True)
         return None
+
+    def _crosses(self, node: SearchNode) -> bool:
+        """Whether parts beyond some faces were pushed; else a first point is looked for."""
+        crossings = node.target.crossings(node.point)
+        for part in crossings or ():
+            self._push(part, node.lower, node.upper, node.changing)
+        goal = node.target.safe(node.point) if crossings is None and self.best is None else None
+        if goal is not None:
+            self._begin(goal)
+        return crossings is not None
 
     def _look_for_some(self, node: SearchNode, x: Floats, limits: tuple[Floats, Floats]) -> None:
         """Keep a point with another answer, if there is one that is nearer than those before."""
@@ -262,13 +269,14 @@ class CounterfactualSearch:
         if not ((lower <= self.row) & (self.row <= upper)).all():
             return x
         near, far = 0.0, 1.0
-        for _ in range(_HALVINGS):
-            middle = (near + far) / 2
-            if self.accepts(self.row + middle * (x - self.row)):
-                far = middle
-            else:
-                near = middle
-        return self.row + far * (x - self.row)
+        for _ in range(_ZOOMS):
+            shares = np.linspace(near, far, _STEPS)
+            places = self.rule.decide(self.row + shares[:, None] * (x - self.row)).place
+            sought = places != self.before if self.wanted is None else places == self.wanted
+            k = max(int(sought.argmax()), 1)
+            near, far = float(shares[k - 1]), float(shares[k])
+        shorter = self.row + far * (x - self.row)
+        return shorter if self.accepts(shorter) else x
 
     # --- what is allowed ----------------------------------------------------------------
 

@@ -1,26 +1,29 @@
 """Where another answer may be: inequalities to meet and to cross, and what is left beyond them.
 
 A target is a set of rows that a search looks through. Its ``goal`` has inequalities that hold in
-all of it, those of ``faces``; the nearest row of the goal need not be in the set. Then ``parts``
-are targets that have all of the set between them, but not that row. ``is_near`` is whether a row a
-hair farther in may do, ``safe`` a goal whose rows likely do, wherever they are, and ``starts`` are
-such goals to begin with.
+all of it, those of ``faces``; the nearest row of the goal need not be in the set. Then
+``crossings`` and ``parts`` are targets that have all of the set between them, but not that row.
+``is_near`` is whether a row a hair farther in may do, and ``safe`` a goal whose rows likely do,
+wherever they are.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
 
+from polyceptron.calibration import Link
+from polyceptron.explain._rivals import even_score, lines_above
 from polyceptron.geometry.projection import Goal
 from polyceptron.rule import Rule
 from polyceptron.utils.types import Floats
 
-_LEVELS = (0.0, 0.5, 1.0, 2.0, 3.0, 4.0)
-"""Of log-odds, to begin with."""
+_LEAST_SHARE = 0.1
+"""Of an interval, that either part of it has."""
 FaceAt = tuple[int, int]
 """The piece of a face, and its number there."""
 
@@ -62,118 +65,165 @@ class UnionTarget:
     def beyond(self, face: FaceAt) -> UnionTarget:
         return replace(self, crossed=(*self.crossed, face))
 
-    def safe(self, x: Floats) -> Goal | None:  # noqa: ARG002
+    def crossings(self, x: Floats) -> list[UnionTarget] | None:  # noqa: ARG002
         return None
 
-    def starts(self) -> list[Goal]:
-        return []
+    def safe(self, x: Floats) -> Goal | None:  # noqa: ARG002
+        return None
 
 
 @dataclass(frozen=True)
 class ProbableTarget:
-    """Where a class is the most probable, its log-odds being between `low` and `high`.
+    """Where a piece makes its class more probable than its rivals, and scores from low to high.
 
-    A piece of its own has to score at least what makes the log-odds `low`, and every piece of
-    other classes at most what makes theirs `high`: one of its faces does. At a single level of
-    log-odds that is exact, so intervals are halved until they say enough.
+    Every piece of a rival has then to score at most what makes it as probable: one of its faces
+    does, so these are crossed one after the other. What makes it as probable is a curve of the
+    score of the own piece, which lines bound from above: the goal holds all of the target, and
+    little more where low and high are near each other.
     """
 
     rule: Rule
     roots: Floats
     place: int
     piece: int
+    rivals: frozenset[int]
+    """Places of the classes that are to be less probable."""
     low: float
     high: float
     crossed: tuple[FaceAt, ...] = ()
 
     @cached_property
     def faces(self) -> tuple[FaceAt, ...]:
-        return (*self._own(self.low), *self._limiting(self.high))
+        return tuple(face for face, _, _ in self._inequalities)
 
     @cached_property
     def goal(self) -> Goal | None:
-        return self._goal(self.low, self.high)
+        return self._goal(self._inequalities)
 
     def is_near(self, x: Floats) -> bool:
-        odds = self.rule.log_odds(self.rule.scores(x[None, :]))[0]
-        gap = np.delete(odds, self.place).max() - odds[self.place]
-        return bool(gap <= 1e-9 * (1 + abs(odds[self.place])))
+        own, others = self._log_odds(x)
+        return bool(max(others.values()) - own <= 1e-9 * (1 + abs(own)))
 
     def parts(self, points: list[Floats]) -> list[ProbableTarget] | None:
-        """Beyond the faces of a piece whose class is too probable; else both halves of levels."""
-        if not points:
-            return None
-        x = points[0]
-        scores = self.rule.scores(x[None, :])
-        h, odds = scores[0], self.rule.log_odds(scores)[0]
-        left = {p for p, _ in self.crossed}
-        for place in np.argsort(-odds, kind="stable").tolist():
-            if place == self.place or odds[place] <= max(odds[self.place], self.low):
-                continue
-            own = [p for p, piece in enumerate(self.rule.pieces) if piece.place == place]
-            best = max(own, key=lambda p: h[p])
-            if odds[place] > self.high and best not in left:
-                return [
-                    replace(self, crossed=(*self.crossed, face)) for face in _faces(self.rule, best)
-                ]
-        middle = self._middle(odds)
+        """Scores from low to high in two intervals."""
+        middle = self._middle(points[0]) if points else self.low
         if not self.low < middle < self.high:
             return None
         return [replace(self, high=middle), replace(self, low=middle)]
 
+    def crossings(self, x: Floats) -> list[ProbableTarget] | None:
+        """Beyond each face of the piece that makes a rival the more probable one, if there is any.
+
+        It must not be crossed already.
+        """
+        own, others = self._log_odds(x)
+        place = max(others, key=lambda place: others[place])
+        if others[place] < own:
+            return None
+        h = self.rule.scores(x[None, :])[0]
+        best = max(self._pieces_of(place), key=lambda p: h[p], default=None)
+        if best is None or any(p == best for p, _ in self.crossed):
+            return None
+        return [replace(self, crossed=(*self.crossed, face)) for face in _faces(self.rule, best)]
+
     def safe(self, x: Floats) -> Goal | None:
-        middle = self._middle(self.rule.log_odds(self.rule.scores(x[None, :]))[0])
-        return self._goal(middle, middle)
+        """At a single score there is no curve."""
+        middle = self._middle(x)
+        rows = [(face, *self._above(face, middle)) for face in _faces(self.rule, self.piece)]
+        for face in self.crossed:
+            limit = self._even(face, middle)
+            if limit == -np.inf:
+                return None
+            if limit < np.inf:
+                rows.append((face, *self._below(face, limit)))
+        return self._goal(rows)
 
-    def starts(self) -> list[Goal]:
-        """Goals that are easy to reach: the class is at least so probable."""
-        if self.low < 0:
-            return []
-        goals = (self._goal(level, np.inf) for level in _LEVELS)
-        return [goal for goal in goals if goal is not None]
+    def _log_odds(self, x: Floats) -> tuple[float, dict[int, float]]:
+        """Those by the own piece, and of the rivals."""
+        h = self.rule.scores(x[None, :])
+        odds = self.rule.log_odds(h)[0]
+        own = self._link(self.place).log_odds(h[:, self.piece])
+        return float(own[0]), {place: float(odds[place]) for place in sorted(self.rivals)}
 
-    def _middle(self, odds: Floats) -> float:
-        """Between the log-odds of the class and of the most probable other, within the interval."""
-        ends = odds[self.place], np.delete(odds, self.place).max()
-        low, high = (min(max(float(end), self.low), self.high) for end in ends)
-        return (low + high) / 2
+    def _middle(self, x: Floats) -> float:
+        """Between the score of the piece and what it would have to be, within the interval."""
+        h = self.rule.scores(x[None, :])[0]
+        own = self._link(self.place)
+        ends = [float(h[self.piece])]
+        for place in self.rivals:
+            best = max((float(h[p]) for p in self._pieces_of(place)), default=-np.inf)
+            ends.append(even_score(self._link(place), own, best))
+        scale = 1.0 / own.side(self.low >= 0).slope
+        known = [end for end in ends if np.isfinite(end)]
+        low = self.low if np.isfinite(self.low) else min(self.high, *known) - scale
+        high = self.high if np.isfinite(self.high) else max(self.low, *known) + scale
+        start, stop = (min(max(end, low), high) for end in (ends[0], max(ends)))
+        room = _LEAST_SHARE * (high - low)
+        return min(max((start + stop) / 2, low + room), high - room)
 
-    def _level(self, place: int, odds: float) -> float:
-        link = self.rule.links[place]
-        assert link is not None  # a rule without an otherwise has all links
-        return link.score_at(odds)
+    @cached_property
+    def _inequalities(self) -> list[tuple[FaceAt, Floats, float]]:
+        """The goal: a face, and w and b, each. The own faces, then limits of those crossed."""
+        own = _faces(self.rule, self.piece)
+        found = [(face, *self._above(face, self.low)) for face in own if self.low > -np.inf]
+        for face in self.crossed:
+            limit = self._even(face, self.high)
+            if limit < np.inf:
+                found.append((face, *self._below(face, limit)))
+            rival = self._link(self.rule.pieces[face[0]].place)
+            w, b = self._face(face)
+            for line in lines_above(self._link(self.place), rival, self.low, self.high):
+                for mine in own:
+                    v, c = self._face(mine)
+                    found.append((face, line.slope * v - w, line.slope * c + line.offset - b))
+        return found
 
-    def _own(self, low: float) -> tuple[FaceAt, ...]:
-        """The faces that hold the class up; none where any score will do."""
-        return _faces(self.rule, self.piece) if self._level(self.place, low) > -np.inf else ()
+    def _goal(self, rows: list[tuple[FaceAt, Floats, float]]) -> Goal | None:
+        if any(b == -np.inf for _, _, b in rows):
+            return None
+        # Faces that cancel each other out say nothing of x.
+        rows = [row for row in rows if row[1].any()]
+        W = np.array([w for _, w, _ in rows]).reshape(len(rows), self.rule.n_features)
+        return Goal(W, np.array([b for _, _, b in rows]), self.roots)
 
-    def _limiting(self, high: float) -> tuple[FaceAt, ...]:
-        """The faces that hold others down; none where any score will do."""
-        pieces = self.rule.pieces
-        return tuple(
-            face for face in self.crossed if self._level(pieces[face[0]].place, high) < np.inf
+    def _above(self, face: FaceAt, score: float) -> tuple[Floats, float]:
+        w, b = self._face(face)
+        return w, b - score
+
+    def _below(self, face: FaceAt, score: float) -> tuple[Floats, float]:
+        w, b = self._face(face)
+        return -w, score - b
+
+    def _face(self, face: FaceAt) -> tuple[Floats, float]:
+        p, k = face
+        part = self.rule.pieces[p].polyhedron
+        return part.W[k], float(part.b[k])
+
+    def _even(self, face: FaceAt, score: float) -> float:
+        """What a face of a rival may have at most, where the own piece has this score."""
+        if not np.isfinite(score):
+            score = math.copysign(1e300, score)
+        return even_score(
+            self._link(self.place), self._link(self.rule.pieces[face[0]].place), score
         )
 
-    def _goal(self, low: float, high: float) -> Goal | None:
-        own, limiting = self._own(low), self._limiting(high)
-        levels = [self._level(self.place, low)] * len(own)
-        levels += [self._level(self.rule.pieces[p].place, high) for p, _ in limiting]
-        if not np.isfinite(levels).all():
-            return None
-        return goal_of(self.rule, self.roots, (*own, *limiting), len(limiting), np.array(levels))
+    def _link(self, place: int) -> Link:
+        link = self.rule.links[place]
+        assert link is not None  # a rule without an otherwise has all links
+        return link
+
+    def _pieces_of(self, place: int) -> list[int]:
+        return [p for p, piece in enumerate(self.rule.pieces) if piece.place == place]
 
 
 Target: TypeAlias = UnionTarget | ProbableTarget
 
 
-def goal_of(
-    rule: Rule, roots: Floats, faces: tuple[FaceAt, ...], crossed: int, levels: Floats | float = 0.0
-) -> Goal:
-    """Faces to meet, the last so many of them to cross, at these levels of their margins."""
+def goal_of(rule: Rule, roots: Floats, faces: tuple[FaceAt, ...], crossed: int) -> Goal:
+    """Faces to meet, the last so many of them to cross."""
     W, b = np.empty((len(faces), rule.n_features)), np.empty(len(faces))
     for i, (p, k) in enumerate(faces):
         W[i], b[i] = rule.pieces[p].polyhedron.W[k], rule.pieces[p].polyhedron.b[k]
-    b -= levels
     sign = np.where(np.arange(len(faces)) < len(faces) - crossed, 1.0, -1.0)
     return Goal(W * sign[:, None], b * sign, roots)
 
@@ -186,8 +236,9 @@ def targets_of(
     places = others if wanted is None else frozenset([wanted])
     if rule.is_most_probable:
         spans = (0.0, np.inf), (-np.inf, 0.0)
+        rivals = others - places | {before}  # another answer than before: whichever it is
         return [
-            ProbableTarget(rule, roots, one.place, p, low, high)
+            ProbableTarget(rule, roots, one.place, p, rivals, low, high)
             for p, one in enumerate(rule.pieces)
             for low, high in spans
             if one.place in places

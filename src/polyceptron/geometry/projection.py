@@ -109,8 +109,7 @@ def _polished(A: Floats, c: Floats, z: Floats, support: NDArray[np.intp]) -> Flo
 
 
 def _norm(z: Floats) -> float:
-    size = float(np.abs(z).max(initial=0.0))
-    return 0.0 if size == 0 else size * float(np.linalg.norm(z / size))
+    return math.hypot(*z.tolist())  # without overflow
 
 
 class Nearest(NamedTuple):
@@ -141,9 +140,7 @@ class Goal:
         lower, upper = np.broadcast_to(lower, x.shape), np.broadcast_to(upper, x.shape)
         free = lower < upper
         start, roots = np.where(free, x, lower), self.roots[free]
-        margins = scores(start[None, :], *self._scaled)[0] / self._norms - beyond
-        A = self.faces.A[:, free] / roots
-        norms = np.linalg.norm(A, axis=1)
+        A, norms, margins = self._seen(start, free, beyond)
         # What free features cannot move holds, or does not.
         held = norms == 0
         stuck = np.flatnonzero(held & (margins < 0))
@@ -166,6 +163,27 @@ class Goal:
         if not np.isfinite(start).all():
             raise shared.GeometryError(_TOO_LARGE)
         return Nearest(np.clip(start, lower, upper), *deciding)
+
+    @np.errstate(over="ignore", invalid="ignore")
+    def least_distance(self, x: Floats, lower: Floats, upper: Floats) -> float:
+        """No point within the limits is nearer: what takes no program to know."""
+        moved = (np.clip(x, lower, upper) - x) * self.roots
+        free = lower < upper
+        start = np.where(free, x, lower)
+        _, norms, margins = self._seen(start, free)
+        far = np.divide(-margins, norms, out=np.zeros_like(norms), where=norms > 0)
+        stuck = bool(((norms == 0) & (margins < 0)).any())
+        fixed = length(moved[~free], np.ones(int((~free).sum())))
+        to_faces = math.hypot(fixed, float(far.max(initial=0.0)))
+        return math.inf if stuck else max(to_faces, length(moved, np.ones(len(moved))))
+
+    def _seen(
+        self, start: Floats, free: NDArray[np.bool_], beyond: Limit = 0.0
+    ) -> tuple[Floats, Floats, Floats]:
+        """Normals along free features, in units of cost, their lengths, and margins of start."""
+        margins = scores(start[None, :], *self._scaled)[0] / self._norms - beyond
+        A = self.faces.A[:, free] / self.roots[free]
+        return A, np.linalg.norm(A, axis=1), margins
 
     def aims(self, x: Floats, lower: Limit = -np.inf, upper: Limit = np.inf) -> Iterator[Nearest]:
         """Yield the nearest points, each a hair farther in; at last none, if there is no room."""
@@ -203,7 +221,7 @@ def _rounded(x: Floats, start: Floats) -> Floats:
 
 def length(change: Floats, roots: Floats) -> float:
     """The weighted Euclidean length of a change, without overflow."""
-    return math.hypot(*(change * roots))
+    return math.hypot(*(change * roots).tolist())
 
 
 def first(aims: Iterator[Nearest], accepts: Callable[[Floats], bool]) -> Nearest:

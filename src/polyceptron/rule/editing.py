@@ -18,6 +18,7 @@ from polyceptron.calibration import calibrate
 from polyceptron.inequalities import parse_inequality
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.rule import Rule, show_label
+from polyceptron.rule._answers import scores_of_classes
 from polyceptron.scoring import check_finite_rows
 from polyceptron.utils.checks import as_count, as_floats
 from polyceptron.utils.text import (
@@ -272,7 +273,8 @@ class Editing:
             raise ValueError("labelled rows are needed to calibrate: rule.edit(X, y)")
         if not self.rule.links:
             raise ValueError("this rule has no probabilities that come from scores")
-        best, links = self.rule._by_class(self.rule.scores(self.rows)), list(self.rule.links)
+        best = scores_of_classes(self.rule, self.rule.scores(self.rows))
+        links = list(self.rule.links)
         for place, link in enumerate(links):
             if link is not None:
                 h = best[:, place]
