@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from polyceptron import OC1, OnlinePolyceptron, Polyhedron
+from polyceptron.calibration import Logistic
 from polyceptron.datasets import make_polyhedron
 from polyceptron.plots import PolyhedronDisplay, plot_model
 from polyceptron.plots._model import clearest_plane
@@ -89,6 +90,49 @@ def test_trees_and_several_classes(cancer):
         legends = [ax.get_legend() for ax in figure.axes if ax.get_legend()]
         assert " of " in legends[0].get_texts()[0].get_text()
         plot_model(model)
+
+
+def several_classes(n, n_rows):
+    """A square each, in a row, the first few thousand characters of whose names are alike."""
+    eye = np.concatenate([np.eye(2), -np.eye(2)])
+    squares = [Polyhedron(eye, [0.5 - k, 0.5, 0.5 + k, 0.5]) for k in range(n)]
+    names = [f"{'a long name ' * 5}{k:02}" for k in range(n)]
+    rule = Rule(names, [Piece(one, k) for k, one in enumerate(squares)], links=[Logistic()] * n)
+    rng = np.random.default_rng(0)
+    places = np.arange(n_rows) % n
+    X = np.column_stack([places, np.zeros(n_rows)]) + rng.uniform(-0.6, 0.6, (n_rows, 2))
+    return rule, X, np.array(names)[places]
+
+
+@pytest.mark.parametrize(
+    ("n", "n_rows", "panels"), [(3, 200, 0), (3, 2500, 3), (5, 1, 5), (10, 300, 10), (14, 300, 12)]
+)
+def test_many_classes_have_a_picture_each(n, n_rows, panels):
+    rule, X, y = several_classes(n, n_rows)
+    figure = drawn(plot_model(rule, X, y))
+    shown = [ax for ax in figure.axes if ax.get_title(loc="left")]
+    assert len(shown) == panels
+    if not panels:
+        return
+    missed = [int(ax.get_title(loc="left").split("\n")[2].split()[0]) for ax in shown]
+    told = rule.predict(X) != y
+    assert sum(missed) == sum(told[y == label].sum() for label in rule.labels[:panels])
+    for k, ax in enumerate(shown):
+        pale, dark = ax.collections[:2]
+        own = y == rule.labels[k]
+        assert np.allclose(dark.get_offsets(), X[own])
+        assert np.allclose(pale.get_offsets(), X[~own])
+    assert ("The 12 largest of 14 classes" in figure.get_suptitle()) == (n == 14)
+
+
+def test_many_rows_of_two_classes_differ_in_colour():
+    X = np.random.default_rng(0).normal(size=(2500, 2))
+    y = X[:, 0] > 1
+    figure = drawn(plot_model(Polyhedron([[1, 0]], [-1]), X, y))
+    outside, inside = figure.axes[0].collections[:2]
+    assert not np.allclose(outside.get_facecolor()[0, :3], inside.get_facecolor()[0, :3])
+    samples = figure.axes[0].get_legend().legend_handles[:2]
+    assert all(sample.get_sizes()[0] >= 20 for sample in samples)
 
 
 def test_plot_model_wrong_arguments():

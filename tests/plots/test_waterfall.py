@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from polyceptron import Polyhedron
+from polyceptron.calibration import Logistic
 from polyceptron.explain import contributions
 from polyceptron.plots import WaterfallDisplay
-from polyceptron.rule import Rule
+from polyceptron.rule import Piece, Rule
 
 TRIANGLE = Polyhedron([[1, 0], [0, 1], [-1, -2]], [0, 0, 4], ["age", "dose"])
 
@@ -36,6 +37,27 @@ def test_waterfall_bars_are_the_contributions():
     widths = [(p.get_x(), p.get_width(), p.get_y()) for p in display.patches_]
     assert [w[:2] for w in widths] == [(0, 4), (4, -3), (1, -2), (0, -1)]
     assert display.ax_.get_title(loc="left") == "outside: the deciding face 2 rejects"
+
+
+def test_of_three_classes_the_piece_of_the_answer_is_looked_at():
+    below, above = Polyhedron([[-1, 0]], [0], ["age", "dose"]), Polyhedron([[0, 1]], [-9])
+    names = [Polyhedron(one.W, one.b, ["age", "dose"]) for one in (TRIANGLE, below, above)]
+    rule = Rule(["A", "B", "C"], [Piece(p, k) for k, p in enumerate(names)], links=[Logistic()] * 3)
+    for x, title, bars in (
+        (
+            [3, 0.5],
+            "class A (inside): the deciding face 2 of piece 1 holds",
+            ["age = 3", "dose = 0.5"],
+        ),
+        ([-1, 1], "class B (inside): the deciding face 0 of piece 2 holds", ["age = -1"]),
+        ([1, 8], "class B (outside): the deciding face 0 of piece 2 rejects", ["age = 1"]),
+    ):
+        display = WaterfallDisplay.from_estimator(rule, x)
+        assert display.ax_.get_title(loc="left") == title
+        shown = [bar.label.replace("\N{MINUS SIGN}", "-") for bar in display.bars_[1:-1]]
+        assert sorted(shown) == bars.split(", ")
+        piece = rule.pieces[rule.decide([x]).piece[0]].polyhedron
+        assert display.total == pytest.approx(piece.decision([x])[0])
 
 
 def test_waterfall_colours_and_hatches_tell_the_sign():

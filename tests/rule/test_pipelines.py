@@ -14,13 +14,14 @@ from sklearn.feature_selection import SelectKBest, VarianceThreshold
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
     MaxAbsScaler,
     MinMaxScaler,
     Normalizer,
     OneHotEncoder,
+    OrdinalEncoder,
     PolynomialFeatures,
     RobustScaler,
     StandardScaler,
@@ -55,6 +56,11 @@ LINEAR = {
         ColumnTransformer(
             [("a", StandardScaler(), ["p", "t"]), ("b", "passthrough", slice(2, 3))],
             remainder="drop",
+        )
+    ],
+    "union": lambda: [
+        FeatureUnion(
+            [("a", StandardScaler()), ("b", make_pipeline(MinMaxScaler(), PCA(2))), ("c", "drop")]
         )
     ],
     "rest": lambda: [ColumnTransformer([("a", MinMaxScaler(), [-1, 1])], remainder="passthrough")],
@@ -144,6 +150,28 @@ class TestTables:
             np.testing.assert_array_equal(rule.predict(table), model.predict(TABLE))
         again = pickle.loads(pickle.dumps(rule))
         np.testing.assert_array_equal(again.predict(TABLE), model.predict(TABLE))
+
+    @pytest.mark.parametrize(
+        "how", [{}, {"handle_unknown": "use_encoded_value", "unknown_value": -3}]
+    )
+    def test_numbers_of_categories(self, how):
+        both = FeatureUnion([("a", OrdinalEncoder(**how)), ("b", OneHotEncoder(drop="first"))])
+        columns = make_column_transformer(
+            (OrdinalEncoder(**how), ["zone"]),
+            (make_pipeline(SimpleImputer(strategy="most_frequent"), both), ["city"]),
+            (StandardScaler(), ["pay"]),
+        )
+        model = fit(make_pipeline(columns, quick(SPLA1)), TABLE, CHOICE)
+        rule = as_rule(model)
+        assert {"zone=3", "city=Oslo"} <= {*rule.feature_names}
+        np.testing.assert_array_equal(rule.predict(TABLE), model.predict(TABLE))
+        np.testing.assert_allclose(rule.predict_proba(TABLE), model.predict_proba(TABLE), atol=1e-9)
+        if how:
+            unknown = TABLE.assign(zone=9)
+            np.testing.assert_allclose(
+                model[:-1].transform(unknown)[:, 0], np.full(N, -3), atol=1e-12
+            )
+            np.testing.assert_array_equal(rule.predict(unknown), model.predict(unknown))
 
     def test_text_and_explanations(self):
         model = of_tables()

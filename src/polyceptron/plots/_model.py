@@ -10,6 +10,12 @@ from numpy.typing import NDArray
 
 from polyceptron.plots import style
 from polyceptron.plots._heatmap import FaceHeatmapDisplay, heatmap_size
+from polyceptron.plots._multiples import (
+    FEW_ROWS,
+    classes_alone,
+    draw_classes,
+    multiples_size,
+)
 from polyceptron.plots._plane import Wanted, all_faces, choose_plane, normals_of, standard
 from polyceptron.plots._polyhedron import PolyhedronDisplay
 from polyceptron.polyhedron import Polyhedron
@@ -62,9 +68,11 @@ def plot_model(
     rows = None if X is None else style.as_array(rule.features(X), every)
     labels = style.labels_of(y, rows)
     n_faces = every.n_faces if rule.is_partition else sum(p.polyhedron.n_faces for p in rule.pieces)
+    classes = classes_alone(rule, labels)
+    size = multiples_size(len(classes)) if classes else (8.6, 4.8)
     if every.n_features <= 2:
-        figure = style.new_figure((8.6, 4.8))
-        _draw_plane(figure.add_subplot(), model, rule, rows, labels)
+        figure = style.new_figure(size)
+        _draw_plane(figure, model, rule, rows, labels, classes)
     elif rows is None:
         figure = style.new_figure(heatmap_size(n_faces, min(every.n_features, 30)))
         FaceHeatmapDisplay.from_estimator(rule, ax=figure.add_subplot())
@@ -72,23 +80,34 @@ def plot_model(
         shown = min(every.n_features, 20)
         width, height = heatmap_size(n_faces, shown)
         width = min(width, 8.0)
-        figure = style.new_figure((8.0 + width, max(5.0, height)))
+        figure = style.new_figure((8.0 + width, max(5.0, height, size[1])))
         left, right = figure.subfigures(1, 2, width_ratios=[8.0, width])
         FaceHeatmapDisplay.from_estimator(rule, rows, max_features=shown, ax=right.add_subplot())
-        _draw_plane(left.add_subplot(), model, rule, rows, labels)
+        _draw_plane(left, model, rule, rows, labels, classes)
     return figure
 
 
 def _draw_plane(
-    ax: Any, model: Any, rule: Rule, rows: Floats | None, labels: NDArray[Any] | None
+    figure: Any,
+    model: Any,
+    rule: Rule,
+    rows: Floats | None,
+    labels: NDArray[Any] | None,
+    classes: list[Any],
 ) -> None:
-    how: dict[str, Any] = {"ax": ax}
+    """One picture, or one for each of these classes."""
+    how: dict[str, Any] = {}
     if rows is not None and rows.shape[1] > 2:
         how["plane"] = clearest_plane([piece.polyhedron for piece in rule.pieces], rows)
-    if len(rule.pieces) == 1 and rule.inside_place is not None:
-        how["regions"] = "faces"
+    if rows is not None and labels is not None and classes:
+        with style.drawing():
+            draw_classes(figure, rule, rows, labels, classes, how.get("plane"))
+        return
+    is_crowded = labels is not None and len(labels) > FEW_ROWS
+    if len(rule.pieces) == 1 and rule.inside_place is not None and not is_crowded:
+        how["regions"] = "faces"  # of many rows the classes have the colours
     one = [piece.polyhedron for piece in rule.pieces] if is_bare(model) else rule
-    PolyhedronDisplay.from_estimator(one, rows, labels, **how)
+    PolyhedronDisplay.from_estimator(one, rows, labels, ax=figure.add_subplot(), **how)
 
 
 def clearest_plane(polyhedra: Sequence[Polyhedron], X: Floats) -> Wanted:

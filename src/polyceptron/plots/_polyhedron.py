@@ -62,6 +62,8 @@ class PolyhedronDisplay:
     text_ : dict of number to str
         Each numbered face in words: its inequality in the two columns, or the columns it depends
         on most.
+    told_ : str
+        With `alone`, the rows of that class and the mistakes about it.
     at, columns
         The point through which the plane goes, and the two columns shown, if any.
 
@@ -89,6 +91,7 @@ class PolyhedronDisplay:
         predicted: Any = None,
         plane: planes.Wanted = None,
         at: ArrayLike | int | None = None,
+        alone: Any = None,
     ) -> None:
         if regions not in ("inside", "faces"):
             raise ValueError(f"regions must be one of ['inside', 'faces'], got {regions!r}")
@@ -97,6 +100,9 @@ class PolyhedronDisplay:
         self.polyhedron, self.polyhedra = one, style.unions_of(labelled)
         self.pieces = [p for union in self.polyhedra.values() for p in union]
         self.otherwise, self.regions, self.numbered = otherwise, regions, numbered
+        if alone is not None and alone not in self.polyhedra:
+            raise ValueError(f"alone must be one of {[*self.polyhedra]!r:.200}, got {alone!r:.60}")
+        self.alone = alone
         self._by_face = regions == "faces"
         if self._by_face and one is None:
             raise ValueError("regions='faces' needs a single polyhedron, got several with labels")
@@ -169,6 +175,9 @@ class PolyhedronDisplay:
             Whether faces of several polyhedra have numbers, if there are at most 12.
         predicted : array-like of shape (n_samples,), default=None
             Predictions, if rows are to be ringed where these are not `y`.
+        alone : label, default=None
+            Draw the regions of this class only, and the rows of all others pale: of many classes
+            a picture each says more than one of all.
         limits : ((left, right), (low, high)), default=None
             What the axes show; the rows and some room if None.
         ax : matplotlib Axes, default=None
@@ -256,6 +265,8 @@ class PolyhedronDisplay:
         entries: Entries = []
         views: list[Slice] = []
         for k, (label, union) in enumerate(self.polyhedra.items()):
+            if self.alone not in (None, label):
+                continue
             here = [cut(self.plane.lines(p), limits) for p in union]
             views += here
             look, n = paint.look_of_class(k), len(union)
@@ -270,7 +281,7 @@ class PolyhedronDisplay:
         if self.otherwise is not None:
             entries.append((paint.in_legend(), f"elsewhere {style.shorten(self.otherwise)}"))
         self._faces, self.text_ = {}, {}
-        if self.numbered and sum(p.n_faces for p in self.pieces) <= _LISTED:
+        if self.numbered and self.alone is None and sum(p.n_faces for p in self.pieces) <= _LISTED:
             for number, (polyhedron, view) in enumerate(zip(self.pieces, views, strict=True), 1):
                 texts = self.plane.in_words(polyhedron, names_of(polyhedron, 18))
                 seen_here = {f"{number}.{k}": k for k in texts if view.edge(k) is not None}
@@ -290,7 +301,7 @@ class PolyhedronDisplay:
 
     def _draw_rows(self, points: Floats | None) -> Entries:
         self.points_: dict[Any, Any] = {}
-        self.mistakes_ = None
+        self.mistakes_: Any = None
         if points is None:
             return []
         n = len(points)
@@ -300,6 +311,8 @@ class PolyhedronDisplay:
             look = {"c": palette.GREY, "marker": "o", "linewidths": 0.0}
             self.points_[None] = paint.rows(self.ax_, points, **look, **dots)
             return []
+        if self.alone is not None:
+            return self._draw_class(points, dots)
         entries: Entries = []
         for label in np.unique(self.y).tolist():
             colour, marker, name = self._look_of(label)
@@ -309,13 +322,36 @@ class PolyhedronDisplay:
             self.points_[label] = drawn
             entries.append((drawn, name))
         if self._wrong is not None and self._wrong.any():
-            self.mistakes_ = paint.rows(
-                self.ax_, points[self._wrong], s=3.2 * size, facecolors="none",
-                edgecolors=palette.INK, linewidths=0.9, zorder=3,
-            )  # fmt: skip
             how = "on the wrong side" if self.predicted is None else "predicted otherwise"
-            entries.append((self.mistakes_, f"{self._wrong.sum()} of {n} {how}"))
+            entries.append(
+                self._ring(points, self._wrong, size, f"{self._wrong.sum()} of {n} {how}")
+            )
         return entries
+
+    def _draw_class(self, points: Floats, dots: dict[str, Any]) -> Entries:
+        """The rows of one class, before those of all others."""
+        own = np.asarray(self.y == self.alone)
+        pale = {"c": palette.FAINT, "marker": "o", "linewidths": 0.0}
+        self.points_[None] = paint.rows(self.ax_, points[~own], **pale, **dots | {"alpha": 0.25})
+        ink = {"c": palette.INK, "marker": "o", "linewidths": 0.0}
+        shown = paint.rows(self.ax_, points[own], **ink, **dots | {"zorder": 2.5})
+        self.points_[self.alone] = shown
+        entries: Entries = [(shown, f"class {style.shorten(self.alone)}")]
+        entries.append((self.points_[None], "other classes"))
+        self.told_ = f"{own.sum()} rows{'' if self.regions_[self.alone] else ', no region in view'}"
+        if self.predicted is not None:
+            wrong = own != (self.predicted == self.alone)
+            self.told_ += f"\n{(wrong & own).sum()} missed, {(wrong & ~own).sum()} false"
+            if wrong.any():
+                entries.append(self._ring(points, wrong, float(dots["s"]), "mistakes"))
+        return entries
+
+    def _ring(self, points: Floats, which: Any, size: float, told: str) -> tuple[Any, str]:
+        self.mistakes_ = paint.rows(
+            self.ax_, points[which], s=3.2 * size, facecolors="none",
+            edgecolors=palette.INK, linewidths=0.9, zorder=3,
+        )  # fmt: skip
+        return self.mistakes_, told
 
     def _faces_in_words(self) -> Entries:
         entries: Entries = []

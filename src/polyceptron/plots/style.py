@@ -38,6 +38,10 @@ _OTHER_FONTS = (
 """For characters that matplotlib's own font lacks, as far as they are installed."""
 
 
+_SAMPLE = 24.0
+"""The least size of a dot in a legend."""
+
+
 class Look(NamedTuple):
     """How one of many alike things is told from the others, in colour and without it."""
 
@@ -110,6 +114,9 @@ def add_legend(ax: Any, entries: list[tuple[Any, str]]) -> None:
     )  # fmt: skip
     for text in legend.get_texts():
         text.set(**PLAIN)
+    for sample in legend.legend_handles:  # that of tiny and pale dots would not be seen
+        if hasattr(sample, "get_sizes") and sample.get_sizes().max(initial=0.0) < _SAMPLE:
+            sample.set(sizes=[_SAMPLE], alpha=1.0)
 
 
 @contextmanager

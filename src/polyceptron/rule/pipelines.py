@@ -8,7 +8,7 @@ rounding.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -79,8 +79,9 @@ class _Fold:
         """The error that says what cannot be part of a rule."""
         return self.error(
             f"a pipeline cannot be read as inequalities of its own columns with {what}. Scalers, "
-            "PCA, TruncatedSVD, selection of columns, SimpleImputer and OneHotEncoder can, also in "
-            "a ColumnTransformer. Else give its last step, and rows as that sees them"
+            "PCA, TruncatedSVD, selection of columns, SimpleImputer, OneHotEncoder and "
+            "OrdinalEncoder can, also in a ColumnTransformer or FeatureUnion. Else give its last "
+            "step, and rows as that sees them"
         )
 
     def through(self, step: Any, columns: Sequence[_AnyColumn]) -> Sequence[_AnyColumn]:
@@ -153,23 +154,40 @@ class _Fold:
     def one_hot(self, step: Any, columns: Sequence[_AnyColumn]) -> list[_AnyColumn]:
         """A feature for each category."""
         found: list[_AnyColumn] = []
-        rare = getattr(step, "infrequent_categories_", [None] * len(columns))
         dropped = [None] * len(columns) if step.drop_idx_ is None else step.drop_idx_
+        for read, out in zip(self._categories(step, columns), dropped, strict=True):
+            kept = [name for k, name in enumerate(read.feature_names) if k != out]
+            found += [_LinearColumn({name: np.longdouble(1)}) for name in kept]
+        return found
+
+    def ordinal(self, step: Any, columns: Sequence[_AnyColumn]) -> list[_AnyColumn]:
+        """The number of each category: a sum over their features; others have none."""
+        other = step.unknown_value if step.handle_unknown == "use_encoded_value" else 0
+        if other != other:
+            raise self.refuse("OrdinalEncoder(unknown_value=nan)")
+        found: list[_AnyColumn] = []
+        for read in self._categories(step, columns):
+            codes = {name: np.longdouble(k - other) for k, name in enumerate(read.feature_names)}
+            found.append(_LinearColumn(codes, np.longdouble(other)))
+        return found
+
+    def _categories(self, step: Any, columns: Sequence[_AnyColumn]) -> Iterator[Column]:
+        """How an encoder reads columns of the table."""
+        name = type(step).__name__
+        rare = getattr(step, "infrequent_categories_", [None] * len(columns))
         for j, column in enumerate(columns):
             if not isinstance(column, _InputColumn):
-                raise self.refuse("OneHotEncoder after a step that computes")
+                raise self.refuse(f"{name} after a step that computes")
             if rare[j] is not None:
-                raise self.refuse("OneHotEncoder with infrequent categories")
+                raise self.refuse(f"{name} with infrequent categories")
             values = step.categories_[j].tolist()
             if any(value is None or value != value for value in values):
-                raise self.refuse("OneHotEncoder of gaps: fill them by SimpleImputer before it")
+                raise self.refuse(f"{name} of gaps: fill them by SimpleImputer before it")
             texts = tuple(as_text(value) for value in values)
             fill = None if column.fill is None else as_text(column.fill)
             read = Column(column.name, "category", texts, fill)
             self.use(read)
-            kept = [name for k, name in enumerate(read.feature_names) if k != dropped[j]]
-            found += [_LinearColumn({name: np.longdouble(1)}) for name in kept]
-        return found
+            yield read
 
     def split(self, step: Any, columns: Sequence[_AnyColumn]) -> list[_AnyColumn]:
         """A ColumnTransformer: each part through its own step."""
@@ -182,6 +200,15 @@ class _Fold:
                 places = _places_of_columns(which, names)
                 found += self.through(part, [columns[j] for j in places])
         return found
+
+    def joined(self, step: Any, columns: Sequence[_AnyColumn]) -> list[_AnyColumn]:
+        """A FeatureUnion: all columns through each step, side by side."""
+        if step.transformer_weights:
+            raise self.refuse("transformer_weights")
+        steps = [
+            one for _, one in step.transformer_list if not isinstance(one, str) or one != "drop"
+        ]
+        return [column for one in steps for column in self.through(one, columns)]
 
     def nested(self, step: Any, columns: Sequence[_AnyColumn]) -> Sequence[_AnyColumn]:
         """A pipeline of steps."""
@@ -247,8 +274,10 @@ _SCALERS = ("MaxAbsScaler", "MinMaxScaler", "RobustScaler", "StandardScaler")
 _ROTATIONS = ("PCA", "IncrementalPCA", "TruncatedSVD")
 _OTHERS: dict[str, Callable[[_Fold, Any, Sequence[_AnyColumn]], Sequence[_AnyColumn]]] = {
     "ColumnTransformer": _Fold.split,
+    "FeatureUnion": _Fold.joined,
     "FunctionTransformer": _Fold.unchanged,
     "OneHotEncoder": _Fold.one_hot,
+    "OrdinalEncoder": _Fold.ordinal,
     "Pipeline": _Fold.nested,
     "SimpleImputer": _Fold.imputed,
 }
