@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import _num_samples
 
-from polyceptron.data.blocks import Blocks
+from polyceptron.data.blocks import ArrayBlocks, Blocks
 from polyceptron.data.scaling import Coordinates, Ends, standardized
 from polyceptron.data.training import TrainingData
 from polyceptron.learners import _parameters
@@ -162,18 +163,17 @@ class PolyhedralSVM(IteratedClassifier):
         """
         self._check_parameters()
         with self._all_or_nothing(), self._source(X, y, sample_weight) as source:
-            known = self._known_groups(groups, len(y), sample_weight)
-            self.__dict__["_groups"] = known
+            self.__dict__["_groups"] = self._known_groups(groups, X, sample_weight)
             for reason, kind in self._learn_and_judge(source):
                 warnings.warn(reason, kind, stacklevel=2)
             del self.__dict__["_groups"]
         return self
 
-    def _known_groups(self, groups: Any, n_rows: int, sample_weight: Any) -> Indices | None:
+    def _known_groups(self, groups: Any, X: Any, sample_weight: Any) -> Indices | None:
         """The group of each row that has weight; None if none is known."""
         if groups is None:
             return None
-        found = np.asarray(groups)
+        found, n_rows = np.asarray(groups), _num_samples(X)
         if found.shape != (n_rows,):
             raise ValueError(f"groups must have {n_rows} items, one a row; got {found.shape}")
         numbers = np.arange(-1, self.n_hyperplanes)
@@ -184,8 +184,12 @@ class PolyhedralSVM(IteratedClassifier):
                 f"groups must be numbers of faces from 0 to {numbers[-1]}, or -1 where no face is "
                 f"known; got {found.tolist()[row]!r} in row {row}"
             )
-        kept = np.broadcast_to(1 if sample_weight is None else sample_weight, n_rows) != 0
-        return found[kept].astype(np.intp)
+        weight = np.asarray(1.0 if sample_weight is None else sample_weight)
+        known: Indices = found[np.broadcast_to(weight != 0, n_rows)].astype(np.intp)
+        return known
+
+    def _other_facts(self) -> dict[str, Any]:
+        return super()._other_facts() | {"groups": self._groups}
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -221,12 +225,12 @@ class PolyhedralSVM(IteratedClassifier):
 
     def _rows(self, data: Blocks) -> MarginRows:
         """Equal rows as one, sorted: their order does not matter, nor how they are stored."""
+        assert isinstance(data, ArrayBlocks)
         dense = data.matrix.toarray() if sparse.issparse(data.matrix) else data.matrix
         groups = np.full(data.n_samples, -1) if self._groups is None else self._groups
-        groups = np.where(data.y > 0, -1, groups)
-        keys = np.column_stack([data.y, groups, dense]).astype(np.float64)
-        keys, place = np.unique(keys, axis=0, return_inverse=True)
-        cost = float(self.C) * np.bincount(place, data.weights)
+        keys = np.column_stack([data.y, np.where(data.y > 0, -1, groups), dense])
+        keys, place = np.unique(keys.astype(np.float64), axis=0, return_inverse=True)
+        cost = float(self.C) * np.bincount(place, data.weights).astype(np.float64)
         y, group, X = keys[:, 0], keys[:, 1], keys[:, 2:]
         return MarginRows(np.ascontiguousarray(X), y.copy(), cost, group.astype(np.intp))
 
@@ -270,7 +274,9 @@ class PolyhedralSVM(IteratedClassifier):
         return solver.Rank(self._mistakes(data, state), state.objective)
 
     def _answer(self, state: MarginState) -> Planes:
-        return state.planes
+        W, b = state.theta[:, :-1].copy(), state.theta[:, -1]
+        W[~W.any(axis=1), 0] = np.finfo(float).tiny  # a face needs a normal; what it costs stays
+        return Planes.of(W, b)
 
     def _report(self, run: solver.Run[MarginState]) -> Iterator[str]:
         self.objective_ = run.state.objective
@@ -318,7 +324,7 @@ def face_rows(theta: Floats, k: int, rows: MarginRows, outside_loss: str) -> tup
 
 def _product(losses: Floats) -> Floats:
     with np.errstate(over="ignore"):
-        return np.minimum(losses.prod(axis=1), _LARGEST_PRODUCT)
+        return np.asarray(np.minimum(losses.prod(axis=1), _LARGEST_PRODUCT))
 
 
 def _shared_out(rows: MarginRows, K: int, seed: int) -> NDArray[np.intp]:
