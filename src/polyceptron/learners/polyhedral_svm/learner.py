@@ -214,10 +214,9 @@ class PolyhedralSVM(IteratedClassifier):
     def _starts(self, training: TrainingData, seeds: list[int]) -> Iterator[MarginState]:
         rows = self._rows(training.data)
         for seed in seeds:
+            theta = self._first_planes(training, seed).rows()
             if isinstance(self.init, str) and not self._is_warm:
                 theta = self._first_machines(rows, seed)
-            else:
-                theta = self._first_planes(training, seed).rows()
             yield self._at(theta, rows)
 
     def _start(self, training: TrainingData, seed: int) -> MarginState:
