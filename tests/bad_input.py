@@ -10,7 +10,16 @@ import pandas as pd
 import scipy.sparse as sp
 
 from common import SETTINGS, square
-from polyceptron import OC1, PCSLP, SPLA1, SPLA2, BatchPolyceptron, OnlinePolyceptron, Polyceptron
+from polyceptron import (
+    OC1,
+    PCSLP,
+    SPLA1,
+    SPLA2,
+    BatchPolyceptron,
+    OnlinePolyceptron,
+    Polyceptron,
+    PolyhedralSVM,
+)
 
 X_OK, Y_OK = square(40)
 N = len(Y_OK)
@@ -126,6 +135,11 @@ BAD_OF_ONE = {
         "tol": [None],
         "max_ties": [0, 2.5, None, True],
         "time_limit": [0, -1, np.inf, "long"],
+    },
+    PolyhedralSVM: {
+        "C": [0, -1.0, np.inf, np.nan, "strong", None, True],
+        "outside_loss": ["best", None, 1],
+        "tol": [None],
     },
     OC1: {
         "criterion": ["chi2", None, 0, True],

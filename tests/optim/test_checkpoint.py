@@ -25,6 +25,7 @@ from polyceptron import (
     CheckpointError,
     OnlinePolyceptron,
     Polyceptron,
+    PolyhedralSVM,
     Polyhedron,
     open_blocks,
 )
@@ -49,6 +50,7 @@ LEARNERS = {
     "spla1": SPLA1(3, n_init=2, random_state=0),
     "spla2": SPLA2(max_hyperplanes=3, n_init=1, random_state=0),
     "pcslp": PCSLP(2, random_state=0),
+    "polyhedral-svm": PolyhedralSVM(2, C=100, random_state=0),
     "polyceptron": Polyceptron(2, max_iter=20, n_init=2, sampled=False, random_state=0),
 }
 

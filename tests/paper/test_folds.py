@@ -70,7 +70,7 @@ def test_plan_is_whole_repetitions_first(protocol):
 
 
 @pytest.mark.parametrize(
-    ("method", "count"), [("batch", 2), ("logistic", 1), ("svm", None), ("cart", 1)]
+    ("method", "count"), [("batch", 2), ("logistic", 1), ("svm", None), ("svdd", None), ("cart", 1)]
 )
 def test_hyperplanes(protocol, method, count):
     model = protocol.methods[method].build(protocol.datasets["breast-cancer"], 0)

@@ -86,8 +86,8 @@ def _resumable(what: str, files: list[str], options: dict[str, Any]) -> Iterator
 )
 @names_option(
     "--methods",
-    "Some of batch-paper, online-paper, batch, online, spla1, pcslp, oc1, polyceptron, "
-    "logistic, svm, cart; by default all.",
+    "Some of those of the table, such as batch,spla1,cart; by default all. A name that is none of "
+    "them lists them.",
 )
 @click.option("--repetitions", type=click.IntRange(1, 1000), help="Of 10-fold cross-validation.")
 @_measuring

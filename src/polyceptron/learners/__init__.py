@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # for type checkers, which do not run `__getattr__`
     from polyceptron.learners.online import OnlinePolyceptron as OnlinePolyceptron
     from polyceptron.learners.pcslp.learner import PCSLP as PCSLP
     from polyceptron.learners.polyceptron.learner import Polyceptron as Polyceptron
+    from polyceptron.learners.polyhedral_svm.learner import PolyhedralSVM as PolyhedralSVM
     from polyceptron.learners.spla.spla1 import SPLA1 as SPLA1
     from polyceptron.learners.spla.spla2 import SPLA2 as SPLA2
 

@@ -256,9 +256,7 @@ class PolyhedralClassifier(RuleClassifier):
         if not isinstance(self.random_state, Integral):
             del facts["random_state"]
         facts = {name: value for name, value in facts.items() if name not in _CHANGE_NOTHING}
-        if getattr(self, "warm_start", False) and hasattr(self, "coef_"):
-            facts["the start"] = np.column_stack([self.coef_, self.intercept_])
-        facts["classes"] = training.classes
+        facts |= self._other_facts() | {"classes": training.classes}
         identity = {"learner": type(self).__name__}
         identity |= {name: checkpoints.described(value) for name, value in facts.items()}
         places = [training.inside] if len(training.classes) == 2 else range(len(training.classes))
@@ -267,6 +265,12 @@ class PolyhedralClassifier(RuleClassifier):
         digests = [checkpoints.fingerprint(training.with_inside(place).data) for place in places]
         identity["data"] = "-".join([*digests, checkpoints.digest_of(np.array(numbers))])
         return checkpoints.FitJournal(file, identity)
+
+    def _other_facts(self) -> dict[str, Any]:
+        """What decides a fit besides parameters and rows, by name."""
+        if getattr(self, "warm_start", False) and hasattr(self, "coef_"):
+            return {"the start": np.column_stack([self.coef_, self.intercept_])}
+        return {}
 
     # --- how answers go out ---------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from sklearn.pipeline import make_pipeline
@@ -41,12 +41,16 @@ class Dataset:
 
 @dataclass(frozen=True)
 class Method:
-    """An estimator with its parameters; ``printed`` names its row in the paper's table."""
+    """An estimator with its parameters; ``printed`` names its row in the paper's table.
+
+    ``kind`` decides how figures draw it.
+    """
 
     key: str
     title: str
     short: str
     estimator: str
+    kind: Literal["paper", "ours", "rival", "baseline"] = "baseline"
     parameters: Mapping[str, Any] = field(default_factory=dict)
     grid: Mapping[str, list[Any]] = field(default_factory=dict)
     printed: str | None = None
@@ -113,7 +117,8 @@ def load_protocol() -> Protocol:
 
 def _digest(raw: Any) -> str:
     """Of what decides a number: neither words nor how many repetitions there are."""
-    words = ("reasons", "printed", "title", "short", "repetitions", "quick_repetitions", "baseline")
+    words = ["reasons", "printed", "title", "short", "kind"]
+    words += ["repetitions", "quick_repetitions", "baseline"]
 
     def deciding(value: Any) -> Any:
         if not isinstance(value, dict):
@@ -129,6 +134,7 @@ def source_digest() -> str:
     root, digest = Path(str(files("polyceptron"))), hashlib.sha256()
     for path in sorted(root.rglob("*.py")):
         name = path.relative_to(root)
-        if name.parts[0] not in ("cli", "plots", "paper"):
+        shows = name.parts[0] in ("cli", "plots", "paper") and name.stem != "baselines"
+        if not shows:
             digest.update(f"{name.as_posix()}\n".encode() + path.read_bytes())
     return digest.hexdigest()

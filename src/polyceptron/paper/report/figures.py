@@ -24,9 +24,10 @@ from polyceptron.utils.palette import BLUE, GREEN, PURPLE, VERMILLION
 from polyceptron.utils.types import Floats
 
 _MARKS = {
-    **dict.fromkeys(("batch", "online", "polyceptron"), ("o", BLUE)),
-    **dict.fromkeys(("batch-paper", "online-paper"), ("s", VERMILLION)),
-    **dict.fromkeys(("spla1", "pcslp", "oc1"), ("^", GREEN)),
+    "ours": ("o", BLUE),
+    "paper": ("s", VERMILLION),
+    "rival": ("^", GREEN),
+    "baseline": ("D", PURPLE),
 }
 
 
@@ -206,7 +207,7 @@ def time_chart(dataset: Dataset, rows: list[TableRow]) -> Chart:
     def paint(figure: Any) -> None:
         left, right = figure.subplots(1, 2, sharey=True)
         for at, row in enumerate(rising):
-            marker, color = _MARKS.get(row.method.key, ("D", PURPLE))
+            marker, color = _MARKS[row.method.kind]
             mean, spread = row.accuracy.mean, row.accuracy.spread
             left.errorbar(mean, at, xerr=spread, fmt=marker, color=color, elinewidth=1)
             right.plot(row.seconds.mean, at, marker, color=color)

@@ -1,0 +1,34 @@
+"""Baselines are what they are called."""
+
+import cvxpy as cp
+import numpy as np
+from sklearn.metrics.pairwise import rbf_kernel
+
+from polyceptron.paper.baselines import SVDD
+
+
+def test_svdd_is_the_smallest_sphere():
+    """By the dual of Tax & Duin: its radius and the distances to its centre."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 2))
+    y = np.r_[np.full(24, 3), np.full(6, -1)]
+    rows, nu, gamma = X[:24], 0.25, 0.5
+    kernel = rbf_kernel(rows, gamma=gamma)
+    alpha = cp.Variable(24)
+    bound = 1 / (nu * 24)
+    limits = [cp.sum(alpha) == 1, alpha >= 0, alpha <= bound]
+    factor = np.linalg.cholesky(kernel + 1e-12 * np.eye(24))
+    cp.Problem(cp.Minimize(cp.sum_squares(factor.T @ alpha)), limits).solve(solver="HIGHS")
+
+    def off(points):  # squared distance to the centre, but for what is the same for all
+        return 1 - 2 * rbf_kernel(points, rows, gamma=gamma) @ alpha.value
+
+    on_the_sphere = (alpha.value > 1e-4) & (alpha.value < bound - 1e-4)
+    radius = off(rows[on_the_sphere])
+    assert np.ptp(radius) < 1e-6
+    points = rng.normal(size=(500, 2)) * 1.5
+    clear = np.abs(off(points) - radius[0]) > 1e-3
+    found = SVDD(nu=nu, gamma=gamma).fit(X, y).predict(points)
+    expected = np.where(off(points) < radius[0], 3, -1)
+    np.testing.assert_array_equal(found[clear], expected[clear])
+    assert len(set(expected[clear])) == 2
