@@ -20,6 +20,7 @@ BUILT_IN = {
     "spla1": "polyceptron.learners.spla.spla1:SPLA1",
     "spla2": "polyceptron.learners.spla.spla2:SPLA2",
     "pcslp": "polyceptron.learners.pcslp.learner:PCSLP",
+    "discrete-svm": "polyceptron.learners.discrete.learner:DiscreteSVM",
     "oc1": "polyceptron.learners.oc1.learner:OC1",
 }
 _NAME = re.compile(r"[a-z][a-z0-9_-]*")
