@@ -10,7 +10,16 @@ import pandas as pd
 import scipy.sparse as sp
 
 from common import SETTINGS, square
-from polyceptron import OC1, PCSLP, SPLA1, SPLA2, BatchPolyceptron, OnlinePolyceptron, Polyceptron
+from polyceptron import (
+    OC1,
+    PCSLP,
+    SPLA1,
+    SPLA2,
+    BatchPolyceptron,
+    DiscreteSVM,
+    OnlinePolyceptron,
+    Polyceptron,
+)
 
 X_OK, Y_OK = square(40)
 N = len(Y_OK)
@@ -125,6 +134,13 @@ BAD_OF_ONE = {
     PCSLP: {
         "tol": [None],
         "max_ties": [0, 2.5, None, True],
+        "time_limit": [0, -1, np.inf, "long"],
+    },
+    DiscreteSVM: {
+        "penalty": [0, -1, np.inf, np.nan, "strong", None, True],
+        "tol": [None],
+        "max_exact": [-1, 2.5, None, True],
+        "max_nodes": [-1, 2.5, None],
         "time_limit": [0, -1, np.inf, "long"],
     },
     OC1: {

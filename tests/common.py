@@ -18,6 +18,7 @@ _QUICK = {
     "spla1": {"n_hyperplanes": 3, "n_init": 1},
     "spla2": {"max_hyperplanes": 3, "n_init": 1},
     "pcslp": {"n_hyperplanes": 3, "n_init": 1},
+    "discrete-svm": {"n_hyperplanes": 3, "n_init": 1, "max_nodes": 0},
     "oc1": {"n_restarts": 3},
     "polyceptron": {
         "n_hyperplanes": 3,

@@ -185,6 +185,7 @@ class TestTheTable:
             "spla1": ("n_hyperplanes", False, True),
             "spla2": ("max_hyperplanes", False, False),
             "pcslp": ("n_hyperplanes", False, False),
+            "discrete-svm": ("n_hyperplanes", False, False),
             "oc1": (None, True, False),
         }
 

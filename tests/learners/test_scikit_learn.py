@@ -3,7 +3,16 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from polyceptron import OC1, PCSLP, SPLA1, SPLA2, BatchPolyceptron, OnlinePolyceptron, Polyceptron
+from polyceptron import (
+    OC1,
+    PCSLP,
+    SPLA1,
+    SPLA2,
+    BatchPolyceptron,
+    DiscreteSVM,
+    OnlinePolyceptron,
+    Polyceptron,
+)
 
 ONLINE = (
     "an online update is step_size * weight * x: a row of weight 2 moves a hyperplane once by "
@@ -27,6 +36,7 @@ LEARNERS = [
     SPLA1(n_init=2),
     SPLA2(2, n_init=1),
     PCSLP(n_init=1),
+    DiscreteSVM(2, n_init=1, max_nodes=0),
     OC1(n_restarts=5),
     Polyceptron(2, margin=20, penalty=None, n_init=1, max_iter=10),
 ]

@@ -20,7 +20,7 @@ from polyceptron.utils.types import Floats
 
 _HINGES = 6
 """Linear programs for a face from one choice of rows, each giving up those far on the wrong side."""
-_FREE, _REQUIRED = 15, 60
+_FREE, _REQUIRED = 12, 48
 """Rows of a mixed-integer program: so many that may be given up, and so many that may not be."""
 _NODES = 40
 """A program for one face has a share of the nodes that the one for all may have: one in so many."""

@@ -79,7 +79,7 @@ class DiscreteSVM(IteratedClassifier):
         Up to so many different rows one program for all faces follows; 0 for never.
     max_nodes : int, default=2000
         Most nodes of branch and bound for that program; a 40th of it for each of those for a single
-        face. Unlike `time_limit` it gives the same model on every machine.
+        face; 0 for linear programs only. Unlike `time_limit` it gives the same model on every machine.
     time_limit : float or None, default=60
         Seconds for the whole fit. One that takes longer ends with the best it has, and warns.
     n_init : int, default=5
@@ -139,7 +139,7 @@ class DiscreteSVM(IteratedClassifier):
         as_real(self.penalty, "penalty", positive=True)
         as_real(self.tol, "tol")
         as_count(self.max_exact, "max_exact", 0)
-        as_count(self.max_nodes, "max_nodes")
+        as_count(self.max_nodes, "max_nodes", 0)
         if self.time_limit is not None:
             as_real(self.time_limit, "time_limit", positive=True)
         need("highspy", "DiscreteSVM", "lp")
@@ -169,13 +169,14 @@ class DiscreteSVM(IteratedClassifier):
     def _step(self, data: Blocks, state: CountedState) -> solver.Step[CountedState]:
         """One round over the faces by hinges, else by counting; at the end all of them at once."""
         search, theta, bound = state.search, state.theta, 0.0
-        for counting in (False, True):
+        for counting in (False, True)[: 1 + bool(self.max_nodes)]:
             theta = search.round(theta, counting)
             least = search.objective(theta)
             finished = least >= state.objective * (1 - self.tol) or search.deadline.passed()
             if not finished:
                 break
-        if finished and len(search.rows.X) <= self.max_exact and not search.deadline.passed():
+        exact = self.max_nodes and len(search.rows.X) <= self.max_exact
+        if finished and exact and not search.deadline.passed():
             theta, bound = search.proved(theta)
         found = CountedState.of(theta, search, bound)
         measures = {"objective": found.objective, "mistakes": self._mistakes(data, found)}

@@ -104,9 +104,7 @@ class FaceLP:
         # Costs near 1: HiGHS has absolute tolerances.
         sides = np.append(np.full(d, penalty / self._unit), 0.0)
         none = np.empty(0, np.int32)
-        self._highs.addRows(
-            d + 1, -sides, sides, 0, np.zeros(d + 1, np.int32), none, np.empty(0)
-        )
+        self._highs.addRows(d + 1, -sides, sides, 0, np.zeros(d + 1, np.int32), none, np.empty(0))
         starts, places = A.indptr[:-1].astype(np.int32), A.indices.astype(np.int32)
         self._highs.addCols(n, -np.ones(n), np.zeros(n), np.zeros(n), A.nnz, starts, places, A.data)
 
@@ -145,7 +143,9 @@ class MixedProgram:
     def add(self, A: Any, lower: Any, upper: Any) -> None:
         """Rows lower <= A x <= upper, of a matrix or of blocks next to each other."""
         block = sparse.csr_matrix(A)
-        sides = (np.broadcast_to(np.asarray(side, float), block.shape[0]) for side in (lower, upper))
+        sides = (
+            np.broadcast_to(np.asarray(side, float), block.shape[0]) for side in (lower, upper)
+        )
         self._blocks.append((block, *sides))
 
     def solve(
@@ -249,7 +249,9 @@ def best_sharing(
     n, a, c = len(rows.X), len(inside), len(outside)
     norm, unit = rows.objective(theta, penalty) / penalty, float(rows.cost.max())
     w_ends, b_ends = 2 * K * d, 2 * K * d + K
-    cost = np.concatenate([np.full(w_ends, penalty), np.zeros(K), rows.cost, np.zeros(K * c)]) / unit
+    cost = (
+        np.concatenate([np.full(w_ends, penalty), np.zeros(K), rows.cost, np.zeros(K * c)]) / unit
+    )
     lower, upper = np.zeros(len(cost)), np.ones(len(cost))
     upper[:w_ends], lower[w_ends:b_ends], upper[w_ends:b_ends] = norm, -np.inf, np.inf
     not_yet = np.arange(c) < np.arange(K)[:, None]
@@ -267,7 +269,9 @@ def best_sharing(
         )
         cut = sparse.kron(face, sparse.diags(M_out))
         program.add(
-            sparse.hstack([W_out, -W_out, b_out, sparse.csr_matrix((c, n)), cut]), -np.inf, M_out - 1
+            sparse.hstack([W_out, -W_out, b_out, sparse.csr_matrix((c, n)), cut]),
+            -np.inf,
+            M_out - 1,
         )
     somebody = sparse.hstack([sparse.eye(c)] * K)
     given_up = sparse.csr_matrix((np.ones(c), (np.arange(c), outside)), (c, n))

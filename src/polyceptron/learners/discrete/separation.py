@@ -119,7 +119,9 @@ def exact_separation(
 def _checked(X: Any, y: Any, inside: Any) -> tuple[Floats, NDArray[np.bool_]]:
     rows, labels = as_floats(X, "X"), np.asarray(y)
     if rows.ndim != 2 or labels.shape != rows.shape[:1]:
-        raise ValueError(f"X must be 2-D and y have a label a row; got {rows.shape}, {labels.shape}")
+        raise ValueError(
+            f"X must be 2-D and y have a label a row; got {rows.shape}, {labels.shape}"
+        )
     if not np.isfinite(rows).all():
         raise ValueError("X must be finite; leave rows with NaN or infinity out, or fill them")
     classes = np.unique(labels)
@@ -288,7 +290,9 @@ class _Search:
         polyhedron = Polyhedron(theta[:, :-1], theta[:, -1])
         if not np.array_equal(polyhedron.contains(self._rows), self._is_inside):
             return self._answer(None, "a row is so near to a face that rounding decides")
-        return self._answer(True, "the polyhedron contains the inside rows and no others", polyhedron)
+        return self._answer(
+            True, "the polyhedron contains the inside rows and no others", polyhedron
+        )
 
     def _no(self) -> Separation:
         n = len(self._conflicts)
