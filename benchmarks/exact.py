@@ -1,9 +1,9 @@
-"""How often each learner separates what is separable, and `DiscreteSVM` against another formulation.
+"""How often each learner separates what is separable, and `DiscreteSVM` against another way.
 
-200 random instances that a polyhedron separates: 2 to 4 columns, 2 to 4 faces, 20 to 60 rows. Every
-learner is given the number of faces they were drawn with, and then the least that will do, which
-`exact_separation` proves. Then 20 noisy sets of 40 rows: the optimum that `DiscreteSVM` proves by one
-mixed-integer program is sought again by branching on rows, without a large constant.
+200 random instances that a polyhedron separates: 2 to 4 columns, 2 to 4 faces, 20 to 60 rows.
+Every learner is given the number of faces they were drawn with, and then the least that will do,
+which `exact_separation` proves. Then 20 noisy sets of 40 rows: the optimum that `DiscreteSVM` proves
+by one mixed-integer program is sought again by branching on rows, without a large constant.
 
     python -m benchmarks.exact
 """
@@ -101,8 +101,8 @@ def _counts(values: list[int]) -> dict[str, int]:
 def no_less(rows: SignedRows, K: int, penalty: float, below: float) -> tuple[bool, int]:
     """Whether no K faces have an objective below this; and the nodes of the proof.
 
-    A node gives some rows up and requires others of certain faces. Its bound is what it gives up plus
-    the shortest faces for what it requires. It branches on a row that these miss.
+    A node gives some rows up and requires others of certain faces. Its bound is what it gives up
+    plus the shortest faces for what it requires. It branches on a row that these miss.
     """
     n, d = rows.X.shape
     signed = np.column_stack([rows.X, -rows.X, np.ones(n), -np.ones(n)]) * rows.sign[:, None]
@@ -121,37 +121,33 @@ def no_less(rows: SignedRows, K: int, penalty: float, below: float) -> tuple[boo
         x = found.x
         return float(found.fun), np.append(x[:d] - x[d : 2 * d], x[2 * d] - x[2 * d + 1])
 
-    nodes, waiting = 0, [(tuple([frozenset()] * K), frozenset())]
+    nodes, waiting = 0, [((frozenset(),) * K, frozenset())]
     while waiting:
         faces, given_up = waiting.pop()
         nodes += 1
-        bound = float(rows.cost[sorted(given_up)].sum())
-        found = []
-        for required in faces:
-            norm, theta = shortest(required)
-            bound += penalty * norm
-            found.append(theta)
-            if bound >= below:
-                break
-        if bound >= below:
+        found = [shortest(required) for required in faces]
+        norms = sum(norm for norm, _ in found)
+        if penalty * norms + float(rows.cost[sorted(given_up)].sum()) >= below:
             continue
-        theta = np.array(found)
-        margins = rows.margins(theta)
+        margins = rows.margins(np.array([theta for _, theta in found]))
         worth = np.where(rows.sign > 0, margins.min(axis=1), margins.max(axis=1))
         worth[sorted(given_up)] = np.inf
         row = int(worth.argmin())
         if worth[row] >= 1 - 1e-6:
             return False, nodes
         waiting.append((faces, given_up | {row}))
-        if rows.sign[row] > 0:
-            waiting.append((tuple(face | {row} for face in faces), given_up))
-            continue
-        # Of faces from which nothing was cut off yet, one is as good as another.
-        cut = [any(rows.sign[one] < 0 for one in face) for face in faces]
-        for k in [*np.flatnonzero(cut), *([cut.index(False)] if not all(cut) else [])]:
-            other = tuple(face | {row} if j == k else face for j, face in enumerate(faces))
-            waiting.append((other, given_up))
+        waiting += [(other, given_up) for other in _required(rows.sign, faces, row)]
     return True, nodes
+
+
+def _required(sign: Any, faces: Any, row: int) -> list[Any]:
+    """The ways to get a row right: inside by every face, outside by one of them."""
+    if sign[row] > 0:
+        return [tuple(face | {row} for face in faces)]
+    # Of faces from which nothing was cut off yet, one is as good as another.
+    cut = [any(sign[one] < 0 for one in face) for face in faces]
+    able = [k for k in range(len(faces)) if cut[k] or k == cut.index(False)]
+    return [tuple(face | {row} if j == k else face for j, face in enumerate(faces)) for k in able]
 
 
 def optima(seed: int, n_sets: int, n_rows: int, K: int = 2, d: int = 2) -> dict[str, Any]:

@@ -11,15 +11,15 @@ from polyceptron.learners.discrete.programs import (
     Deadline,
     FaceLP,
     Mask,
-    SignedRows,
     Shared,
+    SignedRows,
     best_face,
     best_sharing,
 )
 from polyceptron.utils.types import Floats
 
 _HINGES = 6
-"""Linear programs for a face from one choice of rows, each giving up those far on the wrong side."""
+"""Linear programs for a face from one choice of rows; each gives up those far on the wrong side."""
 _FREE, _REQUIRED = 12, 48
 """Rows of a mixed-integer program: so many that may be given up, and so many that may not be."""
 _NODES = 40
@@ -43,7 +43,7 @@ class FaceSearch(NamedTuple):
         return self.rows.objective(theta, self.penalty)
 
     def shared_out(self, theta: Floats) -> Floats:
-        """Outside rows go to the face where they are least, faces follow by hinges, until no gain."""
+        """Outside rows go to the face where they are least, faces follow by hinges, in turns."""
         best, since = theta, 0
         while since < _PATIENCE and not self.deadline.passed():
             theta = self._by_shares(theta)
@@ -81,7 +81,8 @@ class FaceSearch(NamedTuple):
     def _by_hinges(self, face: Floats, open_: Mask) -> Floats:
         """Hinges cut off at 2, by linear programs: rows that are farther off have been given up."""
         best, least = face, self._value(face, open_)
-        for priced in (open_, open_ & (self.rows.margins(face[None])[:, 0] >= -1)):
+        for first in (open_, open_ & (self.rows.margins(face[None])[:, 0] >= -1)):
+            priced = first
             for _ in range(_HINGES):
                 found = self.lp.solve(priced)
                 if found is None:

@@ -1,4 +1,4 @@
-"""Discrete SVM: a polyhedron with the fewest training mistakes, counted, by mixed-integer programs."""
+"""Discrete SVM: a polyhedron whose training mistakes are counted, by mixed-integer programs."""
 
 from __future__ import annotations
 
@@ -61,10 +61,10 @@ class DiscreteSVM(IteratedClassifier):
     (C. Orsenigo and C. Vercellis, *Accurately learning from few examples with a polyhedral
     classifier*, 2007; docs/errata.md has what is open and our choices).
 
-    The faces are chosen one after the other, round by round, while the others stay: by linear programs
-    that give up rows far on the wrong side, then by a mixed-integer program in which the rows nearest
-    to the margin count as 0 or 1. Up to `max_exact` rows, one program for all faces follows, which
-    proves how good the answer is. HiGHS solves them; it comes with ``pip install polyceptron[lp]``.
+    The faces are chosen one after the other, round by round, while the others stay: by linear
+    programs that give up rows far on the wrong side, then by a mixed-integer program in which the
+    rows nearest to the margin count as 0 or 1. Up to `max_exact` rows, one program for all faces
+    follows, which proves how good the answer is. HiGHS solves them; it comes with ``pip install polyceptron[lp]``.
 
     Parameters
     ----------
@@ -72,20 +72,21 @@ class DiscreteSVM(IteratedClassifier):
         What a unit of |w| costs, in shares of the rows; columns have unit spread. Small sets, and
         noisy ones, want more.
     max_iter : int, default=20
-        Most rounds. A run that gets there keeps its last hyperplanes, which are its best, and warns.
+        Most rounds. A run that gets there keeps its last hyperplanes, its best, and warns.
     tol : float, default=0.01
         A round that lowers the objective by a smaller share of it is the last.
     max_exact : int, default=40
         Up to so many different rows one program for all faces follows; 0 for never.
     max_nodes : int, default=2000
         Most nodes of branch and bound for that program; a 40th of it for each of those for a single
-        face; 0 for linear programs only. Unlike `time_limit` it gives the same model on every machine.
+        face; 0 for linear programs only. Unlike `time_limit` it gives the same model on every
+        machine.
     time_limit : float or None, default=60
         Seconds for the whole fit. One that takes longer ends with the best it has, and warns.
     n_init : int, default=5
-        Random starts: the outside rows shared out by random hyperplanes, then again by those that linear
-        programs find for these shares, until that gains nothing. The rounds begin with the least
-        objective.
+        Random starts: the outside rows shared out by random hyperplanes, then again by those that
+        linear programs find for these shares, until that gains nothing. The rounds begin with the
+        least objective.
     standardize : bool, default=True
         Columns have unit spread while |w| is measured, and the random start is through the mean.
         If False they are scaled by powers of two only.
@@ -201,8 +202,9 @@ class DiscreteSVM(IteratedClassifier):
         if self.timed_out_:
             self.converged_ = False
             yield (
-                f"DiscreteSVM was ended by time_limit={self.time_limit!r} with the best hyperplanes "
-                f"until then (gap {self.gap_:.3g}). Raise time_limit, or lower max_exact or max_nodes."
+                f"DiscreteSVM was ended by time_limit={self.time_limit!r} with the best "
+                f"hyperplanes until then (gap {self.gap_:.3g}). Raise time_limit, or lower "
+                "max_exact or max_nodes."
             )
 
 

@@ -1,7 +1,7 @@
 """The programs of discrete SVMs, solved by HiGHS: linear ones of a face, mixed-integer ones.
 
-A face wants s (w . x + b) >= 1 of rows x with signs s. With hinges instead of counts the best face is
-that of a linear program, which is solved through its dual::
+A face wants s (w . x + b) >= 1 of rows x with signs s. With hinges instead of counts the best face
+is that of a linear program, which is solved through its dual::
 
     maximise   sum_i p_i                                  over 0 <= p_i <= u_i
     such that  |sum_i p_i s_i x_ij| <= penalty for every column j,   sum_i p_i s_i = 0
@@ -9,10 +9,11 @@ that of a linear program, which is solved through its dual::
 whose multipliers are w and b. The bound u_i is what a row costs, 0 for one that is given up and
 infinity for one that must be met. So one model serves all faces: only bounds change.
 
-A row that may be given up has a 0/1 variable t in the mixed-integer programs, s (w . x + b) >= 1 - M t.
-The M are proved, not guessed. No answer worth having has |w|_1 above R, the objective in hand divided by
-the penalty. Some row is tight at the face, or it could shrink. So the scores of two rows are no farther
-apart than R times their distance in the maximum norm, and M = 2 + R max_x' |x - x'| is enough.
+In the mixed-integer programs a row that may be given up has a 0/1 variable t:
+s (w . x + b) >= 1 - M t. The M are proved, not guessed. No answer worth having has |w|_1 above R, the
+objective in hand divided by the penalty. Some row is tight at the face, or it could shrink. Scores
+of two rows are no farther apart than R times their distance in the maximum norm, so
+M = 2 + R max_x' |x - x'| is enough.
 """
 
 from __future__ import annotations
@@ -241,8 +242,8 @@ def best_sharing(
 ) -> Shared | None:
     """All faces at once, by one program, from faces in hand; None if HiGHS finds nothing.
 
-    The faces are interchangeable. So of the first K - 1 outside rows, the j-th may be cut off by the
-    first j only.
+    The faces are interchangeable. So of the first K - 1 outside rows, the j-th may be cut off by
+    the first j only.
     """
     highspy, (K, d) = need("highspy", "DiscreteSVM", "lp"), (len(theta), rows.X.shape[1])
     inside, outside = np.flatnonzero(rows.sign > 0), np.flatnonzero(rows.sign < 0)

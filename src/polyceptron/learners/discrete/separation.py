@@ -1,11 +1,11 @@
 """Can K faces separate rows without a mistake? An exact answer, with its reason.
 
-Which face cuts off which outside row is a colouring: the rows of one face must be separable from all
-inside rows by one hyperplane. Rows that are not have a conflict: a few of them whose convex hull
-meets that of a few inside rows, so that no face cuts off all of them. A program of 0/1 variables
-shares out the outside rows so that no face gets all rows of a known conflict. A linear program then
-finds each face, or the next conflict (combinatorial Benders cuts: Codato and Fischetti 2006). There
-is no large constant anywhere, and each conflict is checked with fractions.
+Which face cuts off which outside row is a colouring: the rows of one face must be separable from
+all inside rows by one hyperplane. Rows that are not have a conflict: a few of them whose convex
+hull meets that of a few inside rows, so that no face cuts off all of them. A program of 0/1
+variables shares out the outside rows so that no face gets all rows of a known conflict. A linear
+program then finds each face, or the next conflict (combinatorial Benders cuts: Codato and
+Fischetti 2006). There is no large constant anywhere, and each conflict is checked with fractions.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _WEIGHT = 1e-9
 class Conflict(NamedTuple):
     """Outside rows that no face can cut off together while it keeps these inside rows.
 
-    Both have a convex combination in common, with fractions for weights; `point` is that, as floats.
+    Both have a convex combination in common, with fractions for weights: `point`, as floats.
     """
 
     outside: tuple[int, ...]
@@ -54,7 +54,8 @@ class Separation:
     polyhedron : Polyhedron or None
         Of a yes: it contains every inside row and no other, by its own arithmetic.
     conflicts : tuple of Conflict
-        Of a no, what it rests on: no sharing out of the outside rows among the faces avoids them all.
+        Of a no, what it rests on: however the outside rows are shared out among the faces, one
+        has all outside rows of a conflict.
     reason : str
     n_rounds : int
         Programs of 0/1 variables solved.
@@ -76,9 +77,9 @@ def exact_separation(
 ) -> Separation:
     """Say whether a polyhedron of so many faces contains the rows of one class and no others.
 
-    The question is NP-complete (Megiddo 1988), so this is for small sets: some 100 rows, a few columns
-    and faces. Of a yes there is the polyhedron. Of a no there are conflicts, each proved with
-    fractions of the numbers in X; that no sharing out avoids them all is what HiGHS found by
+    The question is NP-complete (Megiddo 1988), so this is for small sets: some 100 rows, a few
+    columns and faces. Of a yes there is the polyhedron. Of a no there are conflicts, each proved
+    with fractions of the numbers in X; that no sharing out avoids them all is what HiGHS found by
     branch and bound, in a program whose coefficients are 0 and 1. It comes with
     ``pip install polyceptron[lp]``.
 
@@ -203,7 +204,7 @@ class _Search:
                 whole = self._completed(groups)
                 if whole is not None:
                     return self._yes(whole)
-        except _TooClose as unclear:
+        except _TooCloseError as unclear:
             return self._answer(None, str(unclear))
         return self._answer(None, "time_limit came first")
 
@@ -223,7 +224,7 @@ class _Search:
             used = multipliers > _WEIGHT * max(1.0, float(multipliers.max()))
             conflict = _proved(self._rows, self._is_inside, np.flatnonzero(used))
             if conflict is None or not set(conflict.outside) <= group:
-                raise _TooClose(sorted(group))
+                raise _TooCloseError(sorted(group))
             self._conflicts[conflict.outside] = conflict
         return theta
 
@@ -253,7 +254,7 @@ class _Search:
         return [{self._outside[j] for j in np.flatnonzero(row)} for row in taken]
 
     def _apart(self) -> list[int]:
-        """Outside rows of which no two have the same face, by pairs in conflict: to number faces by."""
+        """Outside rows of which no two can have the same face: to number the faces by."""
         pairs = {outside for outside in self._conflicts if len(outside) == 2}
         degree = {row: sum(row in pair for pair in pairs) for row in self._outside}
         chosen: list[int] = []
@@ -263,7 +264,7 @@ class _Search:
         return chosen
 
     def _completed(self, groups: list[set[int]]) -> Floats | None:
-        """Faces for these groups, with rows moved where there is a conflict; None if some are left."""
+        """Faces for these groups, rows moved where there is a conflict; None if some are left."""
         faces: list[Floats | None] = []
         for group in groups:
             while group and (face := self._separable(group)) is None:
@@ -306,7 +307,7 @@ class _Search:
         return Separation(separable, polyhedron, conflicts, reason, self._rounds)
 
 
-class _TooClose(Exception):
+class _TooCloseError(Exception):
     """Rows that are neither apart by more than rounding nor provably in conflict."""
 
     def __init__(self, group: list[int]) -> None:
