@@ -98,7 +98,7 @@ def test_out_of_time():
 
 
 def test_out_of_rounds():
+    model = DiscreteSVM(3, penalty=0.01, max_nodes=0, max_iter=1, tol=0, init=np.ones((3, 3)))
     with pytest.warns(ConvergenceWarning, match=r"max_iter=1 .*last hyperplanes.*Raise max_iter"):
-        model = DiscreteSVM(3, penalty=0.01, max_nodes=0, max_iter=1, tol=0, n_init=1)
-        model.set_params(init=np.ones((3, 3))).fit(X_NOISY, Y_NOISY)
+        model.fit(X_NOISY, Y_NOISY)
     assert model.n_iter_ == 1

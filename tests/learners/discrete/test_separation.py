@@ -14,7 +14,9 @@ highspy = pytest.importorskip("highspy")
 
 def one_face(A, B):
     """Whether a hyperplane has all of A on one side and all of B on the other."""
-    rows = np.vstack([-np.column_stack([A, np.ones(len(A))]), np.column_stack([B, np.ones(len(B))])])
+    rows = np.vstack(
+        [-np.column_stack([A, np.ones(len(A))]), np.column_stack([B, np.ones(len(B))])]
+    )
     d = A.shape[1]
     found = linprog(np.zeros(d + 1), rows, -np.ones(len(rows)), bounds=(None, None))
     return found.status == 0

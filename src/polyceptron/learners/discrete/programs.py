@@ -10,9 +10,9 @@ whose multipliers are w and b. The bound u_i is what a row costs, 0 for one that
 infinity for one that must be met. So one model serves all faces: only bounds change.
 
 In the mixed-integer programs a row that may be given up has a 0/1 variable t:
-s (w . x + b) >= 1 - M t. The M are proved, not guessed. No answer worth having has |w|_1 above R, the
-objective in hand divided by the penalty. Some row is tight at the face, or it could shrink. Scores
-of two rows are no farther apart than R times their distance in the maximum norm, so
+s (w . x + b) >= 1 - M t. The M are proved, not guessed. No answer worth having has |w|_1 above R,
+the objective in hand divided by the penalty. Some row is tight at the face, or it could shrink.
+Scores of two rows are no farther apart than R times their distance in the maximum norm, so
 M = 2 + R max_x' |x - x'| is enough.
 """
 
