@@ -2,8 +2,8 @@
 
 200 random instances that a polyhedron separates: 2 to 4 columns, 2 to 4 faces, 20 to 60 rows.
 Every learner is given the number of faces they were drawn with, and then the least that will do,
-which `exact_separation` proves. Then 20 noisy sets of 40 rows: the optimum that `DiscreteSVM` proves
-by one mixed-integer program is sought again by branching on rows, without a large constant.
+which `exact_separation` proves. Then 20 noisy sets of 40 rows: the optimum that `DiscreteSVM`
+proves by one mixed-integer program is sought again by branching on rows, without a large constant.
 
     python -m benchmarks.exact
 """

@@ -64,7 +64,8 @@ class DiscreteSVM(IteratedClassifier):
     The faces are chosen one after the other, round by round, while the others stay: by linear
     programs that give up rows far on the wrong side, then by a mixed-integer program in which the
     rows nearest to the margin count as 0 or 1. Up to `max_exact` rows, one program for all faces
-    follows, which proves how good the answer is. HiGHS solves them; it comes with ``pip install polyceptron[lp]``.
+    follows, which proves how good the answer is. HiGHS solves them; it comes with
+    ``pip install polyceptron[lp]``.
 
     Parameters
     ----------

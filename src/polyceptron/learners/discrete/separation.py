@@ -113,7 +113,7 @@ def exact_separation(
     K = as_count(n_hyperplanes, "n_hyperplanes")
     if time_limit is not None:
         as_real(time_limit, "time_limit", positive=True)
-    search = _Search(rows, is_inside, min(K, int((~is_inside).sum())), Deadline(time_limit))
+    search = _SharingSearch(rows, is_inside, min(K, int((~is_inside).sum())), Deadline(time_limit))
     return search.run()
 
 
@@ -135,7 +135,7 @@ def _checked(X: Any, y: Any, inside: Any) -> tuple[Floats, NDArray[np.bool_]]:
     return rows, labels == inside
 
 
-class _OneFace:
+class _WidestGap:
     """The widest gap between all inside rows and some outside rows: one model, changed in place."""
 
     def __init__(self, rows: Floats, is_inside: NDArray[np.bool_]) -> None:
@@ -178,7 +178,7 @@ class _OneFace:
         return np.append(w, theta[-2] - float(w @ self._middle)), multipliers
 
 
-class _Search:
+class _SharingSearch:
     """Sharings out and conflicts, in turns, until one or the other decides."""
 
     def __init__(
@@ -186,7 +186,7 @@ class _Search:
     ) -> None:
         self._rows, self._is_inside, self._K, self._deadline = rows, is_inside, K, deadline
         self._highspy = need("highspy", "exact_separation", "lp")
-        self._face = _OneFace(rows, is_inside)
+        self._face = _WidestGap(rows, is_inside)
         self._outside = np.flatnonzero(~is_inside).tolist()
         self._conflicts: dict[tuple[int, ...], Conflict] = {}
         self._rounds = 0
