@@ -16,6 +16,7 @@ from polyceptron import (
     SPLA1,
     SPLA2,
     BatchPolyceptron,
+    DiscreteSVM,
     OnlinePolyceptron,
     Polyceptron,
     PolyhedralSVM,
@@ -140,6 +141,13 @@ BAD_OF_ONE = {
         "C": [0, -1.0, np.inf, np.nan, "strong", None, True],
         "outside_loss": ["best", None, 1],
         "tol": [None],
+    },
+    DiscreteSVM: {
+        "penalty": [0, -1, np.inf, np.nan, "strong", None, True],
+        "tol": [None],
+        "max_exact": [-1, 2.5, None, True],
+        "max_nodes": [-1, 2.5, None],
+        "time_limit": [0, -1, np.inf, "long"],
     },
     OC1: {
         "criterion": ["chi2", None, 0, True],

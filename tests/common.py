@@ -19,6 +19,7 @@ _QUICK = {
     "spla2": {"max_hyperplanes": 3, "n_init": 1},
     "pcslp": {"n_hyperplanes": 3, "n_init": 1},
     "polyhedral-svm": {"n_hyperplanes": 3, "n_init": 1},
+    "discrete-svm": {"n_hyperplanes": 3, "n_init": 1, "max_nodes": 0},
     "oc1": {"n_restarts": 3},
     "polyceptron": {
         "n_hyperplanes": 3,

@@ -16,6 +16,7 @@ if TYPE_CHECKING:  # for type checkers, which do not run `__getattr__`
     from polyceptron import plots as plots
     from polyceptron.data.open import open_blocks as open_blocks
     from polyceptron.learners import *  # noqa: F403
+    from polyceptron.learners.discrete.separation import exact_separation as exact_separation
     from polyceptron.learners.pcslp.programs import LPError as LPError
     from polyceptron.model_file import ModelFileError as ModelFileError
     from polyceptron.model_file import load_model as load_model
@@ -35,6 +36,7 @@ _HOME = {path.partition(":")[2]: path.partition(":")[0] for path in _LEARNERS.va
     "ModelFileError": "polyceptron.model_file",
     "Polyhedron": "polyceptron.polyhedron",
     "Rule": "polyceptron.rule",
+    "exact_separation": "polyceptron.learners.discrete.separation",
     "load_model": "polyceptron.model_file",
     "open_blocks": "polyceptron.data.open",
     "save_model": "polyceptron.model_file",

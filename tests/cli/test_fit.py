@@ -91,7 +91,9 @@ class TestFit:
         assert "that has: polyceptron" in error
         assert "leave out --max-faces" in failed(*ask, *QUICK, "--max-faces", 2, code=2)
 
-    @pytest.mark.parametrize("learner", ["polyceptron", "online", "spla1", "spla2", "pcslp", "oc1"])
+    @pytest.mark.parametrize(
+        "learner", ["polyceptron", "online", "spla1", "spla2", "pcslp", "discrete-svm", "oc1"]
+    )
     def test_every_learner(self, tmp_path, learner):
         path, data = tmp_path / "m.json", tmp_path / "people.csv"
         data.write_text(text_of(people(80)))

@@ -186,6 +186,7 @@ class TestTheTable:
             "spla2": ("max_hyperplanes", False, False),
             "pcslp": ("n_hyperplanes", False, False),
             "polyhedral-svm": ("n_hyperplanes", False, False),
+            "discrete-svm": ("n_hyperplanes", False, False),
             "oc1": (None, True, False),
         }
 

@@ -9,6 +9,7 @@ from polyceptron import (
     SPLA1,
     SPLA2,
     BatchPolyceptron,
+    DiscreteSVM,
     OnlinePolyceptron,
     Polyceptron,
     PolyhedralSVM,
@@ -37,6 +38,7 @@ LEARNERS = [
     SPLA2(2, n_init=1),
     PCSLP(n_init=1),
     PolyhedralSVM(n_init=1),
+    DiscreteSVM(2, n_init=1, max_nodes=0),
     OC1(n_restarts=5),
     Polyceptron(2, margin=20, penalty=None, n_init=1, max_iter=10),
 ]

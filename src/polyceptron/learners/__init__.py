@@ -10,6 +10,7 @@ from polyceptron.utils.lazy import lazy_names
 
 if TYPE_CHECKING:  # for type checkers, which do not run `__getattr__`
     from polyceptron.learners.batch import BatchPolyceptron as BatchPolyceptron
+    from polyceptron.learners.discrete.learner import DiscreteSVM as DiscreteSVM
     from polyceptron.learners.oc1.learner import OC1 as OC1
     from polyceptron.learners.online import OnlinePolyceptron as OnlinePolyceptron
     from polyceptron.learners.pcslp.learner import PCSLP as PCSLP

@@ -21,6 +21,7 @@ BUILT_IN = {
     "spla2": "polyceptron.learners.spla.spla2:SPLA2",
     "pcslp": "polyceptron.learners.pcslp.learner:PCSLP",
     "polyhedral-svm": "polyceptron.learners.polyhedral_svm.learner:PolyhedralSVM",
+    "discrete-svm": "polyceptron.learners.discrete.learner:DiscreteSVM",
     "oc1": "polyceptron.learners.oc1.learner:OC1",
 }
 _NAME = re.compile(r"[a-z][a-z0-9_-]*")
