@@ -43,7 +43,7 @@ def fit_hinge(X: Floats, y: Floats, margins: Floats, costs: Floats) -> Floats:
     return np.append(Q @ theta[:-1], theta[-1])
 
 
-class _Point(NamedTuple):
+class _Iterate(NamedTuple):
     """Hyperplane, slacks and multipliers; a step is one, too.
 
     ``s`` = Z theta + u - t and ``u`` are at least 0 with the multipliers ``alpha`` and
@@ -57,10 +57,10 @@ class _Point(NamedTuple):
     s: Floats
     u: Floats
 
-    def moved(self, step: _Point, length: float) -> _Point:
-        return _Point(*(here + length * by for here, by in zip(self, step, strict=True)))
+    def moved(self, step: _Iterate, length: float) -> _Iterate:
+        return _Iterate(*(here + length * by for here, by in zip(self, step, strict=True)))
 
-    def room(self, step: _Point) -> float:
+    def room(self, step: _Iterate) -> float:
         """How many such steps there are until one of the four is 0."""
         parts = zip(self[1:], step[1:], strict=True)
         steepest = min(float((by / here).min()) for here, by in parts)
@@ -78,7 +78,7 @@ def _follow_path(X: Floats, y: Floats, t: Floats, a: Floats) -> Floats:
     Z = y[:, None] * np.column_stack([X, np.ones(len(y))])
     H = np.append(np.full(X.shape[1], 1.0 / largest), 0.0)
     u = 1.0 + np.maximum(t, 0.0)
-    at = _Point(np.zeros(len(H)), a / 2, a / 2, u - t, u)
+    at = _Iterate(np.zeros(len(H)), a / 2, a / 2, u - t, u)
     with np.errstate(all="ignore"):
         for _ in range(_STEPS):
             residual = H * at.theta - Z.T @ at.alpha
@@ -86,14 +86,14 @@ def _follow_path(X: Floats, y: Floats, t: Floats, a: Floats) -> Floats:
             off = float(abs(residual).max() / (abs(Z).T @ at.alpha).max())
             if at.gap <= _GAP * value and (off <= _GAP or at.gap <= 1e-6 * _GAP * value):
                 break
-            following = _next_point(at, Z, H, residual)
+            following = _next_iterate(at, Z, H, residual)
             if following is None:
                 break
             at = following
     return at.theta
 
 
-def _next_point(at: _Point, Z: Floats, H: Floats, residual: Floats) -> _Point | None:
+def _next_iterate(at: _Iterate, Z: Floats, H: Floats, residual: Floats) -> _Iterate | None:
     """One step of predictor and corrector; None where the numbers allow no other."""
     D = 1.0 / (at.s / at.alpha + at.u / at.beta)
     M = Z.T @ (D[:, None] * Z)
@@ -102,13 +102,13 @@ def _next_point(at: _Point, Z: Floats, H: Floats, residual: Floats) -> _Point | 
     if failed:
         return None
 
-    def towards(r_s: Floats, r_u: Floats) -> _Point:
+    def towards(r_s: Floats, r_u: Floats) -> _Iterate:
         """The step that makes up for these shortfalls of alpha s and beta u."""
         q = r_s / at.alpha - r_u / at.beta
         theta, _ = lapack.dpotrs(factor, Z.T @ (D * q) - residual)
         alpha = D * (q - Z @ theta)
         s, u = (r_s - at.s * alpha) / at.alpha, (r_u + at.u * alpha) / at.beta
-        return _Point(theta, alpha, -alpha, s, u)
+        return _Iterate(theta, alpha, -alpha, s, u)
 
     step = towards(-at.alpha * at.s, -at.beta * at.u)
     after = at.moved(step, min(1.0, at.room(step))).gap
