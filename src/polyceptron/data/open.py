@@ -144,7 +144,7 @@ def open_blocks(
         given = {"target": target, "features": features, "drop": drop, "categories": categories}
         given |= {"missing": missing, "dtype": dtype, "cache_dir": cache_dir, "header": header}
         given |= {"decimal": decimal, "encoding": encoding, "sheet": sheet}
-        given |= {"thousands": thousands, "date_order": date_order}
+        given |= {"thousands": thousands, "date_order": date_order, "max_expanded": max_expanded}
         return _from_arrays(path, weight, given)
     request = Request(
         target=None,
@@ -158,8 +158,7 @@ def open_blocks(
         keep_identifiers=keep_identifiers,
         file=_said(header, decimal, encoding, sheet, dates, thousands, date_order, max_expanded),
     )
-    if hasattr(path, "collect") and not is_frame(path):
-        raise SourceError(f"a {type(path).__name__} has no rows yet: give path.collect()")
+    _refuse_lazy(path)
     if is_frame(path):
         asked = request._replace(target=_as_name(target, "target"))
         source: Source = held_rows(with_dates(open_frame(path), dates, ()), asked)
@@ -168,6 +167,11 @@ def open_blocks(
     for note in source.notes:
         warnings.warn(note, SourceWarning, stacklevel=2)
     return source
+
+
+def _refuse_lazy(path: Any) -> None:
+    if hasattr(path, "collect") and not is_frame(path):
+        raise SourceError(f"a {type(path).__name__} has no rows yet: give path.collect()")
 
 
 def _is_path(value: Any) -> bool:
