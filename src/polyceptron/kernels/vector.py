@@ -8,8 +8,8 @@ from typing import Any
 
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic, overload
+from numba.core import cgutils, config
+from numba.extending import intrinsic
 
 LANES = 4
 """Hyperplanes in one vector."""
@@ -205,13 +205,19 @@ def sparse_tile(typingctx, data, indices, starts, stops, panel, bias, S, h, at):
     return signature, codegen
 
 
-def fma(a: float, b: float, c: float) -> float:
-    """a * b + c, rounded once."""
+def _stands_for(plain: Any) -> Any:
+    """Emit this for a plain function, which is what runs where nothing is compiled."""
+    return (lambda _: plain) if config.DISABLE_JIT else intrinsic
+
+
+def _plain_fma(a: float, b: float, c: float) -> float:
     return a * b + c
 
 
-@intrinsic
-def _fma(_: Any, a: Any, b: Any, c: Any) -> Any:
+@_stands_for(_plain_fma)
+def fma(_: Any, a: Any, b: Any, c: Any) -> Any:
+    """a * b + c, rounded once."""
+
     def emit(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         kind = ir.FunctionType(_F64, [_F64] * 3)
         call = cgutils.get_or_insert_function(builder.module, kind, "llvm.fma.f64")
@@ -220,21 +226,14 @@ def _fma(_: Any, a: Any, b: Any, c: Any) -> Any:
     return types.float64(types.float64, types.float64, types.float64), emit
 
 
-@overload(fma, inline="always")
-def _overload_fma(a, b, c):
-    def fused(a, b, c):
-        return _fma(a, b, c)
-
-    return fused
-
-
-def power_of_two(k: float) -> float:
-    """2 to the power of a whole number that a float64 has room for."""
+def _plain_power_of_two(k: float) -> float:
     return float(2.0**k)
 
 
-@intrinsic
-def _power_of_two(_: Any, k: Any) -> Any:
+@_stands_for(_plain_power_of_two)
+def power_of_two(_: Any, k: Any) -> Any:
+    """2 to the power of a whole number that a float64 has room for."""
+
     def emit(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         # The last bits of k + 1.5 * 2^52 are those of k; shifted they are an exponent.
         whole = builder.fadd(args[0], ir.Constant(_F64, 1.5 * 2.0**52))
@@ -244,23 +243,15 @@ def _power_of_two(_: Any, k: Any) -> Any:
     return types.float64(types.float64), emit
 
 
-@overload(power_of_two, inline="always")
-def _overload_power_of_two(k):
-    def by_bits(k):
-        return _power_of_two(k)
-
-    return by_bits
-
-
-def multiply_tile(A: Any, k: int, B: Any, columns: tuple[int, ...], C: Any, n: int) -> None:
-    """C[k:k+4, j:j+4] += A[k:k+4, :n] B[:n, j:j+4] for each j of ``columns``, in the order of n."""
+def _plain_tile(A: Any, k: int, B: Any, columns: tuple[int, ...], C: Any, n: int) -> None:
     for j in columns:
         for i in range(n):
             C[k : k + 4, j : j + 4] += A[k : k + 4, i, None] * B[i, j : j + 4]
 
 
-@intrinsic
-def _multiply_tile(typingctx, A, k, B, columns, C, n):
+@_stands_for(_plain_tile)
+def multiply_tile(typingctx, A, k, B, columns, C, n):
+    """C[k:k+4, j:j+4] += A[k:k+4, :n] B[:n, j:j+4] for each j of ``columns``, in the order of n."""
     signature = types.void(A, types.intp, B, columns, C, types.intp)
 
     def codegen(context, builder, signature, args):
@@ -289,11 +280,3 @@ def _multiply_tile(typingctx, A, k, B, columns, C, n):
         return context.get_dummy_value()
 
     return signature, codegen
-
-
-@overload(multiply_tile, inline="always")
-def _overload_multiply_tile(A, k, B, columns, C, n):
-    def tile(A, k, B, columns, C, n):
-        _multiply_tile(A, k, B, columns, C, n)
-
-    return tile
