@@ -47,8 +47,10 @@ from polyceptron.kernels.jit import compiled
 class Source:
     """A function to be emitted; it is read when it is first needed."""
 
-    def __init__(self, function: Callable[..., Any], is_called: bool) -> None:
-        self.function, self.is_called = function, is_called
+    def __init__(
+        self, function: Callable[..., Any], is_called: bool, flags: tuple[str, ...]
+    ) -> None:
+        self.function, self.is_called, self.flags = function, is_called, flags
         self._tree: ast.FunctionDef | None = None
 
     @property
@@ -66,11 +68,14 @@ class Source:
         return getattr(builtins, name)
 
 
-def emitted(function: Any, is_called: bool = False) -> Any:
-    """Make a function that kernels call; one that ``is_called`` stays a function of its own."""
+def emitted(function: Any, is_called: bool = False, flags: tuple[str, ...] = ()) -> Any:
+    """Make a function that kernels call; one that ``is_called`` stays a function of its own.
+
+    ``flags`` are those of LLVM for its sums of floats.
+    """
     if config.DISABLE_JIT:
         return function
-    source = Source(function, is_called)
+    source = Source(function, is_called, flags)
 
     def define(typingctx: Any, *args: Any) -> Any:
         args = tuple(types.unliteral(one) for one in args)
@@ -100,6 +105,11 @@ def emitted(function: Any, is_called: bool = False) -> Any:
 def called(function: Any) -> Any:
     """As :func:`emitted`, for what is called from many places: it is compiled once."""
     return emitted(function, True)
+
+
+def in_any_order(function: Any) -> Any:
+    """As :func:`emitted`, with sums in any order: only where that cannot show."""
+    return emitted(function, flags=("reassoc",))
 
 
 def kernel(function: Any) -> Any:
@@ -398,7 +408,8 @@ class _Function:
         return self.binary(node.op, self.value(node.left), self.value(node.right))
 
     def binary(self, operation: Any, left: Any, right: Any) -> Any:
-        return emit_calls.binary(self.builder, type(operation).__name__, left, right)
+        name = type(operation).__name__
+        return emit_calls.binary(self.builder, name, left, right, self.source.flags)
 
     def of_Compare(self, node: Any) -> Any:
         found: Any = True

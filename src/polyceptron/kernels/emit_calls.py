@@ -53,7 +53,7 @@ _STATIC = {
 }
 
 
-def binary(builder: Any, operation: str, left: Any, right: Any) -> Any:
+def binary(builder: Any, operation: str, left: Any, right: Any, of_floats: Any = ()) -> Any:
     """``left`` and ``right`` joined by an operation, named as in syntax trees."""
     if not isinstance(left, Scalar) and not isinstance(right, Scalar):
         return _STATIC[operation](left, right)
@@ -65,12 +65,12 @@ def binary(builder: Any, operation: str, left: Any, right: Any) -> Any:
         kind = types.float64
     if kind == types.float64:
         written = {"Add": "fadd", "Sub": "fsub", "Mult": "fmul", "Div": "fdiv"}[operation]
-        return Scalar(getattr(builder, written)(a, b), kind)
+        return Scalar(getattr(builder, written)(a, b, flags=of_floats), kind)
     if kind == types.boolean:
         a, b, kind = builder.zext(a, I64), builder.zext(b, I64), types.int64
     if operation in ("FloorDiv", "Mod"):
         return _floor(builder, operation, a, b)
-    written = {"Add": "add", "Sub": "sub", "Mult": "mul", "BitXor": "xor", "RShift": "lshr"}
+    written = {"Add": "add", "Sub": "sub", "Mult": "mul", "BitXor": "xor", "RShift": "lshr", "LShift": "shl"}
     flags = ["nsw"] if kind == types.int64 and operation in ("Add", "Sub", "Mult") else []
     return Scalar(getattr(builder, written[operation])(a, b, flags=flags), kind)
 
