@@ -39,7 +39,8 @@ def test_plain_bodies(tmp_path):
     assert " passed" in run.stdout
 
 
-# `_add_gradients` is of perceptron.py and inlines `plane` of scores.py. The timer decides what is long.
+# `_add_gradients` is of perceptron.py and inlines `plane` of scores.py.
+# The timer decides what is long.
 DESCEND = """
 import json, sys, threading
 import numpy as np
@@ -95,8 +96,8 @@ class TestCache:
         assert message.count(MESSAGE) == message.count("\n") == 1  # two kernels, announced once
         scores = copied / "polyceptron" / "kernels" / "scores.py"
         source = scores.read_text()
-        changed = source.replace("return panel[k] if panel.ndim == 2 else panel[k // LANES, :, k % LANES]",
-                                 "return panel[k] if panel.ndim == 2 else panel[k // LANES, :, 0]")  # fmt: skip
+        changed = source.replace("else panel[k // LANES, :, k % LANES]",
+                                 "else panel[k // LANES, :, 0]")  # fmt: skip
         assert changed != source
         scores.write_text(changed)
         try:

@@ -53,6 +53,16 @@ _STATIC = {
 }
 
 
+_OF_INTEGERS = {
+    "Add": "add",
+    "Sub": "sub",
+    "Mult": "mul",
+    "BitXor": "xor",
+    "RShift": "lshr",
+    "LShift": "shl",
+}
+
+
 def binary(builder: Any, operation: str, left: Any, right: Any, of_floats: Any = ()) -> Any:
     """``left`` and ``right`` joined by an operation, named as in syntax trees."""
     if not isinstance(left, Scalar) and not isinstance(right, Scalar):
@@ -70,9 +80,9 @@ def binary(builder: Any, operation: str, left: Any, right: Any, of_floats: Any =
         a, b, kind = builder.zext(a, I64), builder.zext(b, I64), types.int64
     if operation in ("FloorDiv", "Mod"):
         return _floor(builder, operation, a, b)
-    written = {"Add": "add", "Sub": "sub", "Mult": "mul", "BitXor": "xor", "RShift": "lshr", "LShift": "shl"}
+    written = _OF_INTEGERS[operation]
     flags = ["nsw"] if kind == types.int64 and operation in ("Add", "Sub", "Mult") else []
-    return Scalar(getattr(builder, written[operation])(a, b, flags=flags), kind)
+    return Scalar(getattr(builder, written)(a, b, flags=flags), kind)
 
 
 def _floor(builder: Any, operation: str, a: Any, b: Any) -> Scalar:
@@ -122,7 +132,7 @@ def _extreme(builder: Any, sign: str, values: Any) -> Any:
     return best
 
 
-def _external(context: Any, builder: Any, name: str, value: Any) -> Scalar:
+def _external(builder: Any, name: str, value: Any) -> Scalar:
     kind = ir.FunctionType(_F64, [_F64])
     function = cgutils.get_or_insert_function(builder.module, kind, name)
     number = convert(builder, scalar(value), types.float64).value
@@ -155,12 +165,18 @@ def call(context: Any, builder: Any, function: Any, values: list[Any]) -> Any:
         return convert(builder, scalar(values[0]), _CONVERTED[function])
     if function in (min, max):
         return _extreme(builder, "<" if function is min else ">", values)
+    if isinstance(function, _Intrinsic):
+        return _call_intrinsic(context, builder, function, values)
+    return _arithmetic(builder, function, values)
+
+
+def _arithmetic(builder: Any, function: Any, values: list[Any]) -> Any:
     if function in _FUNCTIONS:
-        return _external(context, builder, _FUNCTIONS[function], values[0])
+        return _external(builder, _FUNCTIONS[function], values[0])
     if function is abs:
         one = scalar(values[0])
         if one.type == types.float64:
-            return _external(context, builder, "llvm.fabs.f64", one)
+            return _external(builder, "llvm.fabs.f64", one)
         return _extreme(builder, ">", [one, binary(builder, "Sub", 0, one)])
     if function is np.isnan:
         one = convert(builder, scalar(values[0]), types.float64).value
@@ -169,8 +185,6 @@ def call(context: Any, builder: Any, function: Any, values: list[Any]) -> Any:
         one = convert(builder, scalar(values[0]), types.float64).value
         short = builder.fptrunc(one, ir.FloatType())
         return Scalar(builder.fpext(short, _F64), types.float64)
-    if isinstance(function, _Intrinsic):
-        return _call_intrinsic(context, builder, function, values)
     return NotImplemented
 
 
@@ -178,7 +192,9 @@ def _ask(function: Any, values: list[Any]) -> Any:
     """Questions that are answered here."""
     if function is isinstance:
         return isinstance(*values)
-    return Scalar(values[0].shape[0], types.int64) if isinstance(values[0], Array) else len(values[0])
+    return (
+        Scalar(values[0].shape[0], types.int64) if isinstance(values[0], Array) else len(values[0])
+    )
 
 
 def _call_intrinsic(context: Any, builder: Any, function: Any, values: list[Any]) -> Any:
@@ -208,8 +224,9 @@ def _for_numba(context: Any, builder: Any, value: Any) -> tuple[Any, Any]:
 def lend(context: Any, builder: Any, cell: Any, function: Any, values: list[Any]) -> Any:
     """Memory as an array, noted in ``cell``, and what is to fill it."""
     shape = values[0] if isinstance(values[0], tuple) else (values[0],)
-    shape = [convert(builder, scalar(n), types.int64).value for n in shape]
-    element, first = types.float64, None
+    shape = tuple(convert(builder, scalar(n), types.int64).value for n in shape)
+    element: Any = types.float64
+    first: Any = None
     if function is np.full:
         first = scalar(values[1])
         element = first.type

@@ -122,7 +122,7 @@ class Place:
         builder.store(value, self.data)
 
 
-_NUMBER: dict[Any, Any] = {t: types.int64 for t in types.integer_domain} | {
+_NUMBER: dict[Any, Any] = dict.fromkeys(types.integer_domain, types.int64) | {
     types.float32: types.float64,
     types.float64: types.float64,
     types.uint64: types.uint64,
@@ -168,7 +168,7 @@ def _times(builder: Any, a: Any, b: Any) -> Any:
     return builder.mul(a, b, flags=["nsw"])
 
 
-# --- kinds -----------------------------------------------------------------------------------------
+# --- kinds -------------------------------------------------------------------------------------
 
 
 def kind_of(value: Any) -> Any:
@@ -184,7 +184,8 @@ def kind_of_numba(found: Any) -> Any:
         return ArrayKind(found.dtype, found.ndim, found.layout == "C")
     if isinstance(found, types.BaseTuple):
         return tuple(kind_of_numba(one) for one in found)
-    return _NUMBER[types.intp if isinstance(found, types.Integer) and found != types.uint64 else found]
+    is_int = isinstance(found, types.Integer) and found != types.uint64
+    return types.int64 if is_int else _NUMBER[found]
 
 
 def _pointee(element: Any) -> Any:
@@ -285,7 +286,7 @@ def load_parts(builder: Any, place: Any, kind: Any) -> Any:
     return unflatten(kind, iter(parts))
 
 
-# --- to and from Numba -----------------------------------------------------------------------------
+# --- to and from Numba -------------------------------------------------------------------------
 
 
 def from_numba(context: Any, builder: Any, kind: Any, value: Any) -> Any:
