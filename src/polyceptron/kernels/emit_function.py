@@ -29,6 +29,10 @@ from polyceptron.kernels.emit_values import (
 )
 
 
+class CannotCompile(TypeError):  # noqa: N818 - it says what is the matter
+    """Part of a kernel that the compiler does not know."""
+
+
 class Source:
     """A function to be emitted; it is read when it is first needed."""
 
@@ -121,7 +125,7 @@ class _Function:
     def fail(self, node: Any, why: str) -> NoReturn:
         line = self.source.function.__code__.co_firstlineno + node.lineno - 1
         where = f"{self.source.function.__code__.co_filename}:{line}"
-        raise TypeError(f"{where}: cannot compile `{ast.unparse(node)}`: {why}")
+        raise CannotCompile(f"{where}: cannot compile `{ast.unparse(node)}`: {why}")
 
     # --- statements ------------------------------------------------------------------------------
 
@@ -132,7 +136,12 @@ class _Function:
             write = getattr(self, f"on_{type(statement).__name__.lower()}", None)
             if write is None:
                 self.fail(statement, "no such statement in kernels")
-            write(statement)
+            try:
+                write(statement)
+            except CannotCompile:
+                raise
+            except (TypeError, KeyError, AttributeError, IndexError) as error:
+                self.fail(statement, f"{type(error).__name__} {error}")
 
     def on_expr(self, node: Any) -> None:
         self.value(node.value)
