@@ -88,7 +88,10 @@ def run(what: str, folder: Path, again: bool, seconds: float | None) -> bool:
                 raise RuntimeError(f"{words}: {status}: {said_last}")
             return True
         time.sleep(0.001)
-    os.killpg(number, signal.SIGKILL)
+    try:
+        os.killpg(number, signal.SIGKILL)
+    except ProcessLookupError:  # it has not got so far as to have a group
+        os.kill(number, signal.SIGKILL)
     os.waitpid(number, 0)
     return False
 
@@ -145,8 +148,8 @@ def kill(what: str, kills: int, seed: int, folder: Path) -> dict[str, Any]:
             what, folder, again=True, seconds=choices.uniform(0.0, 1.1 * longest)
         ):
             killed += 1
-            print(f"{what}: killed {killed} times, {same} of {n_rounds - 1} the same, {clean} clean",
-                  file=sys.stderr, flush=True)  # fmt: skip
+            far = f"{what}: killed {killed} times, {same} of {n_rounds - 1} the same, {clean} clean"
+            print(far, file=sys.stderr, flush=True)
         time.sleep(LEAST)
         run(what, folder, again=True, seconds=None)
         same += outcome(what, folder) == expected
