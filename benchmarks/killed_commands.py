@@ -104,7 +104,7 @@ def outcome(what: str, folder: Path) -> Any:
     lines = (folder / "out" / "folds.jsonl").read_text().splitlines()
     rows = [json.loads(line) for line in lines]
     return sorted(
-        json.dumps({k: v for k, v in row.items() if "second" not in k and "date" not in k})
+        json.dumps({k: v for k, v in row.items() if "second" not in k and k != "at"})
         for row in rows
     )
 
