@@ -12,14 +12,16 @@ import os
 import random
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from polyceptron import cli
 
 FIT = ["fit", "rows.csv", "-t", "y", "-l", "batch", "-k", "3", "-o", "out/model.json"]
 COMMANDS = {
@@ -35,13 +37,18 @@ COMMANDS = {
         "-j1",
     ],
 }
+IMPORTED = (
+    "pyarrow.csv", "sklearn.model_selection", "sklearn.tree", "polyceptron.data.open",
+    "polyceptron.learners.batch", "polyceptron.verdict", "polyceptron.model_file",
+    "polyceptron.paper.reproduce", "polyceptron.paper.report", "matplotlib.pyplot", "jinja2",
+)  # fmt: skip
 LEAST = 1.0
 """Seconds that what is left over must be old, so that the next run may remove it."""
 
 
 def command(what: str, folder: Path, again: bool) -> list[str]:
     """The command, as it is given the first time or after a kill."""
-    words = [sys.executable, "-m", "polyceptron", *COMMANDS[what]]
+    words = ["polyceptron", *COMMANDS[what]]
     if what == "reproduce":
         return [*words, "--out", "out", "--resume" if (folder / "out").exists() else "--overwrite"]
     is_there = (folder / "out" / "model.json.checkpoint").exists()
@@ -49,26 +56,44 @@ def command(what: str, folder: Path, again: bool) -> list[str]:
 
 
 def run(what: str, folder: Path, again: bool, seconds: float | None) -> bool:
-    """Whether a run ends by itself before it is killed."""
-    # All that the user's own folders would have goes into this one.
-    own = {name: str(folder / "own") for name in ("XDG_CACHE_HOME", "POLYCEPTRON_CACHE")}
-    process = subprocess.Popen(
-        command(what, folder, again),
-        cwd=folder,
-        env=os.environ | own | {"POLYCEPTRON_QUIET": "1"},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
+    """Whether a run ends by itself before it is killed.
+
+    It is forked from this process, which has imported what it needs: kills hit the work.
+    """
+    words = command(what, folder, again)
+    number = os.fork()
+    if number == 0:
+        os.setsid()
+        os.chdir(folder)
+        # All that the user's own folders would have goes into this one.
+        own = {name: str(folder / "own") for name in ("XDG_CACHE_HOME", "POLYCEPTRON_CACHE")}
+        os.environ.update(own)
+        said = os.open(folder.parent / "said", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(said, 1)
+        os.dup2(said, 2)
+        sys.argv = words
+        code = 1
+        try:
+            cli.main()
+        except SystemExit as end:
+            code = int(end.code or 0) if isinstance(end.code, int | None) else 1
+        finally:
+            os._exit(code)
+    end = time.monotonic() + (seconds if seconds is not None else 1e9)
+    while time.monotonic() < end:
+        ended, status = os.waitpid(number, os.WNOHANG)
+        if ended:
+            if status:
+                said_last = (folder.parent / "said").read_text(errors="replace")[-1000:]
+                raise RuntimeError(f"{words}: {status}: {said_last}")
+            return True
+        time.sleep(0.001)
     try:
-        _, errors = process.communicate(timeout=seconds)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-        return False
-    if process.returncode:
-        raise RuntimeError(errors.decode()[-1000:])
-    return True
+        os.killpg(number, signal.SIGKILL)
+    except ProcessLookupError:  # it has not got so far as to have a group
+        os.kill(number, signal.SIGKILL)
+    os.waitpid(number, 0)
+    return False
 
 
 def outcome(what: str, folder: Path) -> Any:
@@ -79,7 +104,7 @@ def outcome(what: str, folder: Path) -> Any:
     lines = (folder / "out" / "folds.jsonl").read_text().splitlines()
     rows = [json.loads(line) for line in lines]
     return sorted(
-        json.dumps({k: v for k, v in row.items() if "second" not in k and "date" not in k})
+        json.dumps({k: v for k, v in row.items() if "second" not in k and k != "at"})
         for row in rows
     )
 
@@ -108,27 +133,27 @@ def fresh(folder: Path, what: str) -> None:
 
 
 def kill(what: str, kills: int, seed: int, folder: Path) -> dict[str, Any]:
-    """Kill a command so often, each time at another moment, and compare what comes out."""
+    """Kill a command so often, at another moment each; the next run is compared with one alone."""
     choices, killed, same, clean = random.Random(seed), 0, 0, 0
     fresh(folder, what)
     start = time.monotonic()
     run(what, folder, again=False, seconds=None)
-    longest, n_rounds = time.monotonic() - start, 0
+    longest = time.monotonic() - start
     expected, names = outcome(what, folder), files(folder)
     left_over: list[str] = []
     while killed < kills:
         fresh(folder, what)
-        n_rounds += 1
-        while killed < kills and not run(
-            what, folder, again=True, seconds=choices.uniform(0.0, 1.1 * longest)
-        ):
-            killed += 1
+        if run(what, folder, again=True, seconds=choices.uniform(0.0, longest)):
+            continue  # it was there before the kill
+        killed += 1
         time.sleep(LEAST)
         run(what, folder, again=True, seconds=None)
         same += outcome(what, folder) == expected
         left_over += sorted(set(files(folder)) ^ set(names))
         clean += files(folder) == names
-    return {"killed": killed, "rounds": n_rounds, "same": same, "clean": clean,
+        far = f"{what}: killed {killed} times, {same} the same, {clean} clean"
+        print(far, file=sys.stderr, flush=True)
+    return {"killed": killed, "same": same, "clean": clean,
             "left over": left_over}  # fmt: skip
 
 
@@ -139,6 +164,9 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args(argv)
     names = options.command or list(COMMANDS)
+    os.environ["POLYCEPTRON_QUIET"] = "1"
+    for module in IMPORTED:
+        import_module(module)
     with tempfile.TemporaryDirectory() as folder:
         found = {}
         for number, name in enumerate(names):

@@ -3,6 +3,7 @@
 import json
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -31,10 +32,10 @@ def fuzz():
     """The program, which is beside the package and not in it."""
     sys.path.insert(0, ROOT)
     try:
-        from benchmarks import fuzz
+        from benchmarks import fuzz_targets, spoil
     finally:
         sys.path.remove(ROOT)
-    return fuzz
+    return SimpleNamespace(**vars(spoil), model_target=fuzz_targets.model_target)
 
 
 @pytest.fixture(scope="module")

@@ -416,6 +416,8 @@ def _said(
         raise SourceError(f"dates must be 'days' or 'parts'; got {dates!r}")
     if date_order not in (None, *DATE_ORDERS):
         raise SourceError(f"date_order must be None, 'mdy' or 'dmy'; got {date_order!r:.60}")
+    if max_expanded is not None and max_expanded < 1:
+        raise SourceError(f"max_expanded must be a number of bytes, or None; got {max_expanded!r}")
     return FileOptions(
         header, decimal, encoding, sheet, None, dates, thousands, date_order, max_expanded
     )
