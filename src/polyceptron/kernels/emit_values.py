@@ -79,7 +79,7 @@ class Array:
 
     def reshape(self, builder: Any, shape: Any) -> Any:
         """A packed array of one dimension as one of two, (rows, -1)."""
-        rows = convert(builder, shape[0], types.int64).value
+        rows = I64(shape[0]) if isinstance(shape[0], int) else shape[0].value
         columns = builder.sdiv(self.shape[0], rows)
         return Array(self.element, self.data, (rows, columns), (columns, 1))
 
