@@ -33,7 +33,7 @@ class CannotCompile(TypeError):  # noqa: N818 - it says what is the matter
     """Part of a kernel that the compiler does not know."""
 
 
-class Source:
+class KernelSource:
     """A function to be emitted; it is read when it is first needed."""
 
     def __init__(
@@ -57,7 +57,7 @@ class Source:
         return getattr(builtins, name)
 
 
-def call(context: Any, builder: Any, source: Source, values: Any) -> Any:
+def call(context: Any, builder: Any, source: KernelSource, values: Any) -> Any:
     """Emit a call of the function, and the function if it is not there."""
     kinds = tuple(kind_of(value) for value in values)
     function, result = emit_function(context, builder.module, source, kinds)
@@ -66,7 +66,7 @@ def call(context: Any, builder: Any, source: Source, values: Any) -> Any:
     return load_parts(builder, place, result)
 
 
-def emit_function(context: Any, module: Any, source: Source, kinds: Any) -> tuple[Any, Any]:
+def emit_function(context: Any, module: Any, source: KernelSource, kinds: Any) -> tuple[Any, Any]:
     """The LLVM function for arguments of these kinds, and the kind of what it returns."""
     known: dict[Any, tuple[Any, Any]] = module.__dict__.setdefault("emitted", {})
     key = (source, kinds)
@@ -88,7 +88,7 @@ class _Function:
     """Writes one function for arguments of certain kinds."""
 
     def __init__(
-        self, context: Any, module: Any, source: Source, kinds: Any, name: str, wider: Any
+        self, context: Any, module: Any, source: KernelSource, kinds: Any, name: str, wider: Any
     ) -> None:
         self.context, self.source, self.wider = context, source, wider
         arguments = [one for kind in kinds for one in llvm_types(kind)]
@@ -391,7 +391,7 @@ class _Function:
         function = self.value(node.func)
         values = [self.value(one) for one in node.args]
         source = getattr(function, "source", None)
-        if isinstance(source, Source):
+        if isinstance(source, KernelSource):
             return call(self.context, self.builder, source, [self.dynamic(v) for v in values])
         if function in emit_calls.MEMORY:
             if self.loops:
