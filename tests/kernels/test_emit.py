@@ -50,7 +50,8 @@ def test_as_python(n, dtype):
     for rows, same in ((x, wide), ((x, x), (wide, wide))):
         expected, found = np.zeros(8), np.zeros(8)
         assert compiled_sums(rows, n, found) == python(same, n, expected)
-        np.testing.assert_allclose(found, expected, rtol=1e-15)
+        is_compiled = hasattr(compiled_sums, "source")  # if not, float32 stays what it is
+        np.testing.assert_allclose(found, expected, rtol=1e-15 if is_compiled else 1e-6)
 
 
 compiled_sums = kernel(sums)

@@ -19,7 +19,7 @@ from numba.core import config, types
 from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 
-from polyceptron.kernels.emit_function import Source, call, emit_function
+from polyceptron.kernels.emit_function import KernelSource, call, emit_function
 from polyceptron.kernels.emit_values import from_numba, kind_of_numba, to_numba, to_numba_type
 from polyceptron.kernels.jit import compiled
 
@@ -31,7 +31,7 @@ def emitted(function: Any, is_called: bool = False, flags: tuple[str, ...] = ())
     """
     if config.DISABLE_JIT:
         return function
-    source = Source(function, is_called, flags)
+    source = KernelSource(function, is_called, flags)
 
     def define(typingctx: Any, *args: Any) -> Any:
         args = tuple(types.unliteral(one) for one in args)

@@ -12,10 +12,10 @@ from polyceptron.kernels.emit_values import (
     I64,
     Array,
     Scalar,
+    as_kind,
     as_numba_array,
-    convert,
     from_numba,
-    kind_of,
+    kind_of_value,
     widest,
 )
 
@@ -39,7 +39,7 @@ def scalar(value: Any) -> Scalar:
 def _both(builder: Any, left: Any, right: Any) -> tuple[Any, Any, Any]:
     a, b = scalar(left), scalar(right)
     kind = widest(a.type, b.type)
-    return convert(builder, a, kind).value, convert(builder, b, kind).value, kind
+    return as_kind(builder, a, kind).value, as_kind(builder, b, kind).value, kind
 
 
 _STATIC = {
@@ -71,7 +71,7 @@ def binary(builder: Any, operation: str, left: Any, right: Any, of_floats: Any =
         return binary(builder, "Mult", left, left) if right == 2 else NotImplemented
     a, b, kind = _both(builder, left, right)
     if operation == "Div" and kind != types.float64:
-        a, b = (convert(builder, Scalar(v, kind), types.float64).value for v in (a, b))
+        a, b = (as_kind(builder, Scalar(v, kind), types.float64).value for v in (a, b))
         kind = types.float64
     if kind == types.float64:
         written = {"Add": "fadd", "Sub": "fsub", "Mult": "fmul", "Div": "fdiv"}[operation]
@@ -135,7 +135,7 @@ def _extreme(builder: Any, sign: str, values: Any) -> Any:
 def _external(builder: Any, name: str, value: Any) -> Scalar:
     kind = ir.FunctionType(_F64, [_F64])
     function = cgutils.get_or_insert_function(builder.module, kind, name)
-    number = convert(builder, scalar(value), types.float64).value
+    number = as_kind(builder, scalar(value), types.float64).value
     return Scalar(builder.call(function, [number]), types.float64)
 
 
@@ -155,14 +155,14 @@ _CONVERTED = {
 }
 
 
-def call(context: Any, builder: Any, function: Any, values: list[Any]) -> Any:
+def call_known(context: Any, builder: Any, function: Any, values: list[Any]) -> Any:
     """The value of a call, or NotImplemented if the function is not known."""
     if isinstance(function, partial):
         return function(*values)
     if function in (isinstance, len):
         return _ask(function, values)
     if function in _CONVERTED:
-        return convert(builder, scalar(values[0]), _CONVERTED[function])
+        return as_kind(builder, scalar(values[0]), _CONVERTED[function])
     if function in (min, max):
         return _extreme(builder, "<" if function is min else ">", values)
     if isinstance(function, _Intrinsic):
@@ -179,10 +179,10 @@ def _arithmetic(builder: Any, function: Any, values: list[Any]) -> Any:
             return _external(builder, "llvm.fabs.f64", one)
         return _extreme(builder, ">", [one, binary(builder, "Sub", 0, one)])
     if function is np.isnan:
-        one = convert(builder, scalar(values[0]), types.float64).value
+        one = as_kind(builder, scalar(values[0]), types.float64).value
         return Scalar(builder.fcmp_unordered("uno", one, one), types.boolean)
     if function is np.float32:  # rounded, then a number like any other
-        one = convert(builder, scalar(values[0]), types.float64).value
+        one = as_kind(builder, scalar(values[0]), types.float64).value
         short = builder.fptrunc(one, ir.FloatType())
         return Scalar(builder.fpext(short, _F64), types.float64)
     return NotImplemented
@@ -218,13 +218,13 @@ def _for_numba(context: Any, builder: Any, value: Any) -> tuple[Any, Any]:
         kind = types.Tuple([one for one, _ in pairs])
         return kind, context.make_tuple(builder, kind, [one for _, one in pairs])
     number = scalar(value)
-    return kind_of(number), number.value
+    return kind_of_value(number), number.value
 
 
 def lend(context: Any, builder: Any, cell: Any, function: Any, values: list[Any]) -> Any:
     """Memory as an array, noted in ``cell``, and what is to fill it."""
     shape = values[0] if isinstance(values[0], tuple) else (values[0],)
-    shape = tuple(convert(builder, scalar(n), types.int64).value for n in shape)
+    shape = tuple(as_kind(builder, scalar(n), types.int64).value for n in shape)
     element: Any = types.float64
     first: Any = None
     if function is np.full:

@@ -18,9 +18,9 @@ from polyceptron.kernels.emit_values import (
     Scalar,
     Slot,
     WiderType,
-    convert,
+    as_kind,
     flatten,
-    kind_of,
+    kind_of_value,
     llvm_types,
     load_parts,
     room_for_parts,
@@ -33,7 +33,7 @@ class CannotCompile(TypeError):  # noqa: N818 - it says what is the matter
     """Part of a kernel that the compiler does not know."""
 
 
-class Source:
+class KernelSource:
     """A function to be emitted; it is read when it is first needed."""
 
     def __init__(
@@ -57,16 +57,16 @@ class Source:
         return getattr(builtins, name)
 
 
-def call(context: Any, builder: Any, source: Source, values: Any) -> Any:
+def call(context: Any, builder: Any, source: KernelSource, values: Any) -> Any:
     """Emit a call of the function, and the function if it is not there."""
-    kinds = tuple(kind_of(value) for value in values)
+    kinds = tuple(kind_of_value(value) for value in values)
     function, result = emit_function(context, builder.module, source, kinds)
     place = room_for_parts(builder, result)
     builder.call(function, [*flatten(values), place])
     return load_parts(builder, place, result)
 
 
-def emit_function(context: Any, module: Any, source: Source, kinds: Any) -> tuple[Any, Any]:
+def emit_function(context: Any, module: Any, source: KernelSource, kinds: Any) -> tuple[Any, Any]:
     """The LLVM function for arguments of these kinds, and the kind of what it returns."""
     known: dict[Any, tuple[Any, Any]] = module.__dict__.setdefault("emitted", {})
     key = (source, kinds)
@@ -88,7 +88,7 @@ class _Function:
     """Writes one function for arguments of certain kinds."""
 
     def __init__(
-        self, context: Any, module: Any, source: Source, kinds: Any, name: str, wider: Any
+        self, context: Any, module: Any, source: KernelSource, kinds: Any, name: str, wider: Any
     ) -> None:
         self.context, self.source, self.wider = context, source, wider
         arguments = [one for kind in kinds for one in llvm_types(kind)]
@@ -259,7 +259,7 @@ class _Function:
     def assign_name(self, name: str, value: Any) -> None:
         value = self.dynamic(value)
         if name not in self.slots:
-            kind = self.wider.get(name, kind_of(value))
+            kind = self.wider.get(name, kind_of_value(value))
             self.slots[name] = Slot(self.builder, name, kind)
         self.slots[name].store(self.builder, value)
 
@@ -391,7 +391,7 @@ class _Function:
         function = self.value(node.func)
         values = [self.value(one) for one in node.args]
         source = getattr(function, "source", None)
-        if isinstance(source, Source):
+        if isinstance(source, KernelSource):
             return call(self.context, self.builder, source, [self.dynamic(v) for v in values])
         if function in emit_calls.MEMORY:
             if self.loops:
@@ -402,7 +402,7 @@ class _Function:
             if first is not None:
                 self.fill(found, first)
             return found
-        found = emit_calls.call(self.context, self.builder, function, values)
+        found = emit_calls.call_known(self.context, self.builder, function, values)
         return found if found is not NotImplemented else self.fail(node, "not known to kernels")
 
     def truth(self, node: Any) -> Any:
@@ -410,13 +410,13 @@ class _Function:
         value = self.value(node)
         if not isinstance(value, Scalar):
             return bool(value)
-        return convert(self.builder, value, types.boolean).value
+        return as_kind(self.builder, value, types.boolean).value
 
     def scalar(self, value: Any) -> Scalar:
         return emit_calls.scalar(value)
 
     def integer(self, value: Any) -> Any:
-        return convert(self.builder, self.scalar(value), types.int64).value
+        return as_kind(self.builder, self.scalar(value), types.int64).value
 
 
 def _as_read(target: Any) -> Any:

@@ -70,16 +70,16 @@ class Array:
                 data = builder.gep(data, [_times(builder, start, stride)], inbounds=True)
         shape += self.shape[len(indices) :]
         strides += self.strides[len(indices) :]
-        return Array(self.element, data, shape, strides) if shape else Place(self.element, data)
+        return Array(self.element, data, shape, strides) if shape else Element(self.element, data)
 
     def index(self, builder: Any, indices: Any) -> Any:
         """An element, or a view."""
         found = self.place(builder, indices)
-        return found.load(builder) if isinstance(found, Place) else found
+        return found.load(builder) if isinstance(found, Element) else found
 
     def reshape(self, builder: Any, shape: Any) -> Any:
         """A packed array of one dimension as one of two, (rows, -1)."""
-        rows = convert(builder, shape[0], types.int64).value
+        rows = I64(shape[0]) if isinstance(shape[0], int) else shape[0].value
         columns = builder.sdiv(self.shape[0], rows)
         return Array(self.element, self.data, (rows, columns), (columns, 1))
 
@@ -91,7 +91,7 @@ class Array:
 
 
 @dataclass(frozen=True)
-class Place:
+class Element:
     """An element in memory, of any NumPy type: it is read and written as a number."""
 
     element: Any
@@ -112,7 +112,7 @@ class Place:
         return Scalar(value, types.int64)
 
     def store(self, builder: Any, number: Scalar) -> None:
-        value, kind = convert(builder, number, _NUMBER[self.element]).value, self.data.type.pointee
+        value, kind = as_kind(builder, number, _NUMBER[self.element]).value, self.data.type.pointee
         if self.element == types.float32:
             value = builder.fptrunc(value, kind)
         elif isinstance(kind, ir.IntType) and kind.width < value.type.width:
@@ -130,7 +130,7 @@ _NUMBER: dict[Any, Any] = dict.fromkeys(types.integer_domain, types.int64) | {
 }
 
 
-def convert(builder: Any, number: Scalar, kind: Any) -> Scalar:
+def as_kind(builder: Any, number: Scalar, kind: Any) -> Scalar:
     """The number as one of another kind, as Python would."""
     value = number.value
     if number.type == kind or {number.type, kind} == {types.int64, types.uint64}:
@@ -154,7 +154,7 @@ def _bound(builder: Any, index: Any, n: Any, default: Any) -> Any:
     if index is None:
         return default
     if isinstance(index, Scalar):
-        return convert(builder, index, types.int64).value
+        return as_kind(builder, index, types.int64).value
     return I64(index) if index >= 0 else builder.add(n, I64(index))
 
 
@@ -171,11 +171,11 @@ def _times(builder: Any, a: Any, b: Any) -> Any:
 # --- kinds -------------------------------------------------------------------------------------
 
 
-def kind_of(value: Any) -> Any:
+def kind_of_value(value: Any) -> Any:
     """The kind of a value."""
     if isinstance(value, Scalar):
         return value.type
-    return value.kind if isinstance(value, Array) else tuple(kind_of(one) for one in value)
+    return value.kind if isinstance(value, Array) else tuple(kind_of_value(one) for one in value)
 
 
 def kind_of_numba(found: Any) -> Any:
@@ -245,9 +245,9 @@ class Slot:
             wide = widest(value.type, self.kind)
             if wide != self.kind:
                 raise WiderType(self.name, wide)
-            value = convert(builder, value, self.kind)
-        if kind_of(value) != self.kind:
-            raise TypeError(f"{self.name} is {kind_of(value)} here, and {self.kind} before")
+            value = as_kind(builder, value, self.kind)
+        if kind_of_value(value) != self.kind:
+            raise TypeError(f"{self.name} is {kind_of_value(value)} here, and {self.kind} before")
         for one, cell in zip(flatten([value]), self._cells, strict=True):
             builder.store(one, cell)
 
@@ -327,7 +327,7 @@ def to_numba(context: Any, builder: Any, value: Any) -> Any:
     if value is None:
         return context.get_dummy_value()
     if isinstance(value, tuple):
-        kind = to_numba_type(kind_of(value))
+        kind = to_numba_type(kind_of_value(value))
         return context.make_tuple(builder, kind, [one.value for one in value])
     return value.value
 

@@ -101,28 +101,28 @@ def decide(X, panel, bias, h):
     """h[i] = min_k score of row i. True if no score overflowed on the way."""
     n = h.shape[0]
     whole = n // 8 * 8
-    S, least = np.zeros((8, bias.shape[0])), np.empty(8)
+    flat, least = np.zeros(8 * bias.shape[0]), np.empty(8)
+    S = flat.reshape((8, -1))
     probe = 0.0  # an infinity or NaN turns it into NaN
     for i in range(0, whole, 8):
         eight = (i, i + 1, i + 2, i + 3, i + 4, i + 5, i + 6, i + 7)
         score_rows(X, eight, panel, bias, S, least, 0)
         for t in range(8):
             h[i + t] = least[t]
-        probe += _probe(S)
+        probe += _probe(flat)
     for i in range(whole, n, 4):
         for t in range(score_four(X, i, n, panel, bias, S, least)):
             h[i + t] = least[t]
-        probe += _probe(S)
+        probe += _probe(flat)
     return probe == 0.0
 
 
 @in_any_order
-def _probe(S):
+def _probe(scores):
     """0 if every score is finite, else NaN."""
     total = 0.0
-    for row in S:
-        for s in row:
-            total += s - s
+    for s in scores:
+        total += s - s
     return total
 
 
