@@ -53,7 +53,7 @@ def fuzz(target: Target, minutes: float, first_seed: int, crashes: Path | None) 
             outcomes["crashed"] += 1
             _keep(crashes, data)
 
-    while time.monotonic() < start + 60 * minutes:
+    while number == first_seed or time.monotonic() < start + 60 * minutes:
         run = settings(
             max_examples=ROUND,
             database=None,

@@ -143,9 +143,8 @@ def open_blocks(
     if isinstance(path, tuple) and len(path) == 2 and not all(map(_is_path, path)):
         given = {"target": target, "features": features, "drop": drop, "categories": categories}
         given |= {"missing": missing, "dtype": dtype, "cache_dir": cache_dir, "header": header}
-        given |= {"decimal": decimal, "encoding": encoding, "sheet": sheet}
-        given |= {"thousands": thousands, "date_order": date_order}
-        return _from_arrays(path, weight, given)
+        given |= {"decimal": decimal, "encoding": encoding, "sheet": sheet, "thousands": thousands}
+        return _from_arrays(path, weight, given | {"date_order": date_order})
     request = Request(
         target=None,
         features=None if features is None else _as_names(features),
