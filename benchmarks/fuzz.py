@@ -82,7 +82,7 @@ def _keep(folder: Path | None, data: bytes) -> None:
         return
     folder.mkdir(parents=True, exist_ok=True)
     name = f"{abs(hash(text.splitlines()[-2])):x}"[:12]
-    (folder / f"{name}.txt").write_text(text, encoding="utf-8")
+    (folder / f"{name}.txt").write_text(text, encoding="utf-8", errors="backslashreplace")
     (folder / name).write_bytes(data)
 
 
