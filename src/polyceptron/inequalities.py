@@ -8,8 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from polyceptron.data.encoding import ZERO_ONE, Column, Encoding, missing_columns
-from polyceptron.utils.text import quoted, quoted_names
-from polyceptron.utils.text import printable
+from polyceptron.utils.text import printable, quoted, quoted_names
 from polyceptron.utils.types import Floats
 
 MAX_CHARACTERS = 1_000_000
