@@ -134,7 +134,7 @@ def _changed(
             raise click.UsageError(f"--{name}: face {face} is named twice.")
         done.add(face)
         try:
-            if name == "set":
+            if name == "set" and face in known:
                 how = {"new": parse_inequality(how["new"], step.rule.names, encoding)}
             step = getattr(step, {"set": "replace"}.get(name, name))(face, **how, why=why)
         except ValueError as error:

@@ -160,36 +160,30 @@ def _limits(
     """What a change has to keep to, and what it costs."""
     places = list(loaded.encoding.places()) if loaded.encoding is not None else []
     names, spans = loaded.rule.names, {c.name: range(a, b) for c, a, b in places if c.is_text}
-    texts = {c.name: spans[c.name] for c, _, _ in places if c.kind == "category"}
-    two = {start for column, start, _ in places if column.two_values}
-    domain = _domain(loaded, len(x), texts)
+    texts = [range(start, stop) for column, start, stop in places if column.kind == "category"]
+    two = [range(start, start + 1) for column, start, _ in places if column.two_values]
     held = set(feature_places("--freeze", freeze, names, spans))
     held |= {start for column, start, _ in places if column.kind == "missing"}
-    if domain is None:  # a red that is half blue says nothing
-        held |= {place for places in texts.values() for place in places}
-    within, whole, weights = (
-        column_bounds(bounds, names),
-        feature_places("--integers", integers, names),
-        None,
-    )
-    whole += sorted(two - {*whole})
-    within |= dict.fromkeys(two - {*within}, (0.0, 1.0))
+    within, whole = column_bounds(bounds, names), feature_places("--integers", integers, names)
+    weights = None
     if spreads is not None:
-        held |= set(np.flatnonzero(spreads == 0).tolist()) - ({*within, *whole} - two)
+        held |= set(np.flatnonzero(spreads == 0).tolist()) - {*within, *whole}
         weights = np.where(spreads > 0, spreads, 1.0) ** -2.0
     limits = {"bounds": within, "integers": whole, "weights": weights, "frozen": sorted(held)}
-    return limits | {"domain": domain}
+    return limits | {"domain": _domain(loaded, len(x), texts, two)}
 
 
-def _domain(loaded: Loaded, n: int, texts: dict[str, range]) -> Any:
-    """What was seen of the columns; None of a file that does not say."""
+def _domain(loaded: Loaded, n: int, texts: list[range], two: list[range]) -> Any:
+    """What was seen of the columns; of a file that does not say, what follows from their kinds."""
     known = loaded.summary.get("columns")
     usual = known if isinstance(known, dict) else {}
     low, high, whole = (_numbers(usual.get(key), n) for key in ("lowest", "highest", "whole"))
     if low is None or high is None or whole is None:
-        return None
+        low, high, whole = np.full(n, -np.inf), np.full(n, np.inf), np.zeros(n)
+    for place in (*texts, *two):
+        low[place], high[place], whole[place] = 0.0, 1.0, 1.0
     lowest, highest = tuple(low.tolist()), tuple(high.tolist())
-    categories = tuple(map(tuple, texts.values()))
+    categories = tuple(map(tuple, texts))
     return polyceptron.explain.Domain(lowest, highest, tuple(whole.astype(bool)), categories)
 
 

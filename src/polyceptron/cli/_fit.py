@@ -93,8 +93,8 @@ def fit(
     if on_disk:
         _refuse_options(learner, test_size, cv)
     later = test_size is not None or cv is not None
-    own = {"cache_dir": cache_dir} if on_disk else {"later": later, "memory_limit": memory_limit}
-    rows: Any = (open_rows if on_disk else read_rows)(**what, **own)
+    places = {"cache_dir": cache_dir} if on_disk else {"later": later, "memory_limit": memory_limit}
+    rows: Any = (open_rows if on_disk else read_rows)(**what, **places)
     _learning.against_rest(rows, asked["inside"])
     parts = None
     if test_size is not None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from polyceptron.cli._lazy import columns, np
+from polyceptron.cli._lazy import columns, np, text
 from polyceptron.cli._model import Loaded
 from polyceptron.cli._options import (
     columns_option,
@@ -24,7 +24,6 @@ from polyceptron.cli._options import (
 )
 from polyceptron.cli._out import check_free, writing
 from polyceptron.cli._terminal import note
-from polyceptron.utils.text import safe_cell
 
 if TYPE_CHECKING:
     from polyceptron.data.encoding import Encoding
@@ -100,7 +99,7 @@ def predict(
         heads = ["prediction", "score", *chances, *([*piece, "face", "slack"] if explain else [])]
         safe = None
         if safe_csv or (output == "-" and sys.stdout.isatty()):
-            safe = partial(safe_cell, formulas=safe_csv)
+            safe = partial(text.safe_cell, formulas=safe_csv)
         heads = [*heads, *kept]
         out.write(_line(heads if safe is None else list(map(safe, heads))))
         numbers, texts = encoding.kinds
@@ -117,9 +116,9 @@ def predict(
 
 
 def _line(fields: Sequence[str]) -> bytes:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerow(fields)
-    return text.getvalue().encode()
+    line = io.StringIO()
+    csv.writer(line, lineterminator="\n").writerow(fields)
+    return line.getvalue().encode()
 
 
 def _answers(

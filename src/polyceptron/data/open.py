@@ -143,8 +143,9 @@ def open_blocks(
     if isinstance(path, tuple) and len(path) == 2 and not all(map(_is_path, path)):
         given = {"target": target, "features": features, "drop": drop, "categories": categories}
         given |= {"missing": missing, "dtype": dtype, "cache_dir": cache_dir, "header": header}
-        given |= {"decimal": decimal, "encoding": encoding, "sheet": sheet, "thousands": thousands}
-        return _from_arrays(path, weight, given | {"date_order": date_order})
+        given |= {"decimal": decimal, "encoding": encoding, "sheet": sheet}
+        given |= {"thousands": thousands, "date_order": date_order, "max_expanded": max_expanded}
+        return _from_arrays(path, weight, given)
     request = Request(
         target=None,
         features=None if features is None else _as_names(features),
@@ -157,8 +158,7 @@ def open_blocks(
         keep_identifiers=keep_identifiers,
         file=_said(header, decimal, encoding, sheet, dates, thousands, date_order, max_expanded),
     )
-    if hasattr(path, "collect") and not is_frame(path):
-        raise SourceError(f"a {type(path).__name__} has no rows yet: give path.collect()")
+    _refuse_lazy(path)
     if is_frame(path):
         asked = request._replace(target=_as_name(target, "target"))
         source: Source = held_rows(with_dates(open_frame(path), dates, ()), asked)
@@ -167,6 +167,11 @@ def open_blocks(
     for note in source.notes:
         warnings.warn(note, SourceWarning, stacklevel=2)
     return source
+
+
+def _refuse_lazy(path: Any) -> None:
+    if hasattr(path, "collect") and not is_frame(path):
+        raise SourceError(f"a {type(path).__name__} has no rows yet: give path.collect()")
 
 
 def _is_path(value: Any) -> bool:

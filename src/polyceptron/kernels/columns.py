@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from polyceptron.kernels.jit import compiled
+from polyceptron.kernels.emit import kernel
 
 
-@compiled
+@kernel
 def column_ends(X, least, greatest):
     """Widen the range of each column to these dense rows; the first row not finite, or -1."""
     bad = -1
@@ -21,7 +21,7 @@ def column_ends(X, least, greatest):
     return bad
 
 
-@compiled
+@kernel
 def column_moments(X, weight, unit, mean, squares):
     """Weighted mean of ``unit * x`` over dense rows, and the sum of squares about it.
 
@@ -44,7 +44,7 @@ def column_moments(X, weight, unit, mean, squares):
     return total
 
 
-@compiled
+@kernel
 def map_columns(X, scale, shift, out):
     """``out = X * scale + shift`` by columns, rounded twice in float64; out may be X itself."""
     for i in range(X.shape[0]):

@@ -8,7 +8,7 @@ the function calls it, compiled or not: ``begin``, then ``advance`` with value a
 
 import numpy as np
 
-from polyceptron.kernels.jit import compiled, inlined
+from polyceptron.kernels.emit import called, emitted, kernel
 from polyceptron.kernels.vector import fma
 
 HERE, SLOPE, DIRECTION, TRIAL, BEST, BEST_SLOPE, PAIRS = 0, 1, 2, 3, 4, 5, 6
@@ -20,7 +20,7 @@ _LESS, _FLATTER, _TRIES = 1e-4, 0.9, 20
 """Conditions of Wolfe, weakly, and how many step sizes are tried."""
 
 
-@compiled
+@kernel
 def dot(a, b):
     """a . b, in four sums of every fourth product."""
     s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
@@ -33,20 +33,20 @@ def dot(a, b):
     return (s0 + s1) + (s2 + s3)
 
 
-@compiled
+@kernel
 def add_scaled(x, t, d, out):
     """out = x + t d."""
     for i in range(x.shape[0]):
         out[i] = fma(t, d[i], x[i])
 
 
-@inlined
+@called
 def _copy(a, out):
-    for i in range(a.shape[0]):  # a slice takes longer to compile
+    for i in range(a.shape[0]):
         out[i] = a[i]
 
 
-@inlined
+@kernel
 def descent_direction(g, S, Y, curvature, scale, n, out):
     """-H g into ``out``, with H of the last steps S and changes Y of the slope, n in all so far.
 
@@ -67,17 +67,16 @@ def descent_direction(g, S, Y, curvature, scale, n, out):
         add_scaled(out, more, S[i % m], out)
 
 
-@compiled
 def begin(start):
     """Points and state before the value and slope at ``start`` are known."""
     points = np.zeros((PAIRS + 2 * _REMEMBERED, start.shape[0]))
-    _copy(start, points[TRIAL])
+    points[TRIAL] = start
     state = np.zeros(_CURVATURE + _REMEMBERED)
     state[_N_STEPS] = -1.0
     return points, state
 
 
-@compiled
+@kernel
 def advance(points, state, value, slope, n_steps, ftol):
     """Take the value and slope at the trial point; whether there is another trial point.
 
@@ -111,7 +110,7 @@ def advance(points, state, value, slope, n_steps, ftol):
     return True
 
 
-@inlined
+@emitted
 def _searches(points, state, value, slope):
     """Whether another size of the step is tried, by halving and doubling.
 
@@ -134,7 +133,7 @@ def _searches(points, state, value, slope):
     return True
 
 
-@inlined
+@emitted
 def _accepts(points, state, ftol):
     """Go to the best trial point, if there is one; whether that gained enough to go on."""
     if state[_BEST_VALUE] == np.inf:

@@ -36,11 +36,6 @@ def inlined(function: _F) -> _F:
     return njit(nogil=True, error_model="numpy", inline="always")(function)  # type: ignore[no-any-return]
 
 
-def in_any_order(function: _F) -> _F:
-    """Compile for kernels to call, with sums in any order: only where that cannot show."""
-    return njit(nogil=True, error_model="numpy", fastmath={"reassoc"})(function)  # type: ignore[no-any-return]
-
-
 @cache
 def _folder() -> str:
     """A name that changes with any source of this package."""

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from polyceptron.kernels.jit import compiled
+from polyceptron.kernels.emit import kernel
 from polyceptron.kernels.scores import add_row, first_equal, score_four
 
 
-@compiled
+@kernel
 def likelihood_block(X, y, weight, panel, bias, K, assigned, totals):
     """Log-likelihood of a block of rows, and its sets S_k.
 
@@ -25,7 +25,7 @@ def likelihood_block(X, y, weight, panel, bias, K, assigned, totals):
             totals[r, 1] += w if (h[t] >= 0.0) != (y[i + t] > 0) else 0.0
 
 
-@compiled
+@kernel
 def logistic_block(X, y, weight, panel, bias, assigned, G, g):
     """Log-likelihood of a block with the sets S_k held fixed; its gradient is added to G and g."""
     S, h = np.empty((4, bias.shape[0])), np.empty(4)

@@ -1,19 +1,19 @@
 """The steps of the paper: batch gradients with and without pruning, and the online pass."""
 
 import numpy as np
-from numba import types
-from numba.extending import overload
 
-from polyceptron.kernels.jit import compiled, inlined
+from polyceptron.kernels.emit import emitted, kernel
 from polyceptron.kernels.scores import add_row, first_equal, plane, score_four, score_rows
 
 CHUNK = 64
 """Rows scored before their mistakes are collected."""
+_SCAN = 1024
+"""Rows looked at before those that are open are scored."""
 FAIR_PASSES = 40
 """Passes before a run may be given up."""
 
 
-@compiled
+@kernel
 def batch_block(
     X, y, weight, panel, bias, margin, G, g, totals, keys, inverse_norm, threshold, credit
 ):  # fmt: skip
@@ -26,16 +26,17 @@ def batch_block(
     only rows with ``keys[i] <= threshold`` are looked at, and theirs are raised if
     the new bound is better; an infinite threshold renews every key.
     """
-    scan = 1024
     S = np.empty((CHUNK, bias.shape[0]))
     h = np.empty(CHUNK)
-    listed = np.arange(scan + 1)
+    listed = np.empty(_SCAN + 1, np.int64)
+    for t in range(_SCAN + 1):
+        listed[t] = t
     bad = np.empty(CHUNK + 1, np.int64)
     tracked = keys.shape[0] > 0
     renew = threshold == np.inf
     n = y.shape[0]
-    for first in range(0, n, scan):
-        n_listed = min(scan, n - first)
+    for first in range(0, n, _SCAN):
+        n_listed = min(_SCAN, n - first)
         if tracked and not renew:
             n_listed = _list_open_rows(keys, first, n_listed, threshold, listed)
         totals[3] += n_listed
@@ -67,7 +68,7 @@ def batch_block(
                 totals[2] += w
 
 
-@compiled
+@emitted
 def _list_open_rows(keys, first, n, threshold, listed):
     """List the rows from first on whose key does not exceed the threshold, less first.
 
@@ -89,7 +90,7 @@ def _list_open_rows(keys, first, n, threshold, listed):
     return count
 
 
-@compiled
+@emitted
 def _score_listed(X, listed, start, stop, first, panel, bias, S, h):
     """Scores and minima of the rows ``first + listed[start:stop]``."""
     whole = start + (stop - start) // 8 * 8
@@ -105,7 +106,7 @@ def _score_listed(X, listed, start, stop, first, panel, bias, S, h):
         score_rows(X, four, panel, bias, S, h, t - start)
 
 
-@compiled
+@kernel
 def frozen_block(X, y, weight, panel, bias, margin, assigned, G, g):
     """Gradient over a block of rows with the sets S_k held fixed."""
     S, h = np.empty((4, bias.shape[0])), np.empty(4)
@@ -119,7 +120,7 @@ def frozen_block(X, y, weight, panel, bias, margin, assigned, G, g):
                 g[r] += y[i + t] * w
 
 
-@compiled
+@kernel
 def gradient_norms(G, g, bias_unit):
     """Sum over k of |[G_k, bias_unit * g_k]|: what the paper compares with gamma."""
     total = 0.0
@@ -131,42 +132,39 @@ def gradient_norms(G, g, bias_unit):
     return total
 
 
-@compiled
 def descend(panel, bias, G, g, step, bias_step):
     """Hyperplanes moved along their gradients: a new panel and bias."""
-    new_panel = panel.copy()
-    new_bias = bias.copy()
-    for k in range(G.shape[0]):
-        w = plane(new_panel, k)
-        for j in range(G.shape[1]):
-            w[j] += step * G[k, j]
-        new_bias[k] += bias_step * g[k]
+    new_panel, new_bias = panel.copy(), bias.copy()
+    _add_gradients(new_panel, new_bias, G, g, step, bias_step)
     return new_panel, new_bias
 
 
+@kernel
+def _add_gradients(panel, bias, G, g, step, bias_step):
+    for k in range(G.shape[0]):
+        w = plane(panel, k)
+        for j in range(G.shape[1]):
+            w[j] += step * G[k, j]
+        bias[k] += bias_step * g[k]
+
+
+@emitted
 def score_ahead(X, rows, panel, bias, S, h):
     """Score the next eight rows, given by their numbers, or the first two of them."""
-    score_rows(X, (rows[0], rows[1]), panel, bias, S, h, 0)
-    return 2
+    if isinstance(X, tuple):  # they go two by two anyway, so there is nothing to gain by more
+        score_rows(X, (rows[0], rows[1]), panel, bias, S, h, 0)
+        return 2
+    score_rows(X, rows, panel, bias, S, h, 0)
+    return 8
 
 
-@overload(score_ahead, inline="always")
-def _score_ahead(X, rows, panel, bias, S, h):
-    def dense(X, rows, panel, bias, S, h):
-        score_rows(X, rows, panel, bias, S, h, 0)
-        return 8
-
-    # Sparse rows go two by two anyway, so there is nothing to gain by more.
-    return score_ahead if isinstance(X, types.BaseTuple) else dense
-
-
-@compiled
+@kernel
 def online_pass(X, y, weight, order, panel, bias, K, step, bias_step, margin, U, u, seen):
     """One pass of Algorithm 2; see `one_pass`."""
     return one_pass(X, y, weight, order, panel, bias, K, step, bias_step, margin, U, u, seen)
 
 
-@inlined
+@emitted
 def one_pass(X, y, weight, order, panel, bias, K, step, bias_step, margin, U, u, seen):
     """One pass of Algorithm 2 over the rows in this order; panel and bias move in place.
 
@@ -211,7 +209,7 @@ def one_pass(X, y, weight, order, panel, bias, K, step, bias_step, margin, U, u,
     return mistakes, updates
 
 
-@compiled
+@kernel
 def shuffle(order, seed):
     """Fill order with the permutation that belongs to this seed.
 
@@ -233,7 +231,7 @@ def shuffle(order, seed):
         order[i], order[j] = order[j], order[i]
 
 
-@compiled
+@kernel
 def online_passes(X, y, weight, panel, bias, K, margin, seed, n_passes, hopeless, U, u):
     """Passes in orders of their own until one makes no update; panel and bias move in place.
 

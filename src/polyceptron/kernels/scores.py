@@ -14,10 +14,8 @@ dimensions tells the compiler how wide its vectors are.
 """
 
 import numpy as np
-from numba import types
-from numba.extending import overload, register_jitable
 
-from polyceptron.kernels.jit import compiled, in_any_order
+from polyceptron.kernels.emit import emitted, in_any_order, kernel
 from polyceptron.kernels.vector import LANES, dense_tile, sparse_tile
 from polyceptron.utils.types import Floats
 
@@ -48,51 +46,22 @@ def from_panels(panel: Floats, bias: Floats, K: int) -> tuple[Floats, Floats]:
     return np.array(W, order="C"), bias[:K].copy()
 
 
+@emitted
 def plane(panel, k):
     """Weights of hyperplane k: a view."""
     return panel[k] if panel.ndim == 2 else panel[k // LANES, :, k % LANES]
 
 
-@overload(plane, inline="always")
-def _plane(panel, k):
-    if panel.ndim == 2:
-        return lambda panel, k: panel[k]
-    return lambda panel, k: panel[k // LANES, :, k % LANES]
-
-
+@emitted
 def score_rows(X, rows, panel, bias, S, h, at):
     """Scores of these rows into ``S[at:]`` and the least of each row into ``h[at:]``."""
-    for t, i in enumerate(rows):
-        for k in range(bias.shape[0]):
-            w = plane(panel, k)
-            if isinstance(X, tuple):
-                data, indices, indptr = X
-                part = slice(indptr[i], indptr[i + 1])
-                S[at + t, k] = bias[k] + np.dot(data[part].astype(np.float64), w[indices[part]])
-            else:
-                S[at + t, k] = bias[k] + np.dot(X[i].astype(np.float64), w)
-        h[at + t] = S[at + t].min()
-
-
-@overload(score_rows, inline="always")
-def _score_rows(X, rows, panel, bias, S, h, at):
-    n_rows = rows.count
-
-    def dense(X, rows, panel, bias, S, h, at):
+    if isinstance(X, tuple):
+        sparse_tile(X[0], X[1], X[2], rows, panel, bias, S, h, at)
+    else:
         dense_tile(X, rows, panel, bias, S, h, at)
 
-    def sparse(X, rows, panel, bias, S, h, at):
-        data, indices, indptr = X
-        for t in range(0, n_rows, 2):  # two at a time: more streams read slower
-            a, b = rows[t], rows[t + 1]
-            starts = np.int64(indptr[a]), np.int64(indptr[b])
-            stops = np.int64(indptr[a + 1]), np.int64(indptr[b + 1])
-            sparse_tile(data, indices, starts, stops, panel, bias, S, h, at + t)
 
-    return sparse if isinstance(X, types.BaseTuple) else dense
-
-
-@register_jitable(inline="always")
+@emitted
 def score_four(X, i, n, panel, bias, S, h):
     """Score the next four rows, or those that n leaves, into S and h; how many they are."""
     z = n - 1
@@ -100,6 +69,7 @@ def score_four(X, i, n, panel, bias, S, h):
     return min(4, n - i)
 
 
+@emitted
 def add_row(X, i, factor, out):
     """out += factor * x_i."""
     if isinstance(X, tuple):
@@ -107,36 +77,17 @@ def add_row(X, i, factor, out):
         for j in range(indptr[i], indptr[i + 1]):
             out[indices[j]] += factor * data[j]
     else:
-        out += factor * X[i]
-
-
-@overload(add_row, inline="always")
-def _add_row(X, i, factor, out):
-    def dense(X, i, factor, out):
         for j in range(X.shape[1]):
             out[j] += factor * X[i, j]
 
-    def sparse(X, i, factor, out):
-        data, indices, indptr = X
-        for j in range(indptr[i], indptr[i + 1]):
-            out[np.uint64(indices[j])] += factor * data[j]
 
-    return sparse if isinstance(X, types.BaseTuple) else dense
-
-
+@emitted
 def row_values(X, i):
     """What is stored of row i: a view."""
     return X[0][X[2][i] : X[2][i + 1]] if isinstance(X, tuple) else X[i]
 
 
-@overload(row_values, inline="always")
-def _row_values(X, i):
-    if isinstance(X, types.BaseTuple):
-        return lambda X, i: X[0][X[2][i] : X[2][i + 1]]
-    return lambda X, i: X[i]
-
-
-@compiled
+@emitted
 def first_equal(S, t, least, K):
     """Least k with S[t, k] == least: ties go to the first hyperplane."""
     k = 0
@@ -145,11 +96,11 @@ def first_equal(S, t, least, K):
     return k
 
 
-@compiled
+@kernel
 def decide(X, panel, bias, h):
     """h[i] = min_k score of row i. True if no score overflowed on the way."""
     n = h.shape[0]
-    whole, z = n // 8 * 8, n - 1
+    whole = n // 8 * 8
     S, least = np.zeros((8, bias.shape[0])), np.empty(8)
     probe = 0.0  # an infinity or NaN turns it into NaN
     for i in range(0, whole, 8):
@@ -158,9 +109,8 @@ def decide(X, panel, bias, h):
         for t in range(8):
             h[i + t] = least[t]
         probe += _probe(S)
-    for i in range(whole, n, 4):  # written out: as score_four it took half as long again to compile
-        score_rows(X, (i, min(i + 1, z), min(i + 2, z), min(i + 3, z)), panel, bias, S, least, 0)
-        for t in range(min(4, n - i)):
+    for i in range(whole, n, 4):
+        for t in range(score_four(X, i, n, panel, bias, S, least)):
             h[i + t] = least[t]
         probe += _probe(S)
     return probe == 0.0
@@ -170,12 +120,13 @@ def decide(X, panel, bias, h):
 def _probe(S):
     """0 if every score is finite, else NaN."""
     total = 0.0
-    for s in S.flat:
-        total += s - s
+    for row in S:
+        for s in row:
+            total += s - s
     return total
 
 
-@compiled
+@kernel
 def margins(X, panel, bias, scores):
     """scores[i, k] of every row; as many columns as the panels have lanes."""
     S, h = np.empty((4, bias.shape[0])), np.empty(4)
@@ -186,7 +137,7 @@ def margins(X, panel, bias, scores):
                 scores[i + t, k] = S[t, k]
 
 
-@compiled
+@kernel
 def inverse_norms(X, out):
     """out[i] <= 1 / |[x_i, 1]| in float32, rounded towards zero."""
     for i in range(out.shape[0]):
@@ -197,7 +148,7 @@ def inverse_norms(X, out):
         out[i] = np.float32(inverse) if inverse > 2e-38 else np.float32(0.0)
 
 
-@compiled
+@kernel
 def assign_block(X, panel, bias, K, assigned):
     """assigned[i] = argmin_k of row i: the sets S_k."""
     S, h = np.empty((4, bias.shape[0])), np.empty(4)

@@ -10,11 +10,9 @@ those of any machine.
 """
 
 import numpy as np
-from numba import types
-from numba.extending import overload
 
 from polyceptron.kernels.descent import HERE, TRIAL, add_scaled, advance, begin, dot
-from polyceptron.kernels.jit import compiled, inlined
+from polyceptron.kernels.emit import called, emitted, kernel
 from polyceptron.kernels.vector import fma, multiply_tile, power_of_two
 
 LEAST_NOISE = 1e-4
@@ -25,101 +23,67 @@ _LOG2, _LN2_HIGH, _LN2_LOW = 1.4426950408889634, 0.693147180369123816490, 1.9082
 # --- rows, 64 at a time ------------------------------------------------------------------------
 
 
-@compiled
 def pack_rows(X):
     """Dense rows as tiles of 64, each by columns and by rows [x, 1]: what an ascent reads often."""
     n, d = X.shape
     n_tiles = (n + _ROWS - 1) // _ROWS
     columns = np.zeros((n_tiles, d, _ROWS))
     rows = np.zeros((n_tiles, _ROWS, d + 1 + -(d + 1) % 4))
+    _fill_tiles(X, columns, rows)
+    return columns, rows
+
+
+@kernel
+def _fill_tiles(X, columns, rows):
+    n, d = X.shape
     for i in range(n):
         tile, t = i // _ROWS, i % _ROWS
         for j in range(d):
             columns[tile, j, t] = rows[tile, t, j] = X[i, j]
         rows[tile, t, d] = 1.0
-    return columns, rows
 
 
-def room_for(X, n, d):
+@emitted
+def _room_for(X, n, d):
     """How many columns 64 rows have at most that are not all zero."""
     if not isinstance(X, tuple) or len(X) == 2:
         return d
-    return min(d, max(X[2][min(i + _ROWS, n)] - X[2][i] for i in range(0, n, _ROWS)))
+    most = 1
+    for i in range(0, n, _ROWS):
+        most = max(most, X[2][min(i + _ROWS, n)] - X[2][i])
+    return min(d, most)
 
 
-@overload(room_for)
-def _room_for(X, n, d):
-    def dense(X, n, d):
-        return d
-
-    def sparse(X, n, d):
-        indptr, most = X[2], np.int64(1)
-        for i in range(0, n, _ROWS):
-            most = max(most, np.int64(indptr[min(i + _ROWS, n)] - indptr[i]))
-        return min(np.int64(d), most)
-
-    return sparse if _is_sparse(X) else dense
-
-
-def _is_sparse(X):
-    return isinstance(X, types.BaseTuple) and X.count == 3
+@emitted
+def _sort(values):
+    """Shell's sort."""
+    gap = values.shape[0]
+    while gap > 1:
+        gap = gap // 2
+        for k in range(gap, values.shape[0]):
+            one, at = values[k], k
+            while at >= gap and values[at - gap] > one:
+                values[at] = values[at - gap]
+                at -= gap
+            values[at] = one
 
 
-def has_gaps(X):
-    """Whether rows are sparse: 64 of them have only some of the columns."""
-    return isinstance(X, tuple) and len(X) == 3
-
-
-@overload(has_gaps)
-def _has_gaps(X):
-    sparse = _is_sparse(X)
-    return lambda X: sparse  # noqa: ARG005 - Numba wants the name
-
-
-def load_rows(X, start, n, columns, rows, used, place):
-    """The rows from ``start`` on, below n, as columns and as rows [x, 1]; how many columns.
-
-    Of sparse rows only columns that occur are taken, in their order: ``used``. ``place`` has room
-    for all columns, and is -1 before and after.
-    """
-    if isinstance(X, tuple) and len(X) == 2:
-        tile = start // _ROWS
-        return X[0][tile], X[1][tile], X[0].shape[1]
-    rows[:], columns[:] = 0.0, 0.0
-    m = columns.shape[0]
-    if isinstance(X, tuple):
-        data, indices, indptr = X
-        here = slice(indptr[start], indptr[n])
-        found = np.unique(indices[here])
-        m = len(found)
-        used[:m] = found
-        for i in range(start, n):
-            for p in range(indptr[i], indptr[i + 1]):
-                rows[i - start, np.searchsorted(found, indices[p])] += data[p]
-    else:
-        rows[: n - start, :m] = X[start:n]
-    columns[:m] = rows.T[:m]
-    rows[:, m] = 1.0
-    return columns, rows, m
-
-
-@compiled
+@called
 def _find_columns(indices, used, place):
     """The columns that occur, sorted, into ``used``, and which of them it is into ``place``."""
     m = 0
-    for index in indices:
-        j = np.int64(index)
+    for j in indices:
         if place[j] < 0:
             place[j] = 0
             used[m] = j
             m += 1
-    used[:m].sort()
+    _sort(used[:m])
     for q in range(m):
         place[used[q]] = q
     return m
 
 
-@compiled
+@called
 def _load_sparse(X, start, n, columns, rows, used, place):
     data, indices, indptr = X
     m = _find_columns(indices[indptr[start] : indptr[n]], used, place)
@@ -127,7 +91,7 @@ def _load_sparse(X, start, n, columns, rows, used, place):
     columns[:m] = 0.0
     for i in range(start, n):
         for p in range(indptr[i], indptr[i + 1]):
-            q = place[np.int64(indices[p])]
+            q = place[indices[p]]
             rows[i - start, q] += data[p]
             columns[q, i - start] = rows[i - start, q]
     for q in range(m):
@@ -136,31 +100,34 @@ def _load_sparse(X, start, n, columns, rows, used, place):
     return m
 
 
-@overload(load_rows)
-def _load_rows(X, start, n, columns, rows, used, place):
-    def packed(X, start, n, columns, rows, used, place):
+@emitted
+def load_rows(X, start, n, columns, rows, used, place):
+    """The rows from ``start`` on, below n, as columns and as rows [x, 1]; how many columns.
+
+    Of sparse rows only columns that occur are taken, in their order: ``used``. ``place`` has room
+    for all columns, and is -1 before and after.
+    """
+    if not isinstance(X, tuple):
+        _load_dense(X, start, n, columns, rows)
+        return columns, rows, X.shape[1]
+    if len(X) == 2:
         tile = start // _ROWS
         return X[0][tile], X[1][tile], X[0].shape[1]
-
-    def dense(X, start, n, columns, rows, used, place):
-        if n - start < _ROWS:
-            rows[:] = 0.0
-            columns[:] = 0.0
-        for i in range(start, n):
-            for j in range(X.shape[1]):
-                rows[i - start, j] = columns[j, i - start] = X[i, j]
-        rows[:, X.shape[1]] = 1.0
-        return columns, rows, X.shape[1]
-
-    def sparse(X, start, n, columns, rows, used, place):
-        return columns, rows, _load_sparse(X, start, n, columns, rows, used, place)
-
-    if not isinstance(X, types.BaseTuple):
-        return dense
-    return sparse if _is_sparse(X) else packed
+    return columns, rows, _load_sparse(X, start, n, columns, rows, used, place)
 
 
-@compiled
+@emitted
+def _load_dense(X, start, n, columns, rows):
+    if n - start < _ROWS:
+        rows[:] = 0.0
+        columns[:] = 0.0
+    for i in range(start, n):
+        for j in range(X.shape[1]):
+            rows[i - start, j] = columns[j, i - start] = X[i, j]
+    rows[:, X.shape[1]] = 1.0
+
+
+@called
 def _multiply_add(A, B, n, m, C):
     """C[:, :m] += A[:, :n] B[:n, :m], and perhaps up to three columns more."""
     for k in range(0, A.shape[0], 4):
@@ -170,7 +137,7 @@ def _multiply_add(A, B, n, m, C):
             multiply_tile(A, k, B, (m - 1 - (m - 1) % 8,), C, n)
 
 
-@inlined
+@emitted
 def _take(theta, slope, used, width, w, s):
     """Weights and slopes of the columns that are used, with those of the bias behind them."""
     d = theta.shape[1] - 1
@@ -180,7 +147,7 @@ def _take(theta, slope, used, width, w, s):
         s[k, width] = slope[k, d]
 
 
-@inlined
+@emitted
 def _put_back(s, used, width, slope):
     d = slope.shape[1] - 1
     for k in range(slope.shape[0]):
@@ -192,7 +159,7 @@ def _put_back(s, used, width, slope):
 # --- from scores to likelihoods and slopes -----------------------------------------------------
 
 
-@compiled
+@emitted
 def exp_minus(score, limit):
     """exp(-score), with the score held within the limit: 2^k times a polynomial."""
     x = min(max(-score, -limit), limit)
@@ -213,16 +180,16 @@ def exp_minus(score, limit):
     return fma(p, r, 1.0) * power_of_two(k)
 
 
-@inlined
+@emitted
 def _score_limit(ends):
     """So large that no product of a piece overflows."""
-    widest = np.int64(ends[0])
+    widest = ends[0]
     for m in range(1, ends.shape[0]):
-        widest = max(widest, np.int64(ends[m] - ends[m - 1]))
+        widest = max(widest, ends[m] - ends[m - 1])
     return min(40.0, 690.0 / widest - 0.7)  # a face adds up to log 2
 
 
-@inlined
+@emitted
 def _join_face(E, limit, D):
     """Take a face into account: D = prod (1 + e) - 1 of its piece; scores become e / (1 + e)."""
     for i in range(_ROWS):
@@ -231,7 +198,7 @@ def _join_face(E, limit, D):
         E[i] = e / (1.0 + e)
 
 
-@inlined
+@emitted
 def _join_pieces(E, ends, limit, D, odds, outside):
     """From scores to e / (1 + e), the odds 1 / D of each piece, and what is outside of all."""
     outside[:] = 1.0
@@ -246,7 +213,7 @@ def _join_pieces(E, ends, limit, D, odds, outside):
         first = ends[m]
 
 
-@inlined
+@emitted
 def _judge(y, weight, noise, outside, p, c, t):
     """Likelihoods p of the labels, and what slopes in scores and in the noise have in common."""
     share = 1.0 - 2.0 * noise
@@ -259,7 +226,7 @@ def _judge(y, weight, noise, outside, p, c, t):
     c[y.shape[0] :] = 0.0
 
 
-@inlined
+@emitted
 def _log_likelihood(p, weight):
     """The sum of logarithms of likelihoods, of which none is below the noise."""
     n, total = p.shape[0], 0.0
@@ -273,7 +240,7 @@ def _log_likelihood(p, weight):
     return np.log(joint)  # one for all
 
 
-@inlined
+@emitted
 def _to_slopes(E, ends, c, odds):
     first = 0
     for m in range(ends.shape[0]):
@@ -283,7 +250,7 @@ def _to_slopes(E, ends, c, odds):
         first = ends[m]
 
 
-@inlined
+@emitted
 def _judge_hard(E, ends, target, weight):
     """The log-likelihood of max_m min_k E[k] for shares inside; scores become slopes."""
     total = 0.0
@@ -307,38 +274,47 @@ def _judge_hard(E, ends, target, weight):
     return total
 
 
-@compiled
+@kernel
 def noise_of(logit):
     """A share of wrong labels below a half."""
     return LEAST_NOISE + (0.5 - LEAST_NOISE) * _logistic(logit)
 
 
-@inlined
+@emitted
 def _logistic(x):
     small = np.exp(-abs(x))
     return (1.0 if x > 0 else small) / (1.0 + small)
 
 
-@compiled
 def union_part(X, y, weight, target, flat, ends):
     """Slope and value of a block's log-likelihood at ``flat``, in one array.
 
     That is [w_1, b_1, ..., w_F, b_F] and the logit of the noise; the faces of piece m end at
     ``ends[m]``. With shares inside as ``target`` it is that of the hard rule, without noise.
     """
+    part = np.empty(flat.shape[0] + 1)
+    _set_part(X, y, weight, target, flat, ends, part)
+    return part
+
+
+@kernel
+def _set_part(X, y, weight, target, flat, ends, part):
     n, F = y.shape[0], ends[-1]
     theta, noise = flat[:-1].reshape((F, -1)), noise_of(flat[-1])
-    part = np.zeros(flat.shape[0] + 1)
+    part[:] = 0.0
     slope, d = part[:-2].reshape((F, -1)), theta.shape[1] - 1
-    wide, F4 = room_for(X, n, d), F + -F % 4
+    wide, F4 = _room_for(X, n, d), F + -F % 4
     columns = np.zeros((wide, _ROWS))
     rows = np.zeros((_ROWS, wide + 1 + -(wide + 1) % 4))  # and a column of ones
     w, s = np.zeros((F4, wide)), np.zeros((F4, rows.shape[1]))
-    used, place = np.arange(wide), np.full(d, -1)
+    used, place = np.empty(wide, np.int64), np.full(d, -1)
+    for j in range(wide):
+        used[j] = j
     E, odds = np.zeros((F4, _ROWS)), np.empty((ends.shape[0], _ROWS))
-    D, outside, ones = np.empty(_ROWS), np.empty(_ROWS), np.ones(_ROWS)
+    D, outside, ones = np.empty(_ROWS), np.empty(_ROWS), np.full(_ROWS, 1.0)
     p, c, t = np.empty(_ROWS), np.empty(_ROWS), np.empty(_ROWS)
-    limit, moves, is_hard = _score_limit(ends), has_gaps(X), target.shape[0] > 0
+    limit, is_hard = _score_limit(ends), target.shape[0] > 0
+    moves = isinstance(X, tuple) and len(X) == 3  # of sparse rows, 64 have only some columns
     total, of_noise = 0.0, 0.0
     for start in range(0, n, _ROWS):
         stop = min(start + _ROWS, n)
@@ -365,23 +341,30 @@ def union_part(X, y, weight, target, flat, ends):
     share = _logistic(flat[-1])
     part[-2] = of_noise * (0.5 - LEAST_NOISE) * share * (1.0 - share)
     part[-1] = total
-    return part
 
 
-@compiled
 def removal_costs(X, y, weight, theta, ends):
     """What the log-likelihood loses without each face, then without each piece, at the least noise.
 
     1 / D are the odds of a piece, D = prod (1 + e) - 1 over its faces.
     """
+    costs = np.zeros(theta.shape[0] + ends.shape[0])
+    _add_costs(X, y, weight, theta, ends, costs)
+    return costs
+
+
+@kernel
+def _add_costs(X, y, weight, theta, ends, costs):
     n, F, d, M = y.shape[0], theta.shape[0], theta.shape[1] - 1, ends.shape[0]
-    wide, F4 = room_for(X, n, d), F + -F % 4
+    wide, F4 = _room_for(X, n, d), F + -F % 4
     columns, rows = np.zeros((wide, _ROWS)), np.zeros((_ROWS, wide + 1 + -(wide + 1) % 4))
-    w, s, unused = np.zeros((F4, wide)), np.zeros((F4, rows.shape[1])), np.zeros_like(theta)
-    used, place = np.arange(wide), np.full(d, -1)
+    w, s, unused = np.zeros((F4, wide)), np.zeros((F4, rows.shape[1])), np.zeros(theta.shape)
+    used, place = np.empty(wide, np.int64), np.full(d, -1)
+    for j in range(wide):
+        used[j] = j
     E, D = np.zeros((F4, _ROWS)), np.empty((M, _ROWS))
-    outside, rest, p, costs = np.empty(_ROWS), np.empty(_ROWS), np.empty(_ROWS), np.zeros(F + M)
-    limit, moves = _score_limit(ends), has_gaps(X)
+    outside, rest, p = np.empty(_ROWS), np.empty(_ROWS), np.empty(_ROWS)
+    limit, moves = _score_limit(ends), isinstance(X, tuple) and len(X) == 3
     for start in range(0, n, _ROWS):
         stop = min(start + _ROWS, n)
         by_column, _, width = load_rows(X, start, stop, columns, rows, used, place)
@@ -404,10 +387,9 @@ def removal_costs(X, y, weight, theta, ends):
                     outside[i] = rest[i] * (left / (1.0 + left))
                 costs[k] += before - _log_of(here, outside, p, own)
             first = ends[m]
-    return costs
 
 
-@inlined
+@emitted
 def _to_exponentials(E, ends, limit, D):
     first = 0
     for m in range(ends.shape[0]):
@@ -419,7 +401,7 @@ def _to_exponentials(E, ends, limit, D):
         first = ends[m]
 
 
-@inlined
+@emitted
 def _outside_of_others(D, but, out):
     out[:] = 1.0
     for m in range(D.shape[0]):
@@ -428,7 +410,7 @@ def _outside_of_others(D, but, out):
                 out[i] *= D[m, i] / (1.0 + D[m, i])
 
 
-@compiled
+@called
 def _log_of(y, outside, p, weight):
     """The log-likelihood of labels by what is outside."""
     for i in range(y.shape[0]):
@@ -440,10 +422,14 @@ def _log_of(y, outside, p, weight):
 # --- the penalised likelihood as a function of one flat array ------------------------------------
 
 
-@compiled
 def penalised(part, flat, F, penalty, unit, is_noisy):
     """Minus the log-likelihood in units, and penalty / 2 |w_k|^2 of each face: value and slope."""
     slope = np.empty(flat.shape[0])
+    return _penalise(part, flat, F, penalty, unit, is_noisy, slope), slope
+
+
+@kernel
+def _penalise(part, flat, F, penalty, unit, is_noisy, slope):
     size = (flat.shape[0] - 1) // F
     square = 0.0
     for i in range(flat.shape[0] - 1):
@@ -452,37 +438,50 @@ def penalised(part, flat, F, penalty, unit, is_noisy):
             slope[i] = fma(penalty, flat[i], slope[i])
             square = fma(flat[i], flat[i], square)
     slope[-1] = part[-2] / -unit if is_noisy else 0.0
-    return 0.5 * penalty * square - part[-1] / unit, slope
+    return 0.5 * penalty * square - part[-1] / unit
 
 
-@compiled
 def descend_union(X, y, weight, target, start, ends, penalty, unit, is_noisy, n_steps, ftol):
     """L-BFGS from ``start`` on the penalised likelihood of one block of rows."""
     points, state = begin(start)
-    going = True
-    while going:
-        part = union_part(X, y, weight, target, points[TRIAL], ends)
-        value, slope = penalised(part, points[TRIAL], ends[-1], penalty, unit, is_noisy)
-        going = advance(points, state, value, slope, n_steps, ftol)
+    how = penalty, unit, is_noisy, n_steps, ftol
+    _descend(X, y, weight, target, points, state, ends, *how)
     return points[HERE].copy()
 
 
-@compiled
+@kernel
+def _descend(X, y, weight, target, points, state, ends, penalty, unit, is_noisy, n_steps, ftol):
+    flat = points[TRIAL]
+    part, slope = np.empty(flat.shape[0] + 1), np.empty(flat.shape[0])
+    going = True
+    while going:
+        _set_part(X, y, weight, target, flat, ends, part)
+        value = _penalise(part, flat, ends[-1], penalty, unit, is_noisy, slope)
+        going = advance(points, state, value, slope, n_steps, ftol)
+
+
 def leapfrog(X, y, weight, flat, slope, ends, penalty, unit, speed, step, n_leaps, lost):
     """A trajectory of Hamiltonian Monte Carlo at a posterior exp(-unit * loss).
 
     Returns where it ends, the loss and slope there, and the energy of loss and speed. ``lost`` is
     the energy at which it is given up.
     """
-    no_target, value, energy = np.empty(0), 0.0, 0.0
-    flat, speed = flat.copy(), speed.copy()
+    flat, slope, speed = flat.copy(), slope.copy(), speed.copy()
+    how = penalty, unit, step, n_leaps, lost
+    value, energy = _leap(X, y, weight, flat, slope, speed, ends, *how)
+    return flat, value, slope, energy
+
+
+@kernel
+def _leap(X, y, weight, flat, slope, speed, ends, penalty, unit, step, n_leaps, lost):
+    part, no_target, value, energy = np.empty(flat.shape[0] + 1), np.empty(0), 0.0, 0.0
     for _ in range(n_leaps):
         add_scaled(speed, -0.5 * step * unit, slope, speed)
         add_scaled(flat, step, speed, flat)
-        part = union_part(X, y, weight, no_target, flat, ends)
-        value, slope = penalised(part, flat, ends[-1], penalty, unit, True)
+        _set_part(X, y, weight, no_target, flat, ends, part)
+        value = _penalise(part, flat, ends[-1], penalty, unit, True, slope)
         add_scaled(speed, -0.5 * step * unit, slope, speed)
         energy = unit * value + 0.5 * dot(speed, speed)
         if not energy < lost:  # too long a step: every further one would be longer
-            return flat, value, slope, np.inf
-    return flat, value, slope, energy
+            return value, np.inf
+    return value, energy

@@ -6,10 +6,11 @@ hyperplanes are emitted here: a lane for each hyperplane, the rows side by side,
 
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic, overload
+from numba.core import cgutils, config
+from numba.extending import intrinsic
 
 LANES = 4
 """Hyperplanes in one vector."""
@@ -138,7 +139,31 @@ class _Emit:
         return self.minimum(self.minimum(*values[:2]), self.minimum(*values[2:]))
 
 
-@intrinsic
+def _stands_for(plain: Any) -> Any:
+    """Emit this for a plain function, which is what runs where nothing is compiled."""
+    return (lambda _: plain) if config.DISABLE_JIT else intrinsic
+
+
+def _plain_dense(X: Any, rows: Any, panel: Any, bias: Any, S: Any, h: Any, at: int) -> None:
+    for t, i in enumerate(rows):
+        for k in range(bias.shape[0]):
+            w = panel[k] if panel.ndim == 2 else panel[k // LANES, :, k % LANES]
+            S[at + t, k] = bias[k] + np.dot(X[i].astype(np.float64), w)
+        h[at + t] = S[at + t].min()
+
+
+def _plain_sparse(
+    data: Any, indices: Any, indptr: Any, rows: Any, panel: Any, bias: Any, S: Any, h: Any, at: int
+) -> None:
+    for t, i in enumerate(rows):
+        part = slice(indptr[i], indptr[i + 1])
+        for k in range(bias.shape[0]):
+            w = panel[k] if panel.ndim == 2 else panel[k // LANES, :, k % LANES]
+            S[at + t, k] = bias[k] + np.dot(data[part].astype(np.float64), w[indices[part]])
+        h[at + t] = S[at + t].min()
+
+
+@_stands_for(_plain_dense)
 def dense_tile(typingctx, X, rows, panel, bias, S, h, at):
     """Scores of ``len(rows)`` rows into S[at:], and the least of each into h[at:]."""
     signature = types.void(X, rows, panel, bias, S, h, types.intp)
@@ -166,52 +191,62 @@ def dense_tile(typingctx, X, rows, panel, bias, S, h, at):
     return signature, codegen
 
 
-@intrinsic
-def sparse_tile(typingctx, data, indices, starts, stops, panel, bias, S, h, at):
-    """As :func:`dense_tile`, for the two rows ``data[starts[t]:stops[t]]``."""
-    signature = types.void(data, indices, starts, stops, panel, bias, S, h, types.intp)
+@_stands_for(_plain_sparse)
+def sparse_tile(typingctx, data, indices, indptr, rows, panel, bias, S, h, at):
+    """As :func:`dense_tile`, for sparse rows, two at a time: more streams read slower."""
+    signature = types.void(data, indices, indptr, rows, panel, bias, S, h, types.intp)
 
     def codegen(context, builder, signature, args):
         emit = _Emit(context, builder, signature, args, panel)
-        starts = cgutils.unpack_tuple(builder, args[2])
-        stops = cgutils.unpack_tuple(builder, args[3])
-        values, columns = emit.array(0).data, emit.array(1).data
-        # The two rows go side by side as far as the shorter, then each to its own end.
-        one, other = (builder.sub(b, a) for a, b in zip(starts, stops, strict=True))
-        shorter = builder.select(builder.icmp_signed("<", one, other), one, other)
-
-        def sums(weights, first):
-            def term(j, s):
-                column = builder.load(builder.gep(columns, [j]))
-                if column.type != _I64:
-                    column = builder.zext(column, _I64)
-                w = emit.load(builder.gep(weights, [builder.mul(column, _I64(emit.lanes))]))
-                return emit.fma(emit.splat(builder.load(builder.gep(values, [j]))), w, s)
-
-            def together(j, sums):
-                return [term(builder.add(a, j), s) for a, s in zip(starts, sums, strict=True)]
-
-            def alone(j, sums):
-                return [term(j, sums[0])]
-
-            found = emit.loop(_I64(0), shorter, [first] * len(starts), together)
-            for t, (a, b) in enumerate(zip(starts, stops, strict=True)):
-                (found[t],) = emit.loop(builder.add(a, shorter), b, [found[t]], alone)
-            return found
-
-        emit.score(len(starts), 4, 5, (6, 7, args[8]), sums)
+        rows = cgutils.unpack_tuple(builder, args[3])
+        for t in range(0, len(rows), 2):
+            _sparse_pair(emit, builder, args, rows[t : t + 2], builder.add(args[8], _I64(t)))
         return context.get_dummy_value()
 
     return signature, codegen
 
 
-def fma(a: float, b: float, c: float) -> float:
-    """a * b + c, rounded once."""
+def _sparse_pair(emit: _Emit, builder: Any, args: Any, rows: Any, at: Any) -> None:
+    """The two rows go side by side as far as the shorter, then each to its own end."""
+    values, columns, indptr = (emit.array(t).data for t in range(3))
+
+    def whole(pointer: Any) -> Any:
+        number = builder.load(pointer)
+        return number if number.type == _I64 else builder.zext(number, _I64)
+
+    starts = [whole(builder.gep(indptr, [i])) for i in rows]
+    stops = [whole(builder.gep(indptr, [builder.add(i, _I64(1))])) for i in rows]
+    one, other = (builder.sub(b, a) for a, b in zip(starts, stops, strict=True))
+    shorter = builder.select(builder.icmp_signed("<", one, other), one, other)
+
+    def sums(weights: Any, first: Any) -> Any:
+        def term(j: Any, s: Any) -> Any:
+            column = whole(builder.gep(columns, [j]))
+            w = emit.load(builder.gep(weights, [builder.mul(column, _I64(emit.lanes))]))
+            return emit.fma(emit.splat(builder.load(builder.gep(values, [j]))), w, s)
+
+        def together(j: Any, sums: Any) -> Any:
+            return [term(builder.add(a, j), s) for a, s in zip(starts, sums, strict=True)]
+
+        def alone(j: Any, sums: Any) -> Any:
+            return [term(j, sums[0])]
+
+        found = emit.loop(_I64(0), shorter, [first] * len(starts), together)
+        for t, (a, b) in enumerate(zip(starts, stops, strict=True)):
+            (found[t],) = emit.loop(builder.add(a, shorter), b, [found[t]], alone)
+        return found
+
+    emit.score(len(starts), 4, 5, (6, 7, at), sums)
+
+
+def _plain_fma(a: float, b: float, c: float) -> float:
     return a * b + c
 
 
-@intrinsic
-def _fma(_: Any, a: Any, b: Any, c: Any) -> Any:
+@_stands_for(_plain_fma)
+def fma(_: Any, a: Any, b: Any, c: Any) -> Any:
+    """a * b + c, rounded once."""
+
     def emit(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         kind = ir.FunctionType(_F64, [_F64] * 3)
         call = cgutils.get_or_insert_function(builder.module, kind, "llvm.fma.f64")
@@ -220,21 +255,14 @@ def _fma(_: Any, a: Any, b: Any, c: Any) -> Any:
     return types.float64(types.float64, types.float64, types.float64), emit
 
 
-@overload(fma, inline="always")
-def _overload_fma(a, b, c):
-    def fused(a, b, c):
-        return _fma(a, b, c)
-
-    return fused
-
-
-def power_of_two(k: float) -> float:
-    """2 to the power of a whole number that a float64 has room for."""
+def _plain_power_of_two(k: float) -> float:
     return float(2.0**k)
 
 
-@intrinsic
-def _power_of_two(_: Any, k: Any) -> Any:
+@_stands_for(_plain_power_of_two)
+def power_of_two(_: Any, k: Any) -> Any:
+    """2 to the power of a whole number that a float64 has room for."""
+
     def emit(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         # The last bits of k + 1.5 * 2^52 are those of k; shifted they are an exponent.
         whole = builder.fadd(args[0], ir.Constant(_F64, 1.5 * 2.0**52))
@@ -244,23 +272,15 @@ def _power_of_two(_: Any, k: Any) -> Any:
     return types.float64(types.float64), emit
 
 
-@overload(power_of_two, inline="always")
-def _overload_power_of_two(k):
-    def by_bits(k):
-        return _power_of_two(k)
-
-    return by_bits
-
-
-def multiply_tile(A: Any, k: int, B: Any, columns: tuple[int, ...], C: Any, n: int) -> None:
-    """C[k:k+4, j:j+4] += A[k:k+4, :n] B[:n, j:j+4] for each j of ``columns``, in the order of n."""
+def _plain_tile(A: Any, k: int, B: Any, columns: tuple[int, ...], C: Any, n: int) -> None:
     for j in columns:
         for i in range(n):
             C[k : k + 4, j : j + 4] += A[k : k + 4, i, None] * B[i, j : j + 4]
 
 
-@intrinsic
-def _multiply_tile(typingctx, A, k, B, columns, C, n):
+@_stands_for(_plain_tile)
+def multiply_tile(typingctx, A, k, B, columns, C, n):
+    """C[k:k+4, j:j+4] += A[k:k+4, :n] B[:n, j:j+4] for each j of ``columns``, in the order of n."""
     signature = types.void(A, types.intp, B, columns, C, types.intp)
 
     def codegen(context, builder, signature, args):
@@ -289,11 +309,3 @@ def _multiply_tile(typingctx, A, k, B, columns, C, n):
         return context.get_dummy_value()
 
     return signature, codegen
-
-
-@overload(multiply_tile, inline="always")
-def _overload_multiply_tile(A, k, B, columns, C, n):
-    def tile(A, k, B, columns, C, n):
-        _multiply_tile(A, k, B, columns, C, n)
-
-    return tile

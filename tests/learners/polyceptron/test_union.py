@@ -194,6 +194,20 @@ class TestLearner:
         assert model.score(X[2000:], y[2000:]) > 0.96
         assert model.n_hyperplanes_ <= 16
 
+    def test_five_balls_are_five_pieces(self):
+        """Random starts left one out; then the other class, in six pieces, was the likelier."""
+        random, n = np.random.default_rng(0), 1200
+        middles = np.array([(-0.7, -0.7), (0.7, 0.7), (-0.7, 0.7), (0.7, -0.7), (0, 0)])
+        angle, radius = random.uniform(0, 2 * np.pi, n), 0.3 * np.sqrt(random.random(n))
+        balls = radius * np.array([np.cos(angle), np.sin(angle)])
+        balls = middles[random.integers(5, size=n)] + balls.T
+        X = random.uniform(-1, 1, (10 * n, 2))
+        gap = np.linalg.norm(X[:, None] - middles, axis=2).min(axis=1) > 0.4
+        X, y = np.vstack([balls, X[gap][:n]]), np.repeat([True, False], n)
+        model = Polyceptron(random_state=0).fit(X, y)
+        assert model.n_polyhedra_ == 5
+        assert model.score(X, y) > 0.99
+
     def test_why_there_is_no_polyhedron(self):
         X, y = chessboard(300)
         model = Polyceptron(n_polyhedra=2, random_state=0)

@@ -20,6 +20,7 @@ from polyceptron import kernels
 from polyceptron.data.blocks import ArrayBlocks, Blocks, KernelRows
 from polyceptron.learners.polyceptron.hyperplanes import best_cut, min_scores, needed
 from polyceptron.learners.polyceptron.mixture import NO_NOISE, Loss, whole_rows
+from polyceptron.learners.polyceptron.starts import around_groups
 from polyceptron.scoring import scores
 from polyceptron.utils.types import Floats
 
@@ -124,15 +125,18 @@ def first_union(
     n_starts: int,
     n_steps: int,
 ) -> Union:
-    """The likeliest of some short ascents from small random faces, carried on."""
+    """The likeliest of some short ascents from small random faces, carried on.
+
+    Several pieces start once around groups of rows inside instead.
+    """
     random, d = np.random.default_rng(seed), data.n_features
     sizes = (n_faces,) * n_pieces
     shape = sum(sizes), d + 1
-    found = []
-    for _ in range(n_starts):
-        theta = _SMALL * random.standard_normal(shape) / np.sqrt(d + 1)
-        one = ascend(data, Union(theta, sizes), penalty, 30)
-        found.append(one)
+    n_random = n_starts - (n_pieces > 1)
+    starts = [_SMALL * random.standard_normal(shape) / np.sqrt(d + 1) for _ in range(n_random)]
+    if n_pieces > 1:
+        starts.append(around_groups(data, n_pieces, n_faces, random))
+    found = [ascend(data, Union(theta, sizes), penalty, 30) for theta in starts]
     best = min(found, key=partial(penalised_loss, data, penalty))
     return ascend(data, best, penalty, n_steps)
 

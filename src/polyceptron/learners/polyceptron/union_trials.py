@@ -102,16 +102,18 @@ def choose_union(
     weight = trials.weight[search.rows(paths[insides[0]])]
     nearest = {inside: _least(losses[inside], weight) for inside in insides}
     best = {inside: losses[inside][nearest[inside]] for inside in insides}
-    fair = [one for one, loss in best.items() if _is_near(loss, best.values(), weight, CLEARLY)]
-    if len(fair) > 1 and shape.n_pieces > 1:  # as likely either way: the one in fewer pieces
-        fewest = {one: search.n_pieces(one, paths[one][0], nearest[one]) for one in fair}
-        fair = [one for one in fair if fewest[one] == min(fewest.values())]
-    inside = min(fair, key=lambda one: float(weight @ best[one]))
-    near = nearest[inside]
     if rival is not None:
-        before = rival.surprise[search.rows(paths[inside])]
-        if weight @ losses[inside][near] >= weight @ before:
-            return None
+        most = float(weight @ rival.surprise[search.rows(paths[insides[0]])])
+        best = {inside: loss for inside, loss in best.items() if weight @ loss < most}
+    if not best:
+        return None
+    if shape.n_pieces > 1 and len(best) > 1:
+        inside = search.in_fewest_pieces(
+            {one: paths[one][0][nearest[one]] for one in best}, nearest
+        )
+    else:
+        inside = min(best, key=lambda one: float(weight @ best[one]))
+    near = nearest[inside]
     rest = [number for number in range(len(trials.folds)) if number not in first]
     around = [place for place in everything if abs(place - near) <= 1 or not is_large]
     found = paths[inside] | search.paths([inside], rest, around)[inside]
@@ -291,18 +293,31 @@ class _Paths(NamedTuple):
         }
         return {inside: {n: found[inside, n] for n in numbers} for inside in insides}
 
-    def n_pieces(self, inside: int, path: dict[int, Union], place: int) -> int:
-        """How many pieces the likeliest union has that the first fold is thinned to."""
-        train, test, places = self.trials.folds[0]
-        penalty, most = self.penalties[place], self.shape.most
-        thin = list(thinned(in_sign(train, inside), path[place], penalty, most, _THIN_STEPS))
-        is_inside, weight = self.trials.is_inside(inside)[places], self.trials.weight[places]
-        losses = {
-            one.n_faces: tempered(soft_scores(test, one), is_inside, weight)
-            for one in reversed(thin)
-        }
-        sizes = of_size(thin, _least(losses, weight, is_near=True)).sizes
-        return 1 if max(sizes) == 1 else len(sizes)  # half-spaces: one polyhedron of the others
+    def in_fewest_pieces(self, unions: dict[int, Union], places: dict[int, int]) -> int:
+        """The class inside whose union of the first fold is as likely, thinned, in fewest pieces.
+
+        Thinned, because the faces that may be kept may follow one class only.
+        """
+        train, test, rows = self.trials.folds[0]
+        weight = self.trials.weight[rows]
+
+        def thin(inside: int) -> tuple[int, Floats]:
+            penalty, data = self.penalties[places[inside]], in_sign(train, inside)
+            path = list(thinned(data, unions[inside], penalty, self.shape.most, _THIN_STEPS))
+            is_inside = self.trials.is_inside(inside)[rows]
+            losses = {
+                one.n_faces: tempered(soft_scores(test, one), is_inside, weight)
+                for one in reversed(path)
+            }
+            best = _least(losses, weight, is_near=True)
+            sizes = of_size(path, best).sizes
+            # Half-spaces are one polyhedron of the others.
+            return 1 if max(sizes) == 1 else len(sizes), losses[best]
+
+        found = dict(zip(unions, self.trials.in_threads(thin, list(unions)), strict=True))
+        losses = [loss for _, loss in found.values()]
+        fair = [one for one in found if _is_near(found[one][1], losses, weight, CLEARLY)]
+        return min(fair, key=lambda one: (found[one][0], float(weight @ found[one][1])))
 
     def rows(self, paths: Iterable[int]) -> NDArray[np.intp]:
         """The places of the rows that these folds hold out."""

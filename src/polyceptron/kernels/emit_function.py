@@ -1,0 +1,425 @@
+"""One function of the compiler of kernels: its syntax tree walked once, LLVM written on the way."""
+
+import ast
+import builtins
+import inspect
+import textwrap
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NoReturn
+
+from llvmlite import ir
+from numba.core import cgutils, types
+
+from polyceptron.kernels import emit_calls
+from polyceptron.kernels.emit_values import (
+    I64,
+    Array,
+    Scalar,
+    Slot,
+    WiderType,
+    convert,
+    flatten,
+    kind_of,
+    llvm_types,
+    load_parts,
+    room_for_parts,
+    store_parts,
+    unflatten,
+)
+
+
+class CannotCompile(TypeError):  # noqa: N818 - it says what is the matter
+    """Part of a kernel that the compiler does not know."""
+
+
+class Source:
+    """A function to be emitted; it is read when it is first needed."""
+
+    def __init__(
+        self, function: Callable[..., Any], is_called: bool, flags: tuple[str, ...]
+    ) -> None:
+        self.function, self.is_called, self.flags = function, is_called, flags
+        self._tree: ast.FunctionDef | None = None
+
+    @property
+    def tree(self) -> ast.FunctionDef:
+        if self._tree is None:
+            text = textwrap.dedent(inspect.getsource(self.function))
+            (tree,) = ast.parse(text).body
+            assert isinstance(tree, ast.FunctionDef)
+            self._tree = tree
+        return self._tree
+
+    def lookup(self, name: str) -> Any:
+        if name in self.function.__globals__:
+            return self.function.__globals__[name]
+        return getattr(builtins, name)
+
+
+def call(context: Any, builder: Any, source: Source, values: Any) -> Any:
+    """Emit a call of the function, and the function if it is not there."""
+    kinds = tuple(kind_of(value) for value in values)
+    function, result = emit_function(context, builder.module, source, kinds)
+    place = room_for_parts(builder, result)
+    builder.call(function, [*flatten(values), place])
+    return load_parts(builder, place, result)
+
+
+def emit_function(context: Any, module: Any, source: Source, kinds: Any) -> tuple[Any, Any]:
+    """The LLVM function for arguments of these kinds, and the kind of what it returns."""
+    known: dict[Any, tuple[Any, Any]] = module.__dict__.setdefault("emitted", {})
+    key = (source, kinds)
+    wider: dict[str, Any] = {}
+    while key not in known:
+        name = f"{source.function.__module__}.{source.function.__name__}.{len(known)}"
+        try:
+            known[key] = _Function(context, module, source, kinds, name, wider).emit()
+        except WiderType as found:
+            del module.globals[name]
+            wider[found.name] = found.type
+    return known[key]
+
+
+_RESULT = "return"
+
+
+class _Function:
+    """Writes one function for arguments of certain kinds."""
+
+    def __init__(
+        self, context: Any, module: Any, source: Source, kinds: Any, name: str, wider: Any
+    ) -> None:
+        self.context, self.source, self.wider = context, source, wider
+        arguments = [one for kind in kinds for one in llvm_types(kind)]
+        # What is returned is known at the end only, so it goes to where the last argument points.
+        kind_of_function = ir.FunctionType(ir.VoidType(), [*arguments, cgutils.voidptr_t])
+        self.function = ir.Function(module, kind_of_function, name)
+        self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))
+        self.exit = self.function.append_basic_block("exit")
+        self.slots: dict[str, Slot] = {}
+        self.memory: list[Any] = []
+        self.loops: list[tuple[Any, Any]] = []
+        self.line = 0
+        values = iter(self.function.args)
+        for argument, kind in zip(source.tree.args.args, kinds, strict=True):
+            self.assign_name(argument.arg, unflatten(kind, values))
+
+    def emit(self) -> tuple[Any, Any]:
+        builder = self.builder
+        self.block(self.source.tree.body)
+        if not builder.block.is_terminated:
+            builder.branch(self.exit)
+        builder.position_at_end(self.exit)
+        for cell in self.memory:
+            self.context.nrt.free(builder, builder.load(cell))
+        slot = self.slots.get(_RESULT)
+        if slot is not None:
+            store_parts(builder, self.function.args[-1], flatten([slot.load(builder)]))
+        builder.ret_void()
+        self.function.linkage = "internal"
+        self.function.attributes.add("nounwind")
+        self.function.attributes.add("noinline" if self.source.is_called else "alwaysinline")
+        return self.function, None if slot is None else slot.kind
+
+    def fail(self, node: Any, why: str) -> NoReturn:
+        line = self.source.function.__code__.co_firstlineno + node.lineno - 1
+        where = f"{self.source.function.__code__.co_filename}:{line}"
+        raise CannotCompile(f"{where}: cannot compile `{ast.unparse(node)}`: {why}")
+
+    # --- statements ------------------------------------------------------------------------------
+
+    def block(self, statements: list[Any]) -> None:
+        for statement in statements:
+            if self.builder.block.is_terminated:
+                return
+            write = getattr(self, f"on_{type(statement).__name__.lower()}", None)
+            if write is None:
+                self.fail(statement, "no such statement in kernels")
+            try:
+                write(statement)
+            except CannotCompile:
+                raise
+            except (TypeError, KeyError, AttributeError, IndexError) as error:
+                self.fail(statement, f"{type(error).__name__} {error}")
+
+    def on_expr(self, node: Any) -> None:
+        self.value(node.value)
+
+    def on_pass(self, _: Any) -> None:
+        """Nothing."""
+
+    def on_assign(self, node: Any) -> None:
+        value = self.value(node.value)
+        for target in node.targets:
+            self.assign(target, value)
+
+    def on_augassign(self, node: Any) -> None:
+        read = ast.copy_location(_as_read(node.target), node)
+        self.assign(node.target, self.binary(node.op, self.value(read), self.value(node.value)))
+
+    def on_return(self, node: Any) -> None:
+        if node.value is not None:
+            self.assign_name(_RESULT, self.value(node.value))
+        self.builder.branch(self.exit)
+
+    def on_break(self, _: Any) -> None:
+        self.builder.branch(self.loops[-1][1])
+
+    def on_continue(self, _: Any) -> None:
+        self.builder.branch(self.loops[-1][0])
+
+    def on_if(self, node: Any) -> None:
+        condition = self.truth(node.test)
+        if isinstance(condition, bool):
+            self.block(node.body if condition else node.orelse)
+        else:
+            left = []
+            with self.builder.if_else(condition) as arms:
+                for arm, body in zip(arms, (node.body, node.orelse), strict=True):
+                    with arm:
+                        self.block(body)
+                        left.append(self.builder.block.is_terminated)
+            if all(left):  # nothing follows
+                self.builder.unreachable()
+
+    def on_while(self, node: Any) -> None:
+        head, body, after = (self.builder.append_basic_block(n) for n in ("head", "body", "after"))
+        self.builder.branch(head)
+        self.builder.position_at_end(head)
+        condition = self.truth(node.test)
+        if isinstance(condition, bool):
+            condition = ir.IntType(1)(condition)
+        self.builder.cbranch(condition, body, after)
+        self.builder.position_at_end(body)
+        self._loop_body(node.body, head, after)
+        self.builder.position_at_end(after)
+
+    def on_for(self, node: Any) -> None:
+        over = node.iter
+        if isinstance(over, ast.Call) and self.value(over.func) is range:
+            ends = [self.value(one) for one in over.args]
+            start, stop = ends[:2] if len(ends) > 1 else (0, ends[0])
+            step = ends[2] if len(ends) == 3 else 1
+            self._count(start, stop, step, lambda i: self.assign(node.target, i), node.body)
+            return
+        values = self.value(over)
+        if not isinstance(values, Array):
+            self.fail(node.iter, "loops go over a range or an array")
+        self._count(
+            0,
+            Scalar(values.shape[0], types.int64),
+            1,
+            lambda i: self.assign(node.target, values.index(self.builder, (i,))),
+            node.body,
+        )
+
+    def _count(self, start: Any, stop: Any, step: int, bind: Any, body: Any) -> None:
+        builder = self.builder
+        cell = cgutils.alloca_once(builder, I64)
+        builder.store(self.integer(start), cell)
+        end = self.integer(stop)
+        head, inside, again, after = (
+            builder.append_basic_block(n) for n in ("head", "body", "next", "after")
+        )
+        builder.branch(head)
+        builder.position_at_end(head)
+        sign = "<" if step > 0 else ">"
+        builder.cbranch(builder.icmp_signed(sign, builder.load(cell), end), inside, after)
+        builder.position_at_end(inside)
+        bind(Scalar(builder.load(cell), types.int64))
+        self._loop_body(body, again, after)
+        builder.position_at_end(again)
+        builder.store(builder.add(builder.load(cell), I64(step), flags=["nsw"]), cell)
+        builder.branch(head)
+        builder.position_at_end(after)
+
+    def _loop_body(self, body: Any, again: Any, after: Any) -> None:
+        self.loops.append((again, after))
+        self.block(body)
+        self.loops.pop()
+        if not self.builder.block.is_terminated:
+            self.builder.branch(again)
+
+    # --- assignment ------------------------------------------------------------------------------
+
+    def assign(self, target: Any, value: Any) -> None:
+        if isinstance(target, ast.Name):
+            self.assign_name(target.id, value)
+        elif isinstance(target, ast.Tuple):
+            for one, part in zip(target.elts, value, strict=True):
+                self.assign(one, part)
+        else:
+            place = self.value(target.value).place(self.builder, self.indices(target.slice))
+            if isinstance(place, Array):
+                self.fill(place, value)
+            else:
+                place.store(self.builder, self.scalar(value))
+
+    def assign_name(self, name: str, value: Any) -> None:
+        value = self.dynamic(value)
+        if name not in self.slots:
+            kind = self.wider.get(name, kind_of(value))
+            self.slots[name] = Slot(self.builder, name, kind)
+        self.slots[name].store(self.builder, value)
+
+    def dynamic(self, value: Any) -> Any:
+        """Numbers known here as LLVM's."""
+        if isinstance(value, tuple):
+            return tuple(self.dynamic(one) for one in value)
+        return value if isinstance(value, Array) else self.scalar(value)
+
+    def fill(self, target: Array, value: Any) -> None:
+        builder = self.builder
+        if isinstance(value, Array):
+            with cgutils.loop_nest(builder, target.shape, I64) as indices:
+                at = [Scalar(i, types.int64) for i in indices]
+                target.place(builder, at).store(builder, value.index(builder, at))
+            return
+        value = self.scalar(value)
+        with cgutils.loop_nest(builder, target.shape, I64) as at:
+            target.place(builder, [Scalar(i, types.int64) for i in at]).store(builder, value)
+
+    # --- expressions -----------------------------------------------------------------------------
+
+    def value(self, node: Any) -> Any:
+        read = getattr(self, f"of_{type(node).__name__.lower()}", None)
+        if read is None:
+            self.fail(node, "no such expression in kernels")
+        return read(node)
+
+    def of_constant(self, node: Any) -> Any:
+        return node.value
+
+    def of_name(self, node: Any) -> Any:
+        slot = self.slots.get(node.id)
+        return self.source.lookup(node.id) if slot is None else slot.load(self.builder)
+
+    def of_tuple(self, node: Any) -> Any:
+        return tuple(self.value(one) for one in node.elts)
+
+    def of_attribute(self, node: Any) -> Any:
+        owner = self.value(node.value)
+        if not isinstance(owner, Array):
+            return getattr(owner, node.attr)
+        if node.attr == "shape":
+            return tuple(Scalar(n, types.int64) for n in owner.shape)
+        if node.attr == "ndim":
+            return len(owner.shape)
+        if node.attr == "reshape":
+            return partial(owner.reshape, self.builder)
+        return self.fail(node, "arrays have shape, ndim and reshape")
+
+    def of_subscript(self, node: Any) -> Any:
+        owner = self.value(node.value)
+        if isinstance(owner, tuple):
+            return owner[self.value(node.slice)]
+        return owner.index(self.builder, self.indices(node.slice))
+
+    def indices(self, node: Any) -> tuple[Any, ...]:
+        return tuple(self._index(one) for one in getattr(node, "elts", [node]))
+
+    def _index(self, node: Any) -> Any:
+        if not isinstance(node, ast.Slice):
+            return self.value(node)
+        return slice(
+            *(None if one is None else self.value(one) for one in (node.lower, node.upper))
+        )
+
+    def of_unaryop(self, node: Any) -> Any:
+        if isinstance(node.op, ast.Not):
+            truth = self.truth(node.operand)
+            if isinstance(truth, bool):
+                return not truth
+            return Scalar(self.builder.not_(truth), types.boolean)
+        value = self.value(node.operand)
+        if not isinstance(value, Scalar):
+            return -value
+        if value.type == types.float64:
+            return Scalar(self.builder.fneg(value.value), types.float64)
+        return Scalar(self.builder.neg(value.value), value.type)
+
+    def of_binop(self, node: Any) -> Any:
+        return self.binary(node.op, self.value(node.left), self.value(node.right))
+
+    def binary(self, operation: Any, left: Any, right: Any) -> Any:
+        name = type(operation).__name__
+        return emit_calls.binary(self.builder, name, left, right, self.source.flags)
+
+    def of_compare(self, node: Any) -> Any:
+        found, left = [], self.value(node.left)
+        for operation, one in zip(node.ops, node.comparators, strict=True):
+            right = self.value(one)
+            name = type(operation).__name__
+            found.append(emit_calls.compare(self.builder, name, left, right))
+            left = right
+        both = found[0]
+        for one in found[1:]:
+            both = self.builder.and_(self.scalar(both).value, self.scalar(one).value)
+            both = Scalar(both, types.boolean)
+        return both
+
+    def of_boolop(self, node: Any) -> Any:
+        return self._joined(node.values, isinstance(node.op, ast.And))
+
+    def _joined(self, nodes: list[Any], is_and: bool) -> Any:
+        """``and`` or ``or``: what need not be looked at is not."""
+        first = self.truth(nodes[0])
+        if len(nodes) == 1 or (isinstance(first, bool) and first is not is_and):
+            return first if isinstance(first, bool) else Scalar(first, types.boolean)
+        if isinstance(first, bool):
+            return self._joined(nodes[1:], is_and)
+        cell = cgutils.alloca_once_value(self.builder, first)
+        with self.builder.if_then(first if is_and else self.builder.not_(first)):
+            rest = self._joined(nodes[1:], is_and)
+            self.builder.store(self.scalar(rest).value, cell)
+        return Scalar(self.builder.load(cell), types.boolean)
+
+    def of_ifexp(self, node: Any) -> Any:
+        condition = self.truth(node.test)
+        if isinstance(condition, bool):
+            return self.value(node.body if condition else node.orelse)
+        name = f"if.{node.lineno}.{node.col_offset}"
+        with self.builder.if_else(condition) as (then, otherwise):
+            with then:
+                self.assign_name(name, self.value(node.body))
+            with otherwise:
+                self.assign_name(name, self.value(node.orelse))
+        return self.slots[name].load(self.builder)
+
+    def of_call(self, node: Any) -> Any:
+        function = self.value(node.func)
+        values = [self.value(one) for one in node.args]
+        source = getattr(function, "source", None)
+        if isinstance(source, Source):
+            return call(self.context, self.builder, source, [self.dynamic(v) for v in values])
+        if function in emit_calls.MEMORY:
+            if self.loops:
+                self.fail(node, "memory is lent outside of loops")
+            cell = cgutils.alloca_once_value(self.builder, ir.Constant(cgutils.voidptr_t, None))
+            self.memory.append(cell)
+            found, first = emit_calls.lend(self.context, self.builder, cell, function, values)
+            if first is not None:
+                self.fill(found, first)
+            return found
+        found = emit_calls.call(self.context, self.builder, function, values)
+        return found if found is not NotImplemented else self.fail(node, "not known to kernels")
+
+    def truth(self, node: Any) -> Any:
+        """A bool that is known here, or LLVM's."""
+        value = self.value(node)
+        if not isinstance(value, Scalar):
+            return bool(value)
+        return convert(self.builder, value, types.boolean).value
+
+    def scalar(self, value: Any) -> Scalar:
+        return emit_calls.scalar(value)
+
+    def integer(self, value: Any) -> Any:
+        return convert(self.builder, self.scalar(value), types.int64).value
+
+
+def _as_read(target: Any) -> Any:
+    """The target of ``+=`` as an expression."""
+    found = ast.parse(ast.unparse(target), mode="eval").body
+    return ast.fix_missing_locations(found)

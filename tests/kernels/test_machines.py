@@ -1,0 +1,50 @@
+"""The bits of scores, passes and ascents do not depend on how wide the vectors of a machine are."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from numba.core import config
+from numba.core.codegen import get_host_cpu_features
+
+BITS = """
+import hashlib
+import numpy as np
+from polyceptron import kernels
+
+rng = np.random.default_rng(0)
+X, W, b = rng.standard_normal((203, 9)), rng.standard_normal((5, 9)), rng.standard_normal(5)
+y, none = np.where(X[:, 0] > 0.3, 1, -1).astype(np.int8), np.empty(0)
+panel, bias = kernels.to_panels(W, b)
+h = np.empty(203)
+kernels.decide(X, panel, bias, h)
+how = y, none, np.empty(0, np.int64), panel, bias, 5, 0.1, 0.1, 0.5, np.empty((0, 9)), none, 0
+kernels.online_pass(X, *how)
+ends, flat = np.array([2, 5]), np.append(np.column_stack([W, b]), -2.0)
+found = kernels.descend_union(
+    kernels.pack_rows(X), y, none, none, flat, ends, 0.1, 1.0, True, 20, 1e-9
+)
+bits = b"".join(np.ascontiguousarray(a).tobytes() for a in (h, panel, found))
+print(hashlib.sha256(bits).hexdigest())
+"""
+AVX2 = "+sse4.2,+avx,+avx2,+fma,+bmi,+bmi2,+f16c,+popcnt"
+
+
+def bits(tmp_path, **machine):
+    machine = {f"NUMBA_CPU_{name}": value for name, value in machine.items()}
+    env = os.environ | machine | {"NUMBA_CACHE_DIR": str(tmp_path), "POLYCEPTRON_QUIET": "1"}
+    run = subprocess.run(
+        [sys.executable, "-c", BITS], env=env, capture_output=True, text=True, check=True
+    )
+    return run.stdout
+
+
+@pytest.mark.skipif(bool(config.DISABLE_JIT), reason="nothing is compiled")
+def test_same_bits_on_every_width(tmp_path):
+    here = bits(tmp_path)
+    assert len(here) == 65
+    assert bits(tmp_path, NAME="x86-64" if "+sse2" in get_host_cpu_features() else "generic",
+                FEATURES="") == here  # fmt: skip
+    if "+avx2" in get_host_cpu_features():
+        assert bits(tmp_path, NAME="haswell", FEATURES=AVX2) == here
