@@ -53,7 +53,7 @@ def fuzz(target: Target, minutes: float, first_seed: int, crashes: Path | None) 
             outcomes["crashed"] += 1
             _keep(crashes, data)
 
-    while time.monotonic() < start + 60 * minutes:
+    while number == first_seed or time.monotonic() < start + 60 * minutes:
         run = settings(
             max_examples=ROUND,
             database=None,
@@ -82,7 +82,7 @@ def _keep(folder: Path | None, data: bytes) -> None:
         return
     folder.mkdir(parents=True, exist_ok=True)
     name = f"{abs(hash(text.splitlines()[-2])):x}"[:12]
-    (folder / f"{name}.txt").write_text(text, encoding="utf-8")
+    (folder / f"{name}.txt").write_text(text, encoding="utf-8", errors="backslashreplace")
     (folder / name).write_bytes(data)
 
 

@@ -177,7 +177,7 @@ def table_target() -> Target:
                 for batch in table.batches(numbers, [n for n in types if n not in numbers]):
                     for name in numbers if batch.matrix is None else ():
                         assert len(batch.numbers(name)) == batch.n_rows
-            tables, asked = find_tables([path], "-1", Request(missing="drop"))
+            tables, asked = find_tables([path], "-1", Request(missing={"": "drop"}))
             source = Conversion(tables, asked, HeldRows).run().source()
             X = source.X.data if sparse.issparse(source.X) else source.X
             assert np.isfinite(X).all()

@@ -9,6 +9,7 @@ import random
 import re
 import zipfile
 from collections.abc import Callable
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -246,7 +247,7 @@ def spoilt_array(random: Choices, data: bytes) -> bytes:
     """The same numbers in another shape, type or order, or some of them others."""
     try:
         array = np.load(io.BytesIO(data), allow_pickle=False)
-    except (ValueError, EOFError, SyntaxError, TypeError):
+    except (ValueError, EOFError, SyntaxError, TypeError, TokenError):
         return npy(odd_array(random))
     kind = random.randint(0, 4)
     with np.errstate(all="ignore"):

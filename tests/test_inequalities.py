@@ -130,3 +130,14 @@ class TestTwoValues:
     def test_what_cannot_be_read(self, text, problem):
         with pytest.raises(ValueError, match=problem):
             parse_inequality(text, self.ENCODING.feature_names, self.ENCODING)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["9" * 4000 + "age >= 1", "2\x1b[2Jage >= 1", "1e999*age - 1e999*age >= 1", "2\ud800 >= 1"],
+)
+def test_errors_are_one_short_line_without_a_warning(text):
+    with pytest.raises(ValueError, match="cannot be used") as error:
+        parse_inequality(text, ["age"])
+    assert str(error.value).isprintable()
+    assert len(str(error.value)) < 500

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from polyceptron.data.encoding import ZERO_ONE, Column, Encoding, missing_columns
-from polyceptron.utils.text import quoted, quoted_names
+from polyceptron.utils.text import printable, quoted, quoted_names
 from polyceptron.utils.types import Floats
 
 MAX_CHARACTERS = 1_000_000
@@ -136,7 +136,7 @@ def _term(text: str, at: int, is_first: bool) -> re.Match[str]:
     size, times, name, sign = term.group("size", "times", "name", "sign")
     both = size is not None and name is not None
     if both and times is None:
-        _refuse(text, f"write {size[:60]}*{name[:60]}")
+        _refuse(text, f"write {size[:60]}*{printable(name[:60])}")
     if (size is None and name is None) or both != (times is not None) or not (is_first or sign):
         rest = f"cannot read {text[at:].strip()!r:.60}" if text[at:].strip() else "it breaks off"
         _refuse(text, f"{rest}; write '2*age - bmi >= 14', and names of several words in quotes")

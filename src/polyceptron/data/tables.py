@@ -101,7 +101,7 @@ class Batch(NamedTuple):
             try:
                 column = column.cast("float64", safe=False)
             except pa.ArrowException:
-                what = f"a column of {column.type} is no column of numbers"
+                what = f"a column of {' '.join(str(column.type).split())} is no column of numbers"
                 raise SourceError(f"{self.where(0, name)}: {what}") from None
             values = np.asarray(column.to_numpy(zero_copy_only=False))
         if values.dtype.kind == "f":

@@ -178,8 +178,8 @@ class Labels:
         if len(values) < 2:
             found = f"all rows are {values[0]!r}" if values else "every row has a missing value"
             raise SourceError(f"{self._where}: two classes are needed; {found}")
-        if self._kind == "float" and not all(value.is_integer() for value in values):
-            odd = next(value for value in values if not value.is_integer())
+        if self._kind == "float" and not all(float(value).is_integer() for value in values):
+            odd = next(value for value in values if not float(value).is_integer())
             raise SourceError(
                 f"{self._where}: {odd} is no class, but a measurement (text would be a class)"
             )
