@@ -124,17 +124,20 @@ def first_union(
     seed: int,
     n_starts: int,
     n_steps: int,
+    *,
+    around: bool = False,
 ) -> Union:
     """The likeliest of some short ascents from small random faces, carried on.
 
-    Several pieces start once around groups of rows inside instead.
+    If asked for, several pieces start once ``around`` groups of rows inside instead.
     """
     random, d = np.random.default_rng(seed), data.n_features
     sizes = (n_faces,) * n_pieces
     shape = sum(sizes), d + 1
-    n_random = n_starts - (n_pieces > 1)
+    around = around and n_pieces > 1
+    n_random = n_starts - around
     starts = [_SMALL * random.standard_normal(shape) / np.sqrt(d + 1) for _ in range(n_random)]
-    if n_pieces > 1:
+    if around:
         starts.append(around_groups(data, n_pieces, n_faces, random))
     found = [ascend(data, Union(theta, sizes), penalty, 30) for theta in starts]
     best = min(found, key=partial(penalised_loss, data, penalty))

@@ -266,7 +266,7 @@ class _Paths(NamedTuple):
             inside, number = task
             train = in_sign(self.trials.folds[number][0], inside)
             weak, seed = self.penalties[0], self.seed + number
-            union = first_union(train, weak, pieces, faces, seed, 2, _TRIAL_STEPS)
+            union = first_union(train, weak, pieces, faces, seed, 2, _TRIAL_STEPS, around=True)
             found = {}
             for place in places:
                 if place > 0:
