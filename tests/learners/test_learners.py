@@ -211,7 +211,7 @@ class TestKindsOfInput:
         """step_size=1 is step_size=1.0, at once."""
         floats = {"step_size": 2.0, "margin": 1.0}
         expected = fit(quick(learner, **floats), X_SQUARE, Y_SQUARE)
-        known = (kernels.online_pass, kernels.batch_block, kernels.descend)
+        known = (kernels.online_pass, kernels.batch_block, kernels.perceptron._add_gradients)
         before = [len(kernel.signatures) for kernel in known]
         for one in (int, np.float32, np.int64):
             others = {name: one(value) for name, value in floats.items()}

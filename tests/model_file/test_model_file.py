@@ -605,10 +605,14 @@ class TestWhatIsRefused:
     def test_too_large(self, tmp_path):
         with (tmp_path / "model.json").open("wb") as file:
             file.truncate(MAX_BYTES + 1)  # a hole
-        paths = [tmp_path / "model.json"] + [Path("/dev/zero")] * Path("/dev/zero").exists()
-        for path in paths:
-            with pytest.raises(ModelFileError, match=f"{path}: has more than {MAX_BYTES:,} bytes"):
-                load_model(path)
+        path = tmp_path / "model.json"
+        with pytest.raises(ModelFileError, match=f"{path}: has more than {MAX_BYTES:,} bytes"):
+            load_model(path)
+
+    @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no such device here")
+    def test_a_device(self):
+        with pytest.raises(ModelFileError, match="/dev/zero: is not a regular file"):
+            load_model("/dev/zero")
 
     def test_faces_that_many_pieces_share(self, documents):
         """A small file must not stand for a large model."""

@@ -55,7 +55,7 @@ def test_of_three_classes_the_piece_of_the_answer_is_looked_at():
         display = WaterfallDisplay.from_estimator(rule, x)
         assert display.ax_.get_title(loc="left") == title
         shown = [bar.label.replace("\N{MINUS SIGN}", "-") for bar in display.bars_[1:-1]]
-        assert sorted(shown) == bars.split(", ")
+        assert sorted(shown) == bars
         piece = rule.pieces[rule.decide([x]).piece[0]].polyhedron
         assert display.total == pytest.approx(piece.decision([x])[0])
 

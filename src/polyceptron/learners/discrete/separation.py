@@ -104,8 +104,8 @@ def exact_separation(
     >>> from polyceptron import exact_separation
     >>> X, y = [[0], [1], [2], [3]], [0, 1, 1, 0]
     >>> no, yes = (exact_separation(X, y, K) for K in (1, 2))
-    >>> no.separable, no.conflicts[0].outside, no.conflicts[0].point
-    (False, (0, 3), (1.0,))
+    >>> no.separable, no.conflicts[0].outside
+    (False, (0, 3))
     >>> yes.separable, yes.polyhedron.contains(X).tolist()
     (True, [False, True, True, False])
     """

@@ -36,11 +36,15 @@ def fit_hinge(X: Floats, y: Floats, margins: Floats, costs: Floats) -> Floats:
     if not y.size or (y == y[0]).all():
         b = y[0] * max(t.max(), 0.0) if y.size else 0.0
         return np.append(np.zeros(X.shape[1]), b)
+    centre = X.mean(axis=0)  # of columns far from zero the offset would swallow the digits
+    X = X - centre
     if X.shape[1] <= len(y):
-        return _follow_path(X, y, t, a)
-    Q, R = np.linalg.qr(X.T)  # w is a sum of rows: their coordinates in their own span will do
-    theta = _follow_path(R.T, y, t, a)
-    return np.append(Q @ theta[:-1], theta[-1])
+        theta = _follow_path(X, y, t, a)
+    else:
+        Q, R = np.linalg.qr(X.T)  # w is a sum of rows: their coordinates in their own span will do
+        theta = _follow_path(R.T, y, t, a)
+        theta = np.append(Q @ theta[:-1], theta[-1])
+    return np.append(theta[:-1], theta[-1] - theta[:-1] @ centre)
 
 
 class _Iterate(NamedTuple):

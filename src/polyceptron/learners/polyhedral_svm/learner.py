@@ -29,6 +29,8 @@ from polyceptron.utils.types import Floats, Indices
 
 _LARGEST_PRODUCT = 1e50
 """A product of hinge losses counts as no more: nothing of it is lost but overflows."""
+_LEAST_RANGE = 1e-30
+"""Of columns brought to a largest absolute value of 1; below they count as constant."""
 
 
 class MarginRows(NamedTuple):
@@ -201,13 +203,15 @@ class PolyhedralSVM(IteratedClassifier):
         return solver.Stopping(self.max_iter)
 
     def _choose_coordinates(self, data: Blocks, ends: Ends, centred: bool) -> Coordinates:
-        coordinates = standardized(data, ends, centred=centred)
         if self.standardize:
-            return coordinates
-        widest = 2.0 ** np.frexp(coordinates.scale.min())[1]
-        return Coordinates(
-            np.full(data.n_features, widest), coordinates.shift / coordinates.scale * widest
-        )
+            return standardized(data, ends, centred=centred)
+        # A power of two, from ranges: sparse and float32 rows have the same.
+        largest = np.maximum(ends.greatest, -ends.least).max(initial=0.0)
+        unit = np.ldexp(1.0, -np.clip(np.frexp(largest)[1], -900, 900))
+        widest = (ends.greatest * unit - ends.least * unit).max(initial=0.0)
+        if widest > _LEAST_RANGE:
+            unit *= 2.0 ** np.frexp(3.0 / widest)[1]
+        return Coordinates(np.full(data.n_features, unit), np.zeros(data.n_features))
 
     # --- where a run starts -------------------------------------------------------------
 
