@@ -2,6 +2,7 @@
 
 import itertools
 import pickle
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -12,8 +13,9 @@ from sklearn.base import clone
 from common import assert_equal_models
 from polyceptron import Polyceptron, Polyhedron, load_model, save_model
 from polyceptron.learners.polyceptron.knowledge import NAMES as PARAMETERS
-from polyceptron.learners.polyceptron.knowledge import Knowledge, _downwards
-from printed_rules import read_pieces
+from polyceptron.learners.polyceptron.knowledge import Knowledge, _downwards, _with_rows
+from polyceptron.utils.text import count_digits
+from printed_rules import where_pieces_hold
 
 NAMES = ["age", "bmi", "dose", "rate"]
 X = np.random.default_rng(0).standard_normal((120, 4))
@@ -64,9 +66,9 @@ def check_faces(model, rows, faces):
 
 def check_text(model, rows):
     """What is printed answers as the model does."""
-    pieces = read_pieces(str(model.rule_), list(model.rule_.names))
-    inside = np.any([piece.contains(rows) for piece in pieces], axis=0)
-    np.testing.assert_array_equal(inside, model.predict(rows) == 1)
+    for number in (float, Fraction):
+        held = where_pieces_hold(str(model.rule_), model.rule_.names, rows, number)
+        np.testing.assert_array_equal(held.any(axis=1), model.predict(rows) == 1, number.__name__)
 
 
 def check_all(model, X, max_terms=None, monotonic_cst=None, fixed_faces=None, **known):
@@ -82,6 +84,7 @@ def check_all(model, X, max_terms=None, monotonic_cst=None, fixed_faces=None, **
         assert len(used) <= (max_terms or len(w))
         assert any(used <= set(group) for group in known.get("features_of_faces", [range(9)]))
     if "must_contain" in known:
+        check_text(model, known["must_contain"])
         assert (model.predict(known["must_contain"]) == 1).all()
 
 
@@ -206,6 +209,18 @@ class TestRows:
         for digits, rows in kinds.items():
             model = fit(FRAME, must_contain=rows, max_terms=2, digits=digits)
             assert (model.predict(frame) == 1).all()
+
+    def test_rows_on_a_grid_are_let_in_as_every_program_finds(self):
+        """By short numbers, where the sum of a row is not what it would be without errors."""
+        random = np.random.default_rng(4)
+        grid = np.round(random.normal([290, 101_330, 5], [1.5, 9, 2], (200, 3)), 2)
+        pieces = [Polyhedron([[0, -5 / 128, -8 / 128], [-90 / 256, -8 / 256, 0]], [0, 3270.8])]
+        for row in grid:
+            (piece,) = _with_rows(pieces, row[None], grid)
+            text = f"  face 0: {piece}".replace("\n", "\n  face 1: ")
+            for number in (float, Fraction):
+                assert where_pieces_hold(text, ["x0", "x1", "x2"], row[None], number).all()
+            assert max(map(count_digits, piece.printed.b.tolist())) <= 8
 
     def test_rows_on_a_given_face(self):
         """They are inside by the last bit alone, and stay so where the face is scaled."""
