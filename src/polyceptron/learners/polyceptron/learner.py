@@ -31,6 +31,7 @@ from polyceptron.learners.polyceptron.parameters import (
     number_or,
     possible_insides,
 )
+from polyceptron.learners.polyceptron.refit import kept_faces
 from polyceptron.learners.polyceptron.two_classes import TwoClassFit
 from polyceptron.optim.checkpoint import FitJournal
 from polyceptron.polyhedron import Polyhedron
@@ -328,7 +329,13 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
             self.polyhedra_[label] = named if len(named) > 1 else named[0]
             pieces += [Piece(part, place) for part in named]
         links = [one.rule_.links[1] for one in each]
-        self.rule_ = Rule(self.classes_, tuple(pieces), links=tuple(links))
+        starts = np.cumsum([0, *(len(one.rule_.pieces) for one in each)]).tolist()
+        locked = [
+            (start + p, k)
+            for start, one in zip(starts, each, strict=False)
+            for p, k in one.rule_.locked
+        ]
+        self.rule_ = Rule(self.classes_, tuple(pieces), links=tuple(links), locked=tuple(locked))
         self.n_iter_ = max(one.n_iter_ for one in each)
         for name in ("n_hyperplanes_", "n_polyhedra_", "margin_", "penalty_", "sampled_"):
             values = [getattr(one, name) for one in each]
@@ -347,17 +354,20 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         *,
         locked: Any = None,
         rule: Rule | None = None,
+        why: str = "",
     ) -> Polyceptron:
         """Return a learner like this one that keeps some faces, fitted to these rows.
 
         Parameters
         ----------
         X, y, sample_weight : as for `fit`
-        locked : list of int, default=None
-            Faces that stay, as ``print(rule)`` numbers them, beside those that are locked, as given
-            faces are.
+        locked : list of int, str or (piece, int), default=None
+            Faces that stay, named as by `Rule.edit`, beside those that are locked, as given faces
+            are. A face that stays has to be in each piece of its class.
         rule : Rule, default=None
             The rule that has them, such as ``rule_.edit().replace(...).rule``; None is `rule_`.
+        why : str, default=""
+            The reason, which ``rule_.edits`` and the model file keep.
 
         Examples
         --------
@@ -371,22 +381,16 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         x0 + x1 >= -5
         """
         rule = self.rule_ if rule is None else rule
-        if len(rule.pieces) > 1:
-            raise ValueError(
-                f"refit keeps faces of one polyhedron, and the rule has {len(rule.pieces)}: fit "
-                "with n_polyhedra=1, or give what is known as fixed_faces"
-            )
-        one, named = rule.pieces[0].polyhedron, [] if locked is None else locked
-        if not np.isin(named, np.arange(one.n_faces)).all() or np.asarray(named).dtype == bool:
-            raise ValueError(f"locked must be faces from 0 to {one.n_faces - 1}; got {locked!r}")
-        kept = sorted({int(k) for k in np.ravel(named)} | {k for _, k in rule.locked})
-        if not kept:
-            raise ValueError("refit keeps faces that are locked, and none is: name them in locked")
-        own = {"inside": rule.labels[rule.pieces[0].place], "n_polyhedra": 1}
-        faces = np.column_stack([one.W, one.b])[kept]
+        kept = kept_faces(rule, locked)
+        faces: Any = {rule.labels[place]: own for place, own in kept.items()}
+        own: dict[str, Any] = {}
+        if rule.otherwise is not None:
+            n = len(rule.pieces)
+            ((label, faces),) = faces.items()
+            own = {"inside": label, "n_polyhedra": n}
         model: Polyceptron = clone(self).set_params(**own, fixed_faces=faces)
         model.fit(X, y, sample_weight)
-        model.rule_ = replace(model.rule_, edits=rule.edits)
+        model.rule_ = rule.edit().refitted(model.rule_, why=why).rule
         return model
 
     # --- model files ------------------------------------------------------------------
