@@ -46,6 +46,31 @@ class TestFit:
             "fit", data, "-t", "class", *both, "-o", tmp_path / "c", code=2
         )
 
+    def test_the_text_of_a_sample_and_of_three_classes(self, tmp_path, monkeypatch):
+        random = np.random.default_rng(0)
+        x = np.round(random.normal(size=200), 2)
+        y = np.array(["high", "low", "mid"])[np.digitize(x, [-0.4, 0.4])]
+        pq.write_table(pa.table({"x": x, "y": y, "z": x > 0}), tmp_path / "a.parquet")
+        monkeypatch.setattr("polyceptron.cli._fit._TYPICAL_ROWS", 90)
+        ask = [
+            "fit",
+            tmp_path / "a.parquet",
+            "--force",
+            "-o",
+            tmp_path / "m.json",
+            "--max-terms",
+            1,
+        ]
+        two = done(*ask, "-t", "z", "--drop", "y")
+        sample = "90 of a sample of 90 of the 200 rows learned from"
+        assert f"This text agrees with the model on {sample}." in two
+        three = done(*ask, "-t", "y", "--drop", "z", "--face", "mid: x <= 0.9")
+        rule = load_model(tmp_path / "m.json").rule_
+        rows = x[np.arange(90) * 200 // 90, None]
+        inside = [sum(p.contains(rows) for p in own) > 0 for own in rule.polyhedra.values()]
+        alone = (np.sum(inside, axis=0) == 1).sum()
+        assert f"These inequalities agree with those of the model on {sample}; {alone} are" in three
+
     def test_digits(self, tmp_path, data):
         ask = ["fit", data, "-t", "class", "--force", "-o", tmp_path / "m.json"]
         small = ["--drop", "colour", "-k", 2]

@@ -9,9 +9,11 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.datasets import load_iris
 
 from common import assert_equal_models
 from polyceptron import Polyceptron, Polyhedron, load_model, save_model
+from polyceptron.explain import VerdictWarning
 from polyceptron.learners.polyceptron.knowledge import NAMES as PARAMETERS
 from polyceptron.learners.polyceptron.knowledge import Knowledge, _downwards, _with_rows
 from polyceptron.utils.text import count_digits
@@ -287,6 +289,27 @@ class TestClasses:
         save_model(model, tmp_path / "model.json")
         again = clone(load_model(tmp_path / "model.json")).fit(FRAME, Y3)
         assert again.rule_ == model.rule_
+
+    def test_answers_against_it_are_counted(self):
+        """The answer is the most probable class, whatever is known of its polyhedra."""
+        rows, y = load_iris(return_X_y=True)
+        known = {"fixed_faces": {1: "x3 <= 1.3"}, "must_contain": {1: rows[y == 2][:9]}}
+        known["must_contain"][1][:, 3] = 1.3
+        with pytest.warns(VerdictWarning) as caught:
+            model = fit(rows, y, max_terms=2, **known)
+        n = ((model.predict(rows) == 1) & (rows[:, 3] > 1.3)).sum()
+        assert n
+        assert model.verdict_.broken == [0, n, 0]
+        said = f"{n} rows learned from are answered 1 though a locked face"
+        assert said in str(model.verdict_)
+        assert model.rule_.locked == tuple(
+            (p, 0) for p, piece in enumerate(model.rule_.pieces) if piece.place == 1
+        )
+        wrong = (model.predict(known["must_contain"][1]) != 1).sum()
+        assert wrong
+        texts = [str(one.message) for one in caught]
+        assert said in texts[0]
+        assert texts[1].startswith(f"{wrong} of the 9 rows of must_contain of 1")
 
     @pytest.mark.parametrize("known", [{"monotonic_cst": [1, 0, 0, 0]}, {"fixed_faces": {"?": []}}])
     def test_of_which_class(self, known):

@@ -24,6 +24,7 @@ from polyceptron.learners.polyceptron.knowledge import (
     check_by_class,
     of_class,
     plain_by_class,
+    unlike_known_rows,
 )
 from polyceptron.learners.polyceptron.parameters import (
     check_parameters,
@@ -36,6 +37,7 @@ from polyceptron.learners.polyceptron.two_classes import TwoClassFit
 from polyceptron.optim.checkpoint import FitJournal
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.rule import Piece, Rule
+from polyceptron.verdict import VerdictWarning
 
 _FITTED = {"estimators_", "polyhedron_", "coef_", "intercept_", "inside_"}
 _FITTED |= {"_inside", "_exponent", "_coordinates", "path_"}
@@ -231,6 +233,12 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
                     why, remedy = f"there are {n_classes} classes, each with its own", ""
                 raise AttributeError(f"no polyhedron_: {why}; see rule_ or polyhedra_{remedy}")
             return super().__getattribute__(name)  # which raises
+
+    def _learn_and_judge(self, source: Source) -> Iterator[tuple[str, type[Warning]]]:
+        yield from super()._learn_and_judge(source)
+        if len(self.classes_) > 2:
+            for reason in unlike_known_rows(self.rule_, self.must_contain or {}):
+                yield reason, VerdictWarning
 
     def _learn(self, source: Source) -> Iterator[str]:
         for name in set(vars(self)) & _FITTED:  # three classes leave others than two
