@@ -333,3 +333,15 @@ def test_files_keep_what_is_known(tmp_path):
     for one in (clone(model).fit(FRAME, Y), pickle.loads(pickle.dumps(model))):
         assert_equal_models(one, model)
         assert repr(one)
+
+
+def test_edits_say_which_promises_they_break():
+    known = {"monotonic_cst": {"age": 1}, "fixed_faces": "bmi <= 0.9", "must_contain": X[:1] * 0}
+    model = fit(FRAME, max_terms=1, n_polyhedra=1, **known)
+    assert model.broken_promises(model.rule_) == []
+    step = model.rule_.edit().unlock(0).replace(0, "bmi <= 0.8").replace(1, "age <= -0.1")
+    assert model.broken_promises(step.rule) == [
+        "face 1 of 1 makes it less likely as age rises, against monotonic_cst",
+        "bmi <= 0.9, one of fixed_faces, is no face of 1",
+        "1 of 1 rows of must_contain are not in 1",
+    ]

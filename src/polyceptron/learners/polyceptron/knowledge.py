@@ -19,7 +19,6 @@ from polyceptron.learners.polyceptron.few_terms import FaceLimits, nearest_piece
 from polyceptron.learners.polyceptron.rounding import rows_in_user_units, short_offsets
 from polyceptron.learners.polyceptron.sample import Sample
 from polyceptron.polyhedron import Polyhedron
-from polyceptron.rule import Rule, show_label
 from polyceptron.scoring import as_rows, scores
 from polyceptron.utils.checks import place_of
 from polyceptron.utils.text import printed_face, printed_faces
@@ -181,19 +180,6 @@ def check_by_class(name: str, given: Any, labels: list[Any]) -> None:
             f"with {len(labels)} classes, {name} must be a dict from the label of a class to what "
             f"is known of it; the labels are {labels!r}"
         )
-
-
-def unlike_known_rows(rule: Rule, rows: Mapping[Any, Any]) -> Iterator[str]:
-    """Of which of more than two classes rows are answered otherwise that have to be in it."""
-    for label, own in rows.items():
-        given = _read_rows(own, rule.n_features, rule.feature_names)
-        wrong = int((rule.decide(given).place != rule.labels.index(label)).sum())
-        if wrong:
-            yield (
-                f"{wrong} of the {given.shape[0]} rows of must_contain of {show_label(label)} are "
-                "in its polyhedra and answered otherwise: with more than two classes the answer is "
-                "the most probable class; inside=... against the others answers as is known"
-            )
 
 
 # --- reading ------------------------------------------------------------------------------

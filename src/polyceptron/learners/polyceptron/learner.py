@@ -24,7 +24,6 @@ from polyceptron.learners.polyceptron.knowledge import (
     check_by_class,
     of_class,
     plain_by_class,
-    unlike_known_rows,
 )
 from polyceptron.learners.polyceptron.parameters import (
     check_parameters,
@@ -32,6 +31,7 @@ from polyceptron.learners.polyceptron.parameters import (
     number_or,
     possible_insides,
 )
+from polyceptron.learners.polyceptron.promises import broken_promises, unlike_known_rows
 from polyceptron.learners.polyceptron.refit import kept_faces
 from polyceptron.learners.polyceptron.two_classes import TwoClassFit
 from polyceptron.optim.checkpoint import FitJournal
@@ -189,7 +189,7 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
     >>> print(model.fit(X, y == 1).rule_)
     True if all 3 hold:
       face 0: x2 <= 6
-      face 1: 2*x3 + x2 <= 7.9
+      face 1: 2*x3 + x2 <= 7.95
       face 2: x2 >= 2.8
     Otherwise False.
     """
@@ -237,7 +237,7 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
     def _learn_and_judge(self, source: Source) -> Iterator[tuple[str, type[Warning]]]:
         yield from super()._learn_and_judge(source)
         if len(self.classes_) > 2:
-            for reason in unlike_known_rows(self.rule_, self.must_contain or {}):
+            for reason in unlike_known_rows(self._given, self.rule_):
                 yield reason, VerdictWarning
 
     def _learn(self, source: Source) -> Iterator[str]:
@@ -400,6 +400,23 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         model.fit(X, y, sample_weight)
         model.rule_ = rule.edit().refitted(model.rule_, why=why).rule
         return model
+
+    def broken_promises(self, rule: Rule) -> list[str]:
+        """Say what the parameters promise of classes and a rule that was edited does not keep.
+
+        That is `monotonic_cst`, `fixed_faces` and `must_contain`; each is a sentence.
+
+        Examples
+        --------
+        >>> from polyceptron import Polyceptron
+        >>> from polyceptron.datasets import make_dataset1
+        >>> X, y = make_dataset1(random_state=0, return_X_y=True)
+        >>> model = Polyceptron(max_terms=1, fixed_faces="x0 <= 9", random_state=0).fit(X, y)
+        >>> rule = model.rule_.edit().unlock(0).move(0, to=8).rule
+        >>> model.broken_promises(model.rule_), model.broken_promises(rule)
+        ([], ['x0 <= 9, one of fixed_faces, is no face of 1'])
+        """
+        return broken_promises(self._given, rule)
 
     # --- model files ------------------------------------------------------------------
 
