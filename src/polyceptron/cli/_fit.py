@@ -22,7 +22,7 @@ from polyceptron.learners import registry
 _MOST_COLUMNS = 100_000
 """Of which a model file says what is usual in them."""
 _FOR_THE_LEARNER = ("k", "inside", "n_polyhedra", "max_faces", "digits", "max_terms", "settings")
-_KNOWN = ("monotone", "faces", "together")
+_KNOWN = ("monotone", "faces", "together", "must_contain")
 _TYPICAL_ROWS = 100_000
 """That tell what is usual, at most."""
 

@@ -163,6 +163,8 @@ class TestFaces:
         model = fit(FRAME, fixed_faces=["age >= -0.5", "bmi <= 0.7"])
         assert str(model.polyhedron_) == "age >= -0.5\nbmi <= 0.7"
         np.testing.assert_array_equal(model.predict(FRAME), Y)
+        twice = fit(FRAME, fixed_faces=["age >= -0.5", "bmi <= 0.7", "4*age >= -2"])
+        assert twice.rule_ == model.rule_
         one = fit(FRAME, fixed_faces="age >= 100", must_contain=[[200, 0, 0, 0]])
         assert str(one.polyhedron_) == "age >= 100"
 
@@ -189,6 +191,7 @@ class TestFaces:
             ({"monotonic_cst": {"doze": 1}}, "'doze' is missing .is it 'dose'"),
             ({"monotonic_cst": {4: 1}}, "names 4, which is no feature"),
             ({"features_of_faces": 3}, "list of lists"),
+            ({"features_of_faces": 1}, "max_terms=1 is for faces of one column"),
             ({"features_of_faces": []}, "must have a group"),
             ({"features_of_faces": [[True]]}, "names True, which is no feature"),
             ({"features_of_faces": np.ones((1, 3))}, "must have 4 columns; got 3"),
@@ -311,9 +314,16 @@ class TestClasses:
         assert said in texts[0]
         assert texts[1].startswith(f"{wrong} of the 9 rows of must_contain of 1")
 
-    @pytest.mark.parametrize("known", [{"monotonic_cst": [1, 0, 0, 0]}, {"fixed_faces": {"?": []}}])
-    def test_of_which_class(self, known):
-        with pytest.raises(ValueError, match=r"with 3 classes, .* must be a dict from the label"):
+    @pytest.mark.parametrize(
+        ("known", "found"),
+        [
+            ({"monotonic_cst": [1, 0, 0, 0]}, r"\[1, 0, 0, 0\]"),
+            ({"fixed_faces": {"low": [], "goood": []}}, "'goood'"),
+        ],
+    )
+    def test_of_which_class(self, known, found):
+        problem = rf"with 3 classes, .* must be a dict from the label.*, got {found}"
+        with pytest.raises(ValueError, match=problem):
             fit(FRAME, Y3, **known)
 
 

@@ -175,10 +175,12 @@ def check_by_class(name: str, given: Any, labels: list[Any]) -> None:
     """Refuse what is known of more than two classes and does not say of which."""
     if given is None:
         return
-    if not isinstance(given, Mapping) or not set(given) <= set(labels):
+    wrong = [label for label in given if label not in labels] if isinstance(given, Mapping) else []
+    if wrong or not isinstance(given, Mapping):
+        what = f"{wrong[0]!r:.60}" if wrong else f"{given!r:.60}"
         raise ValueError(
             f"with {len(labels)} classes, {name} must be a dict from the label of a class to what "
-            f"is known of it; the labels are {labels!r}"
+            f"is known of it; the labels are {labels!r}, got {what}"
         )
 
 
@@ -245,7 +247,9 @@ def _read_faces(given: Any, columns: list[str]) -> Floats:
         raise ValueError(
             "fixed_faces must be finite, and each must have a coefficient other than 0"
         )
-    return faces
+    # The same face twice, also times a power of two, is one.
+    printed = [(*v.tolist(), c) for v, c, _ in (printed_face(f[:-1], float(f[-1])) for f in faces)]
+    return faces[sorted({one: printed.index(one) for one in printed}.values())]
 
 
 def _listed(given: Any) -> list[Any]:
@@ -295,7 +299,8 @@ def _read_groups(given: Any, columns: list[str]) -> NDArray[np.bool_]:
             raise ValueError(f"{name} as an array must be 1 or 0 in each place; got {given!r:.80}")
     else:
         if not all(isinstance(one, list | tuple) for one in [given, *_listed(given)]):
-            raise ValueError(f"{name} must be a list of lists of columns; got {given!r:.80}")
+            hint = "; max_terms=1 is for faces of one column each" if given == 1 else ""
+            raise ValueError(f"{name} must be a list of lists of columns{hint}; got {given!r:.80}")
         groups = np.zeros((len(given), d), bool)
         for group, own in zip(groups, given, strict=True):
             group[[_place(name, column, columns) for column in own]] = True
