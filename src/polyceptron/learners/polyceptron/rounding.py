@@ -176,13 +176,18 @@ class _Rounding:
         A row on a face is inside or outside by the order of a sum, so programs would differ.
         """
         best: tuple[bool, float, _ShortFace | None] = True, np.inf, None
-        for digits in range(1, (most or _MOST_DIGITS) + 1):
+        last = most or _MOST_DIGITS
+        for digits in range(1, last + 1):
+            if digits > last:
+                break
             for negligible in (_NEGLIGIBLE * 10.0**-digits, 0.0):
                 v = whole_numbers(self.w, self.spread, digits, negligible)
                 for cost, is_clear, face in self._with_offsets(v, best[1] if most else 1.0):
                     if cost <= 1 and is_clear:
                         return face
                     best = min(best, (cost > 1, cost * (cost > 1), face), key=lambda one: one[:2])
+                    if cost <= 1:  # to keep clear of the rows, a digit more has to do
+                        last = min(last, digits + 1)
         return best[2] if most or not best[0] else None
 
     def _with_offsets(self, v: Floats, least: float) -> Iterator[tuple[float, bool, _ShortFace]]:
