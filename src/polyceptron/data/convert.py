@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -33,6 +34,8 @@ Progress = Callable[[int, int], None]
 _SOME = 1 << 20
 _GROUP = 1 << 25
 """Values of columns whose medians are found at once."""
+
+_INFINITE = re.compile(r"'[-+]?inf(inity)?' is not a number", re.IGNORECASE)
 
 
 class HeldRows:
@@ -112,8 +115,10 @@ class Conversion:
             except NotANumberError as error:
                 if error.column in plan.texts or error.column not in plan.features:
                     option = self._request.option
-                    hint = f"mend it, or use {option('drop')} or {option('categories')}"
-                    raise NotANumberError(f"{error}: {hint} for the column", error.column) from None
+                    use = f"use {option('drop')} or {option('categories')} for the column"
+                    if _INFINITE.search(str(error)):
+                        use = f"leave it empty and say by {option('missing')} what is done"
+                    raise NotANumberError(f"{error}: mend it, or {use}", error.column) from None
                 # What the beginning said of this column does not hold.
                 self._doubts[error.column] = error
                 texts = {*plan.texts, error.column}
