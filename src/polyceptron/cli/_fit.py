@@ -118,8 +118,7 @@ def fit(
         _say(estimator, rows, score, on_disk)
         if show_path:
             _learning.show_paths(estimator.path_)
-        n = rows.n_samples if parts is None else len(parts[0])
-        _say_rule(estimator, rows, X, n, summary.get("digits"))
+        _say_rule(estimator, rows, X, parts, summary.get("digits"))
 
 
 def _learned(estimator: Any, rows: Any, on_disk: bool, parts: Any) -> tuple[Any, Any]:
@@ -282,10 +281,11 @@ def _usual(X: Any) -> dict[str, list[Any]] | None:
     return found
 
 
-def _say_rule(estimator: Any, rows: Any, X: Any, n: int, digits: int | None) -> None:
+def _say_rule(estimator: Any, rows: Any, X: Any, parts: Any, digits: int | None) -> None:
     """Print the rule, and for how many rows its text holds as it does; X has many of them."""
     rule = estimator.rule_.renamed(rows.feature_names)
     _learning.show_faces(rule, estimator.verdict_, digits, rows.encoding)
+    n = rows.n_samples if parts is None else len(parts[0])
     known = f"{X.shape[0]} rows learned from"
     if X.shape[0] < n:
         known = f"a sample of {X.shape[0]} of the {n} rows learned from"
