@@ -1,6 +1,7 @@
 """The verdict: counts that are right and add up, and words for what a new user falls into."""
 
 import pickle
+from dataclasses import replace
 from functools import partial
 
 import msgspec
@@ -32,7 +33,7 @@ def three_rules(*thresholds):
 def by_hand(rule, X, places, weight):
     """The counts of a tally, row by row."""
     C = len(rule.classes)
-    answers, claims = np.zeros((C, C)), np.zeros(3)
+    answers, claims, broken = np.zeros((C, C)), np.zeros(3), np.zeros(C)
     contains = np.zeros((C, len(rule.pieces)))
     rejects = np.zeros((C, sum(piece.polyhedron.n_faces for piece in rule.pieces)))
     for x, place, w in zip(X, places, weight, strict=True):
@@ -43,12 +44,21 @@ def by_hand(rule, X, places, weight):
         contains[place] += w * np.array(inside)
         held = {piece.place for piece, is_in in zip(rule.pieces, inside, strict=True) if is_in}
         claims[min(len(held), 2) if rule.is_most_probable else 0] += w
-    return answers, contains, rejects, claims
+        answer = rule.labels.index(rule.predict([x])[0])
+        if rule.is_most_probable and any(
+            rule.pieces[p].place == answer and margins[p][k] < 0 for p, k in rule.locked
+        ):
+            broken[answer] += w
+    return answers, contains, rejects, claims, broken
 
 
 class TestTally:
     @pytest.mark.parametrize("weighted", [False, True])
-    @pytest.mark.parametrize("rule", [UNION, three_rules(0.5, 3, 8)], ids=["union", "many"])
+    @pytest.mark.parametrize(
+        "rule",
+        [UNION, replace(three_rules(0.5, 3, 8), locked=((0, 0), (2, 0)))],
+        ids=["union", "many"],
+    )
     def test_counts_are_those_of_plain_loops_and_add_up(self, rule, weighted):
         rng = np.random.default_rng(0)
         X, places = rng.uniform(-1, 11, (60, 1)), rng.integers(0, len(rule.classes), 60)

@@ -87,6 +87,15 @@ class TestEdit:
         done(*ask, tmp_path / "there.json", "--force")
         assert two.read_text() == before
 
+    def test_broken_promises_are_said(self, folder, tmp_path):
+        ask = ["-t", "class", "--drop", "colour", "--max-terms", 1, "-o", tmp_path / "m.json"]
+        done("fit", folder / "people.csv", *ask, "--face", "age <= 95", "--monotone", "age=-1")
+        change = ["--unlock", 0, "--set", "0: age >= 20", "-o", tmp_path / "new.json"]
+        text = run("edit", tmp_path / "m.json", *change).output
+        noted = "Note: the model was learned with what this breaks: "
+        assert f"{noted}age <= 95, one of fixed_faces, is no face of well" in text
+        assert f"{noted}face 0 of well makes it less likely as age falls, against mono" in text
+
     @pytest.mark.parametrize(
         ("options", "code", "problem"),
         [

@@ -46,6 +46,54 @@ class TestFit:
             "fit", data, "-t", "class", *both, "-o", tmp_path / "c", code=2
         )
 
+    def test_the_text_of_a_sample_and_of_three_classes(self, tmp_path, monkeypatch):
+        random = np.random.default_rng(0)
+        x = np.round(random.normal(size=200), 2)
+        y = np.array(["high", "low", "mid"])[np.digitize(x, [-0.4, 0.4])]
+        pq.write_table(pa.table({"x": x, "y": y, "z": x > 0}), tmp_path / "a.parquet")
+        monkeypatch.setattr("polyceptron.cli._fit._TYPICAL_ROWS", 90)
+        ask = [
+            "fit",
+            tmp_path / "a.parquet",
+            "--force",
+            "-o",
+            tmp_path / "m.json",
+            "--max-terms",
+            1,
+        ]
+        two = done(*ask, "-t", "z", "--drop", "y")
+        sample = "90 of a sample of 90 of the 200 rows learned from"
+        assert f"This text agrees with the model on {sample}." in two
+        three = done(*ask, "-t", "y", "--drop", "z", "--face", "mid: x <= 0.9")
+        rule = load_model(tmp_path / "m.json").rule_
+        rows = x[np.arange(90) * 200 // 90, None]
+        inside = [sum(p.contains(rows) for p in own) > 0 for own in rule.polyhedra.values()]
+        alone = (np.sum(inside, axis=0) == 1).sum()
+        assert f"These inequalities agree with those of the model on {sample}; {alone} are" in three
+
+    def test_what_is_known_of_columns_of_text(self, tmp_path):
+        random = np.random.default_rng(0)
+        p, flag = np.round(random.normal(size=120), 1), random.choice(["no", "yes"], 120)
+        kind, y = random.choice(["a", "b", "c"], 120), random.choice(["bad", "good"], 120)
+        rows = pa.table({"p": p, "flag": flag, "kind": kind, "y": y})
+        pq.write_table(rows, tmp_path / "rows.parquet")
+        pq.write_table(rows.filter(flag == "no").slice(0, 3), tmp_path / "inside.parquet")
+        ask = ["fit", tmp_path / "rows.parquet", "-t", "y", "--max-terms", 2, "--inside", "good"]
+        ask += ["--force", "-o", tmp_path / "m.json", "--monotone", "flag=+1"]
+        known = ["--together", "p,kind", "--together", "flag"]
+        done(*ask, *known, "--must-contain", tmp_path / "inside.parquet")
+        model = load_model(tmp_path / "m.json")
+        assert model.monotonic_cst.tolist() == [0, 1, 0, 0, 0]
+        assert model.features_of_faces.tolist() == [[1, 0, 1, 1, 1], [0, 1, 0, 0, 0]]
+        assert model.must_contain.shape == (3, 5)
+        assert (model.rule_.predict(model.must_contain) == "good").all()
+        wrong = failed(*ask, "--monotone", "kind=+1", code=2)
+        assert "kind has 3 values, and no order: name one of kind=a" in wrong
+        pq.write_table(rows.drop_columns("p"), tmp_path / "inside.parquet")
+        wrong = failed(*ask, "--must-contain", tmp_path / "inside.parquet")
+        assert "--must-contain" in wrong
+        assert "column 'p' is missing" in wrong
+
     def test_digits(self, tmp_path, data):
         ask = ["fit", data, "-t", "class", "--force", "-o", tmp_path / "m.json"]
         small = ["--drop", "colour", "-k", 2]

@@ -273,7 +273,10 @@ class TestInside:
         y = np.array(["out", "in"])[Y_SQUARE]
         expected = fit(quick(learner, inside="in"), X_SQUARE, y)
         for other in (y.astype(object), pd.Series(y), y.tolist()):
-            assert_equal_models(fit(quick(learner, inside="in"), X_SQUARE, other), expected)
+            model = fit(quick(learner, inside="in"), X_SQUARE, other)
+            assert_equal_models(model, expected)
+            assert model.rule_ == expected.rule_
+            assert model.classes_.dtype == model.predict(X_SQUARE).dtype == y.dtype
 
 
 # --- weights, starts, seeds -----------------------------------------------------------

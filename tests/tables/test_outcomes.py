@@ -92,7 +92,7 @@ REFUSED = [
     ("damaged.csv.bz2", "a download that broke off", "species", {}, ": the bz2 file is damaged ("),
     ("bad-date.csv", "typed by hand", "y", {}, ", line 3, column 'start': '2024-02-30' is no date such as 2020-12-31"),
     ("typo.csv", "typed by hand", "y", {}, ", line 4, column 'b': 'o.5' is not a number: mend it, or use drop or categories for the column"),
-    ("inf.csv", "a division by zero", "y", {}, ", line 3, column 'a': 'inf' is not a number: mend it"),
+    ("inf.csv", "a division by zero", "y", {}, ", line 3, column 'a': 'inf' is not a number: mend it, or leave it empty and say by"),
     ("iris-crlf.csv", "no header, said wrongly", -1, {"header": False}, ", line 1, column 'x1': 'length' is not a number: mend it"),
     ("ragged.csv", "typed by hand", "y", {}, ", line 3: 2 fields where the header has 3"),
     ("joined.csv", "cat of two files", "y", {}, ", line 4, column 'a': 'a' is not a number: mend it"),

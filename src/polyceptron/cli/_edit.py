@@ -15,6 +15,7 @@ from polyceptron.cli._lazy import np
 from polyceptron.cli._learning import show_faces
 from polyceptron.cli._model import Loaded
 from polyceptron.cli._out import check_free, write
+from polyceptron.cli._terminal import note
 
 if TYPE_CHECKING:
     from polyceptron.data.encoding import Encoding
@@ -92,6 +93,8 @@ def edit(
         for title, rule in (("Before", loaded.rule), ("\nAfter", step.rule)):
             click.echo(title)
             show_faces(rule, encoding=loaded.encoding)
+        for broken in getattr(estimator, "broken_promises", lambda _: [])(step.rule):
+            note(f"the model was learned with what this breaks: {broken}")
         if step.rows is not None:
             click.echo(f"\n{Change.between(loaded.rule, step.rule, step.rows, step.places)}")
     write(output, content)

@@ -22,7 +22,7 @@ from polyceptron.learners import registry
 _MOST_COLUMNS = 100_000
 """Of which a model file says what is usual in them."""
 _FOR_THE_LEARNER = ("k", "inside", "n_polyhedra", "max_faces", "digits", "max_terms", "settings")
-_KNOWN = ("monotone", "faces", "together")
+_KNOWN = ("monotone", "faces", "together", "must_contain")
 _TYPICAL_ROWS = 100_000
 """That tell what is usual, at most."""
 
@@ -117,7 +117,7 @@ def fit(
         _say(estimator, rows, score, on_disk)
         if show_path:
             _learning.show_paths(estimator.path_)
-        _say_rule(estimator, rows, X, summary.get("digits"))
+        _say_rule(estimator, rows, X, parts, summary.get("digits"))
 
 
 def _learned(estimator: Any, rows: Any, on_disk: bool, parts: Any) -> tuple[Any, Any]:
@@ -280,12 +280,30 @@ def _usual(X: Any) -> dict[str, list[Any]] | None:
     return found
 
 
-def _say_rule(estimator: Any, rows: Any, X: Any, digits: int | None) -> None:
-    """Print the rule, and how many rows its text answers as it does."""
+def _say_rule(estimator: Any, rows: Any, X: Any, parts: Any, digits: int | None) -> None:
+    """Print the rule, and for how many rows its text holds as it does; X has many of them."""
     rule = estimator.rule_.renamed(rows.feature_names)
     _learning.show_faces(rule, estimator.verdict_, digits, rows.encoding)
-    same = rule.agreement(X, digits)
-    click.echo(f"This text agrees with the model on {same} of {X.shape[0]} rows learned from.")
+    n = rows.n_samples if parts is None else len(parts[0])
+    known = f"{X.shape[0]} rows learned from"
+    if X.shape[0] < n:
+        known = f"a sample of {X.shape[0]} of the {n} rows learned from"
+    if not rule.is_most_probable:
+        click.echo(f"This text agrees with the model on {rule.agreement(X, digits)} of {known}.")
+        return
+    claims = [_claims(one, X) for one in (rule, rule.rounded(digits) if digits else rule)]
+    same, alone = claims[0] == claims[1], claims[1].sum(axis=1) == 1
+    click.echo(
+        f"These inequalities agree with those of the model on {same.all(axis=1).sum()} of {known}; "
+        f"{alone.sum()} are in one class by them, and probabilities answer the others."
+    )
+
+
+def _claims(rule: Any, X: Any) -> Any:
+    """Whether a polyhedron of each class contains a row."""
+    h, places = rule.scores(X) >= 0, np.array([piece.place for piece in rule.pieces])
+    of_class = [h[:, places == place].any(axis=1) for place in range(len(rule.classes))]
+    return np.column_stack(of_class)
 
 
 def _say(estimator: Any, rows: Any, score: Any, on_disk: bool) -> None:

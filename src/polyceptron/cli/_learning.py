@@ -29,6 +29,7 @@ _OPTIONS = {
     "monotonic_cst": "--monotone",
     "fixed_faces": "--face",
     "features_of_faces": "--together",
+    "must_contain": "--must-contain",
 }
 
 

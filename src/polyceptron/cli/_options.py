@@ -349,24 +349,41 @@ knowledge_options = all_of(
         "learned around it. Of three classes 'high: age >= 40', and so --monotone.",
     ),
     columns_option("--together", "Columns that may stand in one inequality; others may not."),
+    click.option(
+        "--must-contain",
+        metavar="FILE",
+        multiple=True,
+        help="Rows that have to be inside, with the columns of DATA. Of three classes "
+        "'high: FILE'.",
+    ),
 )
 
 
 def knowledge(
-    rows: Any, monotone: Sequence[str], faces: Sequence[str], together: Sequence[str]
+    rows: Any,
+    monotone: Sequence[str],
+    faces: Sequence[str],
+    together: Sequence[str],
+    must_contain: Sequence[str],
 ) -> dict[str, Any]:
     """What is known of the features of these rows, as parameters of a learner."""
     names = list(rows.feature_names or (f"x{j}" for j in range(rows.n_features)))
+    columns = () if rows.encoding is None else rows.encoding.places()
+    of_texts = {one.name: range(a, b) for one, a, b in columns if one.name not in names}
     found: dict[str, Any] = {}
     if monotone:
-        found["monotonic_cst"] = _by_class("--monotone", monotone, rows, names, _signs)
+        signs = partial(_signs, of_texts=of_texts)
+        found["monotonic_cst"] = _by_class("--monotone", monotone, rows, names, signs)
     if faces:
         read = partial(_faces, encoding=rows.encoding)
         found["fixed_faces"] = _by_class("--face", faces, rows, names, read)
     if together:
         found["features_of_faces"] = [
-            feature_places("--together", [one], names) for one in together
+            feature_places("--together", [one], names, of_texts) for one in together
         ]
+    if must_contain:
+        own = partial(_rows_like, rows)
+        found["must_contain"] = _by_class("--must-contain", must_contain, rows, names, own)
     return found
 
 
@@ -390,14 +407,41 @@ def _by_class(
     return {label: read(own, names) for label, own in parts.items()}
 
 
-def _signs(texts: Sequence[str], names: Sequence[str]) -> Any:
+def _rows_like(rows: Any, files: Sequence[str], names: Sequence[str]) -> Any:
+    """The rows of files, as features of the rows that are learned from."""
+    from polyceptron.data.encoding import Column, Encoding
+    from polyceptron.data.guesses import FileOptions
+    from polyceptron.data.source import SourceError
+    from polyceptron.data.tables import open_table
+
+    known = rows.encoding or Encoding([Column(name, "number") for name in names])
+    parts = []
+    for file in files:
+        with open_table(file, FileOptions(), expect=known.names) as table:
+            missing = [name for name in known.names if name not in {*table.names}]
+            if missing:
+                text = encoding.missing_columns(missing, table.names)
+                raise SourceError(f"--must-contain {table.name}: {text}")
+            numbers, texts = known.kinds
+            batches = table.batches([name for name in numbers if name not in texts], texts)
+            parts += [batch.features(known) for batch in batches]
+    return np.concatenate(parts)
+
+
+def _signs(
+    texts: Sequence[str], names: Sequence[str], of_texts: Mapping[str, Sequence[int]]
+) -> Any:
     signs = np.zeros(len(names))
     for one in texts:
         name, _, sign = one.rpartition("=")
         if sign.strip() not in ("+1", "1", "-1") or not name:
             form = f"{one!r} is not COLUMN=+1 or COLUMN=-1"
             raise click.BadParameter(form, param_hint="--monotone")
-        places = feature_places("--monotone", [name], names)
+        places = feature_places("--monotone", [name], names, of_texts)
+        if len(places) > 1 and name in of_texts:
+            listed = ", ".join(names[place] for place in places[:3])
+            form = f"{name} has {len(places)} values, and no order: name one of {listed}"
+            raise click.BadParameter(form, param_hint="--monotone")
         if (signs[places] == -int(sign)).any():
             raise click.BadParameter(f"{name} has both signs", param_hint="--monotone")
         signs[places] = int(sign)

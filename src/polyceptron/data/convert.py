@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -36,6 +37,8 @@ PARTS = 4
 """Rows may take this part of the memory: they are copied once or twice before they are learned."""
 _GROUP = 1 << 25
 """Values of columns whose medians are found at once."""
+
+_INFINITE = re.compile(r"'[-+]?inf(inity)?' is not a number", re.IGNORECASE)
 
 
 class HeldRows:
@@ -123,8 +126,10 @@ class Conversion:
             except NotANumberError as error:
                 if error.column in plan.texts or error.column not in plan.features:
                     option = self._request.option
-                    hint = f"mend it, or use {option('drop')} or {option('categories')}"
-                    raise NotANumberError(f"{error}: {hint} for the column", error.column) from None
+                    use = f"use {option('drop')} or {option('categories')} for the column"
+                    if _INFINITE.search(str(error)):
+                        use = f"leave it empty and say by {option('missing')} what is done"
+                    raise NotANumberError(f"{error}: mend it, or {use}", error.column) from None
                 # What the beginning said of this column does not hold.
                 self._doubts[error.column] = error
                 texts = {*plan.texts, error.column}

@@ -23,7 +23,7 @@ from polyceptron.data.blocks import (
 )
 from polyceptron.data.encoding import Column, Encoding
 from polyceptron.data.scaling import Coordinates
-from polyceptron.utils.checks import as_floats
+from polyceptron.utils.checks import as_floats, as_label_array
 from polyceptron.utils.types import Floats
 
 Codes = NDArray[np.integer[Any]]
@@ -199,12 +199,13 @@ class ArraySource(Source):
             raise ValueError(f"X must be 2-D, one row a sample; got shape {self.X.shape}")
         if classes is None:
             try:
-                self.classes, self.codes = np.unique(np.asarray(y), return_inverse=True)
+                labels, self.codes = np.unique(np.asarray(y), return_inverse=True)
             except TypeError as error:
                 what = f"labels of one type, and none that is missing ({error})"
                 raise ValueError(f"y must hold {what}: leave such rows out") from None
         else:
-            self.classes, self.codes = np.asarray(classes), np.searchsorted(classes, y)
+            labels, self.codes = np.asarray(classes), np.searchsorted(classes, y)
+        self.classes = as_label_array(labels)
         self._weight: Floats = np.empty(0) if weight is None else as_floats(weight, "weight")
         self.n_samples, self.n_features = self.X.shape
         for name, array in [("y", self.codes), ("weight", self._weight)]:

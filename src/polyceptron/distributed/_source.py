@@ -19,7 +19,7 @@ from distributed import CancelledError, Client, KilledWorker, LocalCluster, futu
 from polyceptron.data.blocks import Adds, Block, ordered_sum, rows_of_blocks
 from polyceptron.data.source import LabelledRows, Source, SourceError, View
 from polyceptron.distributed import _partitions
-from polyceptron.utils.checks import as_names
+from polyceptron.utils.checks import as_label_array, as_names
 
 S = TypeVar("S", bound=Adds)
 
@@ -178,7 +178,7 @@ class DaskSource(Source):
         if not self.n_samples:
             raise SourceError("X has no rows")
         labels = [fact.labels for fact in facts if fact.n_rows]
-        self.classes = np.unique(np.concatenate(labels))
+        self.classes = as_label_array(np.unique(np.concatenate(labels)))
         size = rows_of_blocks(self.n_features)
         edges = np.concatenate([[0], np.cumsum(lengths)])
         starts = [np.arange(a, b, size, dtype=np.int64) for a, b in pairwise(edges)]

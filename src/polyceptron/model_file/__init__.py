@@ -327,7 +327,9 @@ def _read_parts(document: Any) -> tuple[Rule, Encoding | None]:
     (twice, n), *_ = Counter(names or [""]).most_common(1)
     if n > 1:
         raise ModelFileError(f"must differ; {_json.brief(twice)} is there twice", "features")
-    rule = replace(documents.rule_of(document.rule, names), edits=tuple(document.edits))
+    rule = documents.rule_of(document.rule, names)
+    documents.check_edits(document.edits, rule)
+    rule = replace(rule, edits=tuple(document.edits))
     return rule, _read_encoding(document.encoding, names, rule.n_features)
 
 

@@ -6,6 +6,8 @@ How one field fits another is checked here.
 
 from __future__ import annotations
 
+import re
+from datetime import datetime
 from functools import lru_cache, reduce
 from operator import or_
 from typing import Annotated, Any, Literal
@@ -300,6 +302,27 @@ def _read_parameter(value: Any, field: str) -> Any:
         except ValueError:
             raise ModelFileError("must have rows of one length", field) from None
     return value
+
+
+def check_edits(edits: list[Edit], rule: Rule) -> None:
+    """Refuse dates that there are not, and faces that the rule did not have when it was edited."""
+    there, n_dropped = set(rule.edit().addresses), 0
+    for number, one in reversed(list(enumerate(edits))):
+        field = f"edits[{number}]"
+        try:
+            datetime.strptime(one.when, "%Y-%m-%dT%H:%M:%SZ")
+        except ValueError:
+            raise ModelFileError(f"must be a date; got {one.when}", f"{field}.when") from None
+        if one.what == "refit":
+            return  # the faces were others before
+        n_dropped += one.what == "drop"
+        owner, slash, k = one.face.rpartition("/")
+        later = [int(k) - less for less in range(n_dropped + 1)] if _COUNT.fullmatch(k) else []
+        if one.face and there.isdisjoint(f"{owner}{slash}{j}" for j in later):
+            raise ModelFileError(f"must be a face; got {brief(one.face)}", f"{field}.face")
+
+
+_COUNT = re.compile("[0-9]{1,9}")
 
 
 class ModelDocument(Document):

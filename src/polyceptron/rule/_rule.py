@@ -15,6 +15,7 @@ from polyceptron.data.encoding import Encoding
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.rule import _answers, _tree, _words
 from polyceptron.rule._answers import Decision
+from polyceptron.utils.checks import as_label_array
 from polyceptron.utils.lazy import need
 from polyceptron.utils.types import Floats, Indices
 
@@ -92,7 +93,7 @@ class Rule:
     encoding: Encoding | None = None
 
     def __post_init__(self) -> None:
-        classes = np.array(self.classes)
+        classes = as_label_array(self.classes).copy()
         classes.flags.writeable = False
         pieces = tuple(Piece(*piece) for piece in self.pieces)
         self.__dict__.update(classes=classes, pieces=pieces, links=tuple(self.links))

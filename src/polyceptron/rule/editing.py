@@ -36,31 +36,40 @@ FaceName = int | str | tuple[Any, int]
 """A face as it is printed: its number, where there are several pieces (piece, number) or "2/0"."""
 
 
+MOST_WHY = 10_000
+"""Characters of the reason of an edit."""
+
+
 class Edit(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """What was done to a rule, when and why.
 
     Attributes
     ----------
     what : str
-        "drop", "move", "replace", "round", "lock", "unlock" or "calibrate".
+        "drop", "move", "replace", "round", "lock", "unlock", "calibrate", or "refit": the other
+        faces were learned again.
     face : str
-        As it was printed then: its number, after that of its piece, or its class, and a slash.
+        As it was printed then: its number, after that of its piece, or its class, and a slash. Of
+        "refit" those that stayed, with commas, as they are numbered since.
     before, after : str
-        The inequality; empty where there is none.
+        The inequality; empty where there is none. Of "refit" those that stayed, with semicolons.
     when : str
         In UTC, as 2026-01-31T12:00:00Z.
     why : str
-        What the user said of it.
+        What the user said of it, in at most 10,000 characters.
     """
 
-    what: Literal["drop", "move", "replace", "round", "lock", "unlock", "calibrate"]
+    what: Literal["drop", "move", "replace", "round", "lock", "unlock", "calibrate", "refit"]
     face: str = ""
     before: str = ""
     after: str = ""
     when: Annotated[str, Meta(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")]
-    why: str = ""
+    why: Annotated[str, Meta(max_length=MOST_WHY)] = ""
 
     def __str__(self) -> str:
+        if self.what == "refit":
+            which = f"face{'s' * (',' in self.face)} {self.face}: {self.after}"
+            return f"refit, but for {which}{f' ({printable(self.why)})' if self.why else ''}"
         which = f" face {self.face}: {self.before}" if self.face else ""
         became = f" -> {self.after}" if self.after else ""
         return f"{self.what}{which}{became}{f' ({printable(self.why)})' if self.why else ''}"
@@ -208,7 +217,7 @@ class Editing:
         pieces[p] = pieces[p]._replace(polyhedron=rest)
         locked = tuple((q, j - (q == p and j > k)) for q, j in self.rule.locked)
         new = replace(self.rule, pieces=tuple(pieces), locked=locked)
-        return self._next(new, "drop", name, why, self._text(p, k))
+        return self._next(new, "drop", name, why, inequality_at(self.rule, p, k))
 
     def move(
         self, face: FaceName, *, by: float | None = None, to: float | None = None, why: str = ""
@@ -256,7 +265,7 @@ class Editing:
         if at in self.rule.locked:
             raise ValueError(f"face {name} is locked already")
         new = replace(self.rule, locked=(*self.rule.locked, at))
-        return self._next(new, "lock", name, why, self._text(*at))
+        return self._next(new, "lock", name, why, inequality_at(self.rule, *at))
 
     def unlock(self, face: FaceName, *, why: str = "") -> Editing:
         """A face that can be changed again."""
@@ -265,7 +274,7 @@ class Editing:
         if locked == self.rule.locked:
             raise ValueError(f"face {name} is not locked")
         new = replace(self.rule, locked=locked)
-        return self._next(new, "unlock", name, why, self._text(*at))
+        return self._next(new, "unlock", name, why, inequality_at(self.rule, *at))
 
     def calibrate(self, *, why: str = "") -> Editing:
         """Probabilities found again from the labelled rows: best of others than learned from."""
@@ -285,7 +294,7 @@ class Editing:
 
     def _find(self, face: FaceName) -> tuple[str, tuple[int, int]]:
         """What a face is called, and its place."""
-        name = "/".join(map(str, face)) if isinstance(face, tuple) else str(face)
+        name = face_name(face)
         if self.rule.is_partition and len(self.rule.pieces) == 1:
             raise ValueError("this tree has one leaf and no face")
         if name not in self.addresses:
@@ -319,18 +328,38 @@ class Editing:
             pieces[p] = pieces[p]._replace(polyhedron=polyhedron)
         new = replace(self.rule, pieces=tuple(pieces))
         text = inequality(w, b, self.rule.names)
-        return self._next(new, what, name, why, self._text(*at), text)
+        return self._next(new, what, name, why, inequality_at(self.rule, *at), text)
 
-    def _text(self, p: int, k: int) -> str:
-        one = self.rule.pieces[p].polyhedron
-        return inequality(one.W[k], float(one.b[k]), self.rule.names)
+    def refitted(self, new: Rule, *, why: str = "") -> Editing:
+        """A rule that was learned again, but for the faces that are locked in it."""
+        kept = {name: at for name, at in replace(self, rule=new).addresses.items()
+                if at in new.locked}  # fmt: skip
+        texts = [inequality_at(new, *at) for at in kept.values()]
+        new = replace(new, edits=self.rule.edits)
+        # Of the pieces of a union each has them.
+        after = "; ".join(dict.fromkeys(texts))
+        return self._next(new, "refit", ", ".join(kept), why, "", after)
 
     def _next(self, new: Rule, what: Any, face: str, why: str, *texts: str) -> Editing:
+        why = str(why or "")
+        if len(why) > MOST_WHY:
+            raise ValueError(f"why has {len(why):,} characters; it may have {MOST_WHY:,}")
         when = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         named = dict(zip(("before", "after"), texts, strict=False))
-        edit = Edit(what=what, face=face, when=when, why=str(why or ""), **named)
+        edit = Edit(what=what, face=face, when=when, why=why, **named)
         new = replace(new, edits=(*new.edits, edit))
         return replace(self, rule=new, before=self.rule)
+
+
+def face_name(face: FaceName) -> str:
+    """A face as it is printed, however it was said."""
+    return "/".join(map(str, face)) if isinstance(face, tuple) else str(face)
+
+
+def inequality_at(rule: Rule, p: int, k: int) -> str:
+    """The text of face k of piece p."""
+    one = rule.pieces[p].polyhedron
+    return inequality(one.W[k], float(one.b[k]), rule.names)
 
 
 def _number(value: Any, name: str) -> float:

@@ -7,7 +7,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from polyceptron.utils.text import quoted_names
 from polyceptron.utils.types import Floats
@@ -92,6 +92,19 @@ def check_faces(W: Floats, b: Floats) -> None:
     for k in np.flatnonzero(~W.any(axis=1)):
         zero = f"row {k} is all zero (b[{k}] is {b[k]})"
         raise ValueError(f"W must have a nonzero normal for every face; {zero}")
+
+
+def as_label_array(labels: Any) -> NDArray[Any]:
+    """Labels as numpy has them: text in an array of objects is text, if all of it is.
+
+    Text that ends in a zero character, which numpy's own would lose, stays an object.
+    """
+    found = np.asarray(labels)
+    if found.dtype.kind == "O":
+        plain = found.tolist()
+        if plain and all(isinstance(label, str) and label[-1:] != "\0" for label in plain):
+            return found.astype(str)
+    return found
 
 
 def as_names(names: Iterable[str] | None, n_features: int) -> tuple[str, ...] | None:

@@ -39,7 +39,7 @@ Amount = Annotated[int, Meta(ge=0)] | Annotated[float, Meta(ge=0, le=sys.float_i
 
 
 class VerdictWarning(UserWarning):
-    """A fitted rule never answers one of its classes."""
+    """A fitted rule never answers one of its classes, or answers against what is known."""
 
 
 class ClassScore(NamedTuple):
@@ -75,6 +75,9 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         piece, and of the same. Empty for a tree, where one leaf takes what another rejects.
     unclaimed, contested : int or float, or None
         Rows that satisfy the rule of no class, and of several, where each class has one.
+    broken : list of int or float
+        Rows that are answered each class, as it is the most probable one, though a locked face of
+        it fails, as those do that were given. Empty where that cannot be.
     identifiers : list of str
         Columns that look as if they told rows apart.
     asked : list of str
@@ -90,6 +93,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     rejects: tuple[list[Amount], list[Amount]]
     unclaimed: Amount | None = None
     contested: Amount | None = None
+    broken: list[Amount] = []
     identifiers: list[str] = []
     asked: list[Literal["class_weight", "n_polyhedra", "tree", "standardize"]] = []
 
@@ -97,6 +101,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         C, n, faces = len(self.labels), len(self.n_faces), sum(self.n_faces)
         if C == 0 or [len(line) for line in self.answers] != [C] * C:
             raise ValueError("answers must be as many rows and columns as there are labels")
+        if len(self.broken) not in (0, C):
+            raise ValueError("broken must be a number for each of labels, or be empty")
         if {*map(len, self.contains)} != {n}:
             raise ValueError("contains must be a number for each of n_faces, twice")
         if {*map(len, self.rejects)} not in ({0}, {faces}):
@@ -126,6 +132,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
             rejects=_others_and_own(tally.rejects, of_face),
             unclaimed=claims[0],
             contested=claims[1],
+            broken=tally.broken.tolist() if rule.is_most_probable and rule.locked else [],
             identifiers=list(identifiers),
             asked=list(asked),
         )
@@ -195,7 +202,13 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     @property
     def remarks(self) -> list[str]:
         """What a user should know beside the numbers, a sentence each, and then what to try."""
-        return [*self._on_answers(), *self._on_pieces(), *self._on_columns(), *self.to_try]
+        return [
+            *self._on_broken(),
+            *self._on_answers(),
+            *self._on_pieces(),
+            *self._on_columns(),
+            *self.to_try,
+        ]
 
     def _on_answers(self) -> Iterator[str]:
         label, share = self.majority
@@ -250,7 +263,20 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     @property
     def warning(self) -> str | None:
-        """What a fit warns of: classes that are never answered."""
+        """What a fit warns of: classes that are never answered, and answers against given faces."""
+        found = [self._never(), *self._on_broken()]
+        return " ".join(one for one in found if one) or None
+
+    def _on_broken(self) -> Iterator[str]:
+        for label, n in zip(self.labels, self.broken, strict=False):
+            if n:
+                yield (
+                    f"{_number(n)} {self.what} are answered {show_label(label)} though a locked "
+                    "face of it does not hold: with more than two classes the answer is the most "
+                    "probable class, and faces that are given or locked hold for its polyhedra."
+                )
+
+    def _never(self) -> str | None:
         if not self.never_answered:
             return None
         named = ", ".join(map(show_label, self.never_answered))

@@ -23,13 +23,15 @@ class Tally:
     Arrays have a line for each class of the rows, and a column for each answer (``answers``), piece
     (``contains``) and face (``rejects``); of a tree no faces, as there one rejects what another
     takes. ``claims`` counts rows that pieces of no class, of one and of several contain, where the
-    most probable class is the answer.
+    most probable class is the answer, and ``broken`` those that are answered a class, by class, for
+    which a locked face of it does not hold.
     """
 
     answers: NDArray[Any]
     contains: NDArray[Any]
     rejects: NDArray[Any]
     claims: NDArray[Any]
+    broken: NDArray[Any]
 
     def __add__(self, other: Tally) -> Tally:
         return Tally(*(getattr(self, name) + getattr(other, name) for name in self.__slots__))
@@ -44,16 +46,20 @@ class Tally:
             return np.bincount(cells[some], None if weight is None else weight[some], n)
 
         rejects = [np.empty((C, 0), int)]
-        claims = count(np.zeros_like(places), 3)
+        claims, broken = count(np.zeros_like(places), 3), np.zeros(C, int)
         if rule.splits:  # the leaves of a tree: of many pieces each row is in one
             decision = rule.decide(rows)
             contains = [count(places, C, decision.piece == p) for p in range(len(rule.pieces))]
         else:
             least = []
-            for piece in rule.pieces:
+            fails = np.zeros((C, len(places)), bool)
+            for p, piece in enumerate(rule.pieces):
                 margins = scores(rows, piece.polyhedron.W, piece.polyhedron.b).T.copy()
                 rejects += [count(places, C, face < 0) for face in margins]
                 least.append(margins.min(axis=0))
+                fails[piece.place] |= (margins[[k for q, k in rule.locked if q == p]] < 0).any(
+                    axis=0
+                )
             decision = rule.decide_by(np.column_stack(least))
             contains = [count(places, C, h >= 0) for h in least]
             if rule.is_most_probable:
@@ -61,8 +67,9 @@ class Tally:
                 for piece, h in zip(rule.pieces, least, strict=True):
                     claimed[piece.place] |= h >= 0
                 claims = count(np.minimum(claimed.sum(axis=0), 2), 3)
+                broken = count(decision.place, C, fails[decision.place, np.arange(len(places))])
         answers = count(C * places + decision.place, C**2).reshape(C, C)
-        return cls(answers, np.column_stack(contains), np.column_stack(rejects), claims)
+        return cls(answers, np.column_stack(contains), np.column_stack(rejects), claims, broken)
 
 
 def tally_block(rule: Rule, places: Codes, block: Block) -> Tally:

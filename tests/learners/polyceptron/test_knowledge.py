@@ -2,18 +2,22 @@
 
 import itertools
 import pickle
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.datasets import load_iris
 
 from common import assert_equal_models
 from polyceptron import Polyceptron, Polyhedron, load_model, save_model
+from polyceptron.explain import VerdictWarning
 from polyceptron.learners.polyceptron.knowledge import NAMES as PARAMETERS
-from polyceptron.learners.polyceptron.knowledge import Knowledge, _downwards
-from printed_rules import read_pieces
+from polyceptron.learners.polyceptron.knowledge import Knowledge, _downwards, _with_rows
+from polyceptron.utils.text import count_digits
+from printed_rules import where_pieces_hold
 
 NAMES = ["age", "bmi", "dose", "rate"]
 X = np.random.default_rng(0).standard_normal((120, 4))
@@ -64,9 +68,9 @@ def check_faces(model, rows, faces):
 
 def check_text(model, rows):
     """What is printed answers as the model does."""
-    pieces = read_pieces(str(model.rule_), list(model.rule_.names))
-    inside = np.any([piece.contains(rows) for piece in pieces], axis=0)
-    np.testing.assert_array_equal(inside, model.predict(rows) == 1)
+    for number in (float, Fraction):
+        held = where_pieces_hold(str(model.rule_), model.rule_.names, rows, number)
+        np.testing.assert_array_equal(held.any(axis=1), model.predict(rows) == 1, number.__name__)
 
 
 def check_all(model, X, max_terms=None, monotonic_cst=None, fixed_faces=None, **known):
@@ -82,6 +86,7 @@ def check_all(model, X, max_terms=None, monotonic_cst=None, fixed_faces=None, **
         assert len(used) <= (max_terms or len(w))
         assert any(used <= set(group) for group in known.get("features_of_faces", [range(9)]))
     if "must_contain" in known:
+        check_text(model, known["must_contain"])
         assert (model.predict(known["must_contain"]) == 1).all()
 
 
@@ -158,6 +163,8 @@ class TestFaces:
         model = fit(FRAME, fixed_faces=["age >= -0.5", "bmi <= 0.7"])
         assert str(model.polyhedron_) == "age >= -0.5\nbmi <= 0.7"
         np.testing.assert_array_equal(model.predict(FRAME), Y)
+        twice = fit(FRAME, fixed_faces=["age >= -0.5", "bmi <= 0.7", "4*age >= -2"])
+        assert twice.rule_ == model.rule_
         one = fit(FRAME, fixed_faces="age >= 100", must_contain=[[200, 0, 0, 0]])
         assert str(one.polyhedron_) == "age >= 100"
 
@@ -184,6 +191,7 @@ class TestFaces:
             ({"monotonic_cst": {"doze": 1}}, "'doze' is missing .is it 'dose'"),
             ({"monotonic_cst": {4: 1}}, "names 4, which is no feature"),
             ({"features_of_faces": 3}, "list of lists"),
+            ({"features_of_faces": 1}, "max_terms=1 is for faces of one column"),
             ({"features_of_faces": []}, "must have a group"),
             ({"features_of_faces": [[True]]}, "names True, which is no feature"),
             ({"features_of_faces": np.ones((1, 3))}, "must have 4 columns; got 3"),
@@ -206,6 +214,18 @@ class TestRows:
         for digits, rows in kinds.items():
             model = fit(FRAME, must_contain=rows, max_terms=2, digits=digits)
             assert (model.predict(frame) == 1).all()
+
+    def test_rows_on_a_grid_are_let_in_as_every_program_finds(self):
+        """By short numbers, where the sum of a row is not what it would be without errors."""
+        random = np.random.default_rng(4)
+        grid = np.round(random.normal([290, 101_330, 5], [1.5, 9, 2], (200, 3)), 2)
+        pieces = [Polyhedron([[0, -5 / 128, -8 / 128], [-90 / 256, -8 / 256, 0]], [0, 3270.8])]
+        for row in grid:
+            (piece,) = _with_rows(pieces, row[None], grid)
+            text = f"  face 0: {piece}".replace("\n", "\n  face 1: ")
+            for number in (float, Fraction):
+                assert where_pieces_hold(text, ["x0", "x1", "x2"], row[None], number).all()
+            assert max(map(count_digits, piece.printed.b.tolist())) <= 8
 
     def test_rows_on_a_given_face(self):
         """They are inside by the last bit alone, and stay so where the face is scaled."""
@@ -273,9 +293,37 @@ class TestClasses:
         again = clone(load_model(tmp_path / "model.json")).fit(FRAME, Y3)
         assert again.rule_ == model.rule_
 
-    @pytest.mark.parametrize("known", [{"monotonic_cst": [1, 0, 0, 0]}, {"fixed_faces": {"?": []}}])
-    def test_of_which_class(self, known):
-        with pytest.raises(ValueError, match=r"with 3 classes, .* must be a dict from the label"):
+    def test_answers_against_it_are_counted(self):
+        """The answer is the most probable class, whatever is known of its polyhedra."""
+        rows, y = load_iris(return_X_y=True)
+        known = {"fixed_faces": {1: "x3 <= 1.3"}, "must_contain": {1: rows[y == 2][:9]}}
+        known["must_contain"][1][:, 3] = 1.3
+        with pytest.warns(VerdictWarning) as caught:
+            model = fit(rows, y, max_terms=2, **known)
+        n = ((model.predict(rows) == 1) & (rows[:, 3] > 1.3)).sum()
+        assert n
+        assert model.verdict_.broken == [0, n, 0]
+        said = f"{n} rows learned from are answered 1 though a locked face"
+        assert said in str(model.verdict_)
+        assert model.rule_.locked == tuple(
+            (p, 0) for p, piece in enumerate(model.rule_.pieces) if piece.place == 1
+        )
+        wrong = (model.predict(known["must_contain"][1]) != 1).sum()
+        assert wrong
+        texts = [str(one.message) for one in caught]
+        assert said in texts[0]
+        assert texts[1].startswith(f"{wrong} of the 9 rows of must_contain of 1")
+
+    @pytest.mark.parametrize(
+        ("known", "found"),
+        [
+            ({"monotonic_cst": [1, 0, 0, 0]}, r"\[1, 0, 0, 0\]"),
+            ({"fixed_faces": {"low": [], "goood": []}}, "'goood'"),
+        ],
+    )
+    def test_of_which_class(self, known, found):
+        problem = rf"with 3 classes, .* must be a dict from the label.*, got {found}"
+        with pytest.raises(ValueError, match=problem):
             fit(FRAME, Y3, **known)
 
 
@@ -295,3 +343,15 @@ def test_files_keep_what_is_known(tmp_path):
     for one in (clone(model).fit(FRAME, Y), pickle.loads(pickle.dumps(model))):
         assert_equal_models(one, model)
         assert repr(one)
+
+
+def test_edits_say_which_promises_they_break():
+    known = {"monotonic_cst": {"age": 1}, "fixed_faces": "bmi <= 0.9", "must_contain": X[:1] * 0}
+    model = fit(FRAME, max_terms=1, n_polyhedra=1, **known)
+    assert model.broken_promises(model.rule_) == []
+    step = model.rule_.edit().unlock(0).replace(0, "bmi <= 0.8").replace(1, "age <= -0.1")
+    assert model.broken_promises(step.rule) == [
+        "face 1 of 1 makes it less likely as age rises, against monotonic_cst",
+        "bmi <= 0.9, one of fixed_faces, is no face of 1",
+        "1 of 1 rows of must_contain are not in 1",
+    ]

@@ -1,6 +1,7 @@
 """Rounded faces: short, as good as before, and printed as they are."""
 
 import re
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from polyceptron import Polyceptron, Polyhedron, load_model, open_blocks, save_m
 from polyceptron.data.blocks import ArrayBlocks, kernel_rows
 from polyceptron.learners.polyceptron.rounding import round_faces, whole_numbers
 from polyceptron.utils.text import count_digits
-from printed_rules import read_pieces
+from printed_rules import read_pieces, where_pieces_hold
 
 QUICK = {"n_hyperplanes": 3, "margin": 20, "penalty": None, "n_init": 2, "max_iter": 30}
 KINDS = {"one": QUICK, "three": QUICK, "union": {"n_polyhedra": 2, "n_hyperplanes": 2}}
@@ -28,17 +29,17 @@ def rows_in_units(seed, kind, n=120):
     far = random.choice([-1, 1], d) * 10 ** random.uniform(0, 6, d)
     yes = (random.random(n) < 0.2 + 0.6 * (y > 0)).astype(float)
     X = np.column_stack([unit * (Z + far), yes, 1 - yes]) if seed % 2 else unit * (Z + far)
+    if seed % 4 == 2:  # on a grid of one decimal, where faces go through rows
+        X = np.round(1.5 * Z + 5, 1)
     return (X.astype(np.float32) if seed % 5 == 4 else X), y
 
 
 def check_text(rule, X):
-    """The text, read back, puts every row where the model does."""
-    names = list(rule.names)
-    pieces = read_pieces(str(rule), names)
-    assert len(pieces) == len(rule.pieces)
-    held = np.column_stack([piece.contains(X) for piece in pieces])
-    np.testing.assert_array_equal(held, rule.scores(X) >= 0)
-    return pieces
+    """The text, read by anyone in any arithmetic, puts every row where the model does."""
+    for number in (float, Fraction):
+        held = where_pieces_hold(str(rule), rule.names, X, number)
+        np.testing.assert_array_equal(held, rule.scores(X) >= 0, number.__name__)
+    return read_pieces(str(rule), list(rule.names))
 
 
 @pytest.mark.parametrize(("kind", "n"), [("one", 140), ("three", 40), ("union", 20)])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -15,13 +14,14 @@ from polyceptron.data.blocks import ArrayBlocks, kernel_rows
 from polyceptron.data.encoding import missing_columns
 from polyceptron.data.training import TrainingData
 from polyceptron.inequalities import parse_inequality
+from polyceptron.learners.polyceptron.clearance import Clearance
 from polyceptron.learners.polyceptron.few_terms import FaceLimits, nearest_pieces
 from polyceptron.learners.polyceptron.rounding import rows_in_user_units, short_offsets
 from polyceptron.learners.polyceptron.sample import Sample
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.scoring import as_rows, scores
 from polyceptron.utils.checks import place_of
-from polyceptron.utils.text import printed_face
+from polyceptron.utils.text import printed_face, printed_faces
 from polyceptron.utils.types import Floats
 
 NAMES = ("monotonic_cst", "fixed_faces", "features_of_faces", "must_contain")
@@ -175,10 +175,12 @@ def check_by_class(name: str, given: Any, labels: list[Any]) -> None:
     """Refuse what is known of more than two classes and does not say of which."""
     if given is None:
         return
-    if not isinstance(given, Mapping) or not set(given) <= set(labels):
+    wrong = [label for label in given if label not in labels] if isinstance(given, Mapping) else []
+    if wrong or not isinstance(given, Mapping):
+        what = f"{wrong[0]!r:.60}" if wrong else f"{given!r:.60}"
         raise ValueError(
             f"with {len(labels)} classes, {name} must be a dict from the label of a class to what "
-            f"is known of it; the labels are {labels!r}"
+            f"is known of it; the labels are {labels!r}, got {what}"
         )
 
 
@@ -245,7 +247,9 @@ def _read_faces(given: Any, columns: list[str]) -> Floats:
         raise ValueError(
             "fixed_faces must be finite, and each must have a coefficient other than 0"
         )
-    return faces
+    # The same face twice, also times a power of two, is one.
+    printed = [(*v.tolist(), c) for v, c, _ in (printed_face(f[:-1], float(f[-1])) for f in faces)]
+    return faces[sorted({one: printed.index(one) for one in printed}.values())]
 
 
 def _listed(given: Any) -> list[Any]:
@@ -295,7 +299,8 @@ def _read_groups(given: Any, columns: list[str]) -> NDArray[np.bool_]:
             raise ValueError(f"{name} as an array must be 1 or 0 in each place; got {given!r:.80}")
     else:
         if not all(isinstance(one, list | tuple) for one in [given, *_listed(given)]):
-            raise ValueError(f"{name} must be a list of lists of columns; got {given!r:.80}")
+            hint = "; max_terms=1 is for faces of one column each" if given == 1 else ""
+            raise ValueError(f"{name} must be a list of lists of columns{hint}; got {given!r:.80}")
         groups = np.zeros((len(given), d), bool)
         for group, own in zip(groups, given, strict=True):
             group[[_place(name, column, columns) for column in own]] = True
@@ -361,27 +366,51 @@ def _with_rows(pieces: list[Polyhedron], rows: Any, X: Any) -> list[Polyhedron]:
     if not rows.shape[0]:
         return pieces
     spreads = [scores(X, one.W, one.b).std(axis=0) + 1e-300 for one in pieces]
-    short = [np.minimum(scores(rows, one.W, one.b), 0.0) for one in pieces]
+    short = [_shortfalls(rows, one) for one in pieces]
     nearest = nearest_pieces([part / by for part, by in zip(short, spreads, strict=True)])
-    moved = []
+    moved, clearance = [], Clearance(X)
     for m, piece in enumerate(pieces):
         b, own = piece.b.copy(), np.flatnonzero(nearest == m)
         for k in np.flatnonzero((short[m][own] < 0).any(axis=0)).tolist():
-            b[k] = _let_in(rows[own], piece.W[k], float(b[k]), float(spreads[m][k]))
+            v, _, e = printed_face(piece.W[k], float(b[k]))
+            reach = _REACH * math.ldexp(float(spreads[m][k]), -e)
+            z = scores(X, v[None], np.zeros(1))[:, 0]
+            offers = list(_letting_in(rows[own], v, reach))
+            clear = (c for c in offers if clearance.is_clear(v, c, z))
+            b[k] = math.ldexp(-next(clear, offers[0]), e)
         moved.append(Polyhedron(piece.W, b, piece.feature_names))
     return moved
 
 
-def _let_in(rows: Any, w: Floats, b: float, spread: float) -> float:
-    """An offset with which w . x + b >= 0 for these rows: a short one near the least change."""
-    v, _, e = printed_face(w, b)
-    least = float(scores(rows, v[None], np.zeros(1)).min())
-    near = (c for c in short_offsets(least, _REACH * math.ldexp(spread, -e)) if c <= least)
-    for c in itertools.chain(near, _downwards(least)):  # at last one that is as low as need be
-        b = math.ldexp(-c, e)
-        if (scores(rows, w[None], np.array([b])) >= 0).all():
-            break
-    return b
+def _shortfalls(rows: Any, piece: Polyhedron) -> Floats:
+    """By how much faces fail for rows: a little where not every program finds that they hold."""
+    found: Floats = np.minimum(scores(rows, piece.W, piece.b), 0.0)
+    clearance = Clearance(rows)
+    for k, (v, c) in enumerate(zip(*printed_faces(piece.W, piece.b)[:2], strict=True)):
+        z = scores(rows, v[None], np.zeros(1))[:, 0]
+        unclear = clearance.unclear(v, -float(c), z)
+        found[unclear, k] = np.minimum(found[unclear, k], -1e-300)
+    return found
+
+
+def _letting_in(rows: Any, v: Floats, reach: float) -> Iterator[float]:
+    """Offsets c with which v . x >= c for these rows, as every program finds: the shortest first.
+
+    At last, if there is none within reach, one that is as low as need be.
+    """
+    z, clearance, is_any = scores(rows, v[None], np.zeros(1))[:, 0], Clearance(rows), False
+    least = float(z.min())
+
+    def lets_in(c: float) -> bool:
+        holds = scores(rows, v[None], np.array([-c]))[:, 0] >= 0
+        return bool(holds.all()) and clearance.is_clear(v, c, z)
+
+    for c in short_offsets(least, reach, is_below=True):
+        if lets_in(c):
+            is_any = True
+            yield c
+    if not is_any:
+        yield next(filter(lets_in, _downwards(least)))
 
 
 def _downwards(number: float) -> Iterator[float]:

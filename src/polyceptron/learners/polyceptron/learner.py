@@ -31,10 +31,13 @@ from polyceptron.learners.polyceptron.parameters import (
     number_or,
     possible_insides,
 )
+from polyceptron.learners.polyceptron.promises import broken_promises, unlike_known_rows
+from polyceptron.learners.polyceptron.refit import kept_faces
 from polyceptron.learners.polyceptron.two_classes import TwoClassFit
 from polyceptron.optim.checkpoint import FitJournal
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.rule import Piece, Rule
+from polyceptron.verdict import VerdictWarning
 
 _FITTED = {"estimators_", "polyhedron_", "coef_", "intercept_", "inside_"}
 _FITTED |= {"_inside", "_exponent", "_coordinates", "path_"}
@@ -186,7 +189,7 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
     >>> print(model.fit(X, y == 1).rule_)
     True if all 3 hold:
       face 0: x2 <= 6
-      face 1: 2*x3 + x2 <= 7.9
+      face 1: 2*x3 + x2 <= 7.95
       face 2: x2 >= 2.8
     Otherwise False.
     """
@@ -230,6 +233,12 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
                     why, remedy = f"there are {n_classes} classes, each with its own", ""
                 raise AttributeError(f"no polyhedron_: {why}; see rule_ or polyhedra_{remedy}")
             return super().__getattribute__(name)  # which raises
+
+    def _learn_and_judge(self, source: Source) -> Iterator[tuple[str, type[Warning]]]:
+        yield from super()._learn_and_judge(source)
+        if len(self.classes_) > 2:
+            for reason in unlike_known_rows(self._given, self.rule_):
+                yield reason, VerdictWarning
 
     def _learn(self, source: Source) -> Iterator[str]:
         for name in set(vars(self)) & _FITTED:  # three classes leave others than two
@@ -328,7 +337,13 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
             self.polyhedra_[label] = named if len(named) > 1 else named[0]
             pieces += [Piece(part, place) for part in named]
         links = [one.rule_.links[1] for one in each]
-        self.rule_ = Rule(self.classes_, tuple(pieces), links=tuple(links))
+        starts = np.cumsum([0, *(len(one.rule_.pieces) for one in each)]).tolist()
+        locked = [
+            (start + p, k)
+            for start, one in zip(starts, each, strict=False)
+            for p, k in one.rule_.locked
+        ]
+        self.rule_ = Rule(self.classes_, tuple(pieces), links=tuple(links), locked=tuple(locked))
         self.n_iter_ = max(one.n_iter_ for one in each)
         for name in ("n_hyperplanes_", "n_polyhedra_", "margin_", "penalty_", "sampled_"):
             values = [getattr(one, name) for one in each]
@@ -347,17 +362,20 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         *,
         locked: Any = None,
         rule: Rule | None = None,
+        why: str = "",
     ) -> Polyceptron:
         """Return a learner like this one that keeps some faces, fitted to these rows.
 
         Parameters
         ----------
         X, y, sample_weight : as for `fit`
-        locked : list of int, default=None
-            Faces that stay, as ``print(rule)`` numbers them, beside those that are locked, as given
-            faces are.
+        locked : list of int, str or (piece, int), default=None
+            Faces that stay, named as by `Rule.edit`, beside those that are locked, as given faces
+            are. A face that stays has to be in each piece of its class.
         rule : Rule, default=None
             The rule that has them, such as ``rule_.edit().replace(...).rule``; None is `rule_`.
+        why : str, default=""
+            The reason, which ``rule_.edits`` and the model file keep.
 
         Examples
         --------
@@ -371,23 +389,34 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         x0 + x1 >= -5
         """
         rule = self.rule_ if rule is None else rule
-        if len(rule.pieces) > 1:
-            raise ValueError(
-                f"refit keeps faces of one polyhedron, and the rule has {len(rule.pieces)}: fit "
-                "with n_polyhedra=1, or give what is known as fixed_faces"
-            )
-        one, named = rule.pieces[0].polyhedron, [] if locked is None else locked
-        if not np.isin(named, np.arange(one.n_faces)).all() or np.asarray(named).dtype == bool:
-            raise ValueError(f"locked must be faces from 0 to {one.n_faces - 1}; got {locked!r}")
-        kept = sorted({int(k) for k in np.ravel(named)} | {k for _, k in rule.locked})
-        if not kept:
-            raise ValueError("refit keeps faces that are locked, and none is: name them in locked")
-        own = {"inside": rule.labels[rule.pieces[0].place], "n_polyhedra": 1}
-        faces = np.column_stack([one.W, one.b])[kept]
+        kept = kept_faces(rule, locked)
+        faces: Any = {rule.labels[place]: own for place, own in kept.items()}
+        own: dict[str, Any] = {}
+        if rule.otherwise is not None:
+            n = len(rule.pieces)
+            ((label, faces),) = faces.items()
+            own = {"inside": label, "n_polyhedra": n}
         model: Polyceptron = clone(self).set_params(**own, fixed_faces=faces)
         model.fit(X, y, sample_weight)
-        model.rule_ = replace(model.rule_, edits=rule.edits)
+        model.rule_ = rule.edit().refitted(model.rule_, why=why).rule
         return model
+
+    def broken_promises(self, rule: Rule) -> list[str]:
+        """Say what the parameters promise of classes and a rule that was edited does not keep.
+
+        That is `monotonic_cst`, `fixed_faces` and `must_contain`; each is a sentence.
+
+        Examples
+        --------
+        >>> from polyceptron import Polyceptron
+        >>> from polyceptron.datasets import make_dataset1
+        >>> X, y = make_dataset1(random_state=0, return_X_y=True)
+        >>> model = Polyceptron(max_terms=1, fixed_faces="x0 <= 9", random_state=0).fit(X, y)
+        >>> rule = model.rule_.edit().unlock(0).move(0, to=8).rule
+        >>> model.broken_promises(model.rule_), model.broken_promises(rule)
+        ([], ['x0 <= 9, one of fixed_faces, is no face of 1'])
+        """
+        return broken_promises(self._given, rule)
 
     # --- model files ------------------------------------------------------------------
 

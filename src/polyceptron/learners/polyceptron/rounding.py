@@ -7,6 +7,7 @@ without it decides as the model does, to the last bit.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import replace
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from polyceptron.data.blocks import ArrayBlocks
 from polyceptron.data.scaling import identity, standardized_array
 from polyceptron.data.training import TrainingData
+from polyceptron.learners.polyceptron.clearance import Clearance
 from polyceptron.learners.polyceptron.sample import Sample
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.scoring import scores
@@ -77,11 +79,12 @@ def round_faces(
     # Of few bits: sums over dense and over sparse rows differ in the last.
     mantissas, exponents = np.frexp(1 / standardized_array(X, rows.weights).scale)
     spread, logs = np.ldexp(mantissas.astype(np.float32).astype(float), exponents), 0.0
+    clearance = Clearance(X)
     for k in range(len(b)):
         sizes = np.abs([*W[k], *(W[k] * spread), b[k]])
         if not (sizes[sizes > 0] > 1 / _USUAL).all() or not (sizes < _USUAL).all():
             continue
-        face = _Rounding(X, W[k], float(b[k]), spread, answers, k).best(most)
+        face = _Rounding(X, W[k], float(b[k]), spread, answers, k, clearance).best(most)
         if face is not None:
             logs += math.log(_size(W[k], spread) / _size(face.w, spread))
             W[k], b[k], answers.holds[:, k] = face
@@ -149,8 +152,16 @@ class _Rounding:
     """One face, and what is known of the rows without it."""
 
     def __init__(
-        self, X: Any, w: Floats, b: float, spread: Floats, answers: _Answers, k: int
+        self,
+        X: Any,
+        w: Floats,
+        b: float,
+        spread: Floats,
+        answers: _Answers,
+        k: int,
+        clearance: Clearance,
     ) -> None:
+        self.clearance = clearance
         self.X, self.w, self.spread, self.answers, self.k = X, w, spread, answers, k
         self.margin = scores(X, w[None], np.array([b]))[:, 0]
         self.here, self.there = answers.without(k)
@@ -160,20 +171,30 @@ class _Rounding:
         self.near = near[order[: max(_NEAR, len(near) // 10)]]
 
     def best(self, most: int | None) -> _ShortFace | None:
-        """The face with the fewest digits; None if none will do."""
-        least, best = np.inf, None
-        for digits in range(1, (most or _MOST_DIGITS) + 1):
+        """The face with the fewest digits, clear of all rows if one is; None if none will do.
+
+        A row on a face is inside or outside by the order of a sum, so programs would differ.
+        """
+        best: tuple[bool, float, _ShortFace | None] = True, np.inf, None
+        last = most or _MOST_DIGITS
+        for digits in range(1, last + 1):
+            if digits > last:
+                break
             for negligible in (_NEGLIGIBLE * 10.0**-digits, 0.0):
                 v = whole_numbers(self.w, self.spread, digits, negligible)
-                for cost, face in self._with_offsets(v, least if most else 1.0):
-                    if cost < least:
-                        least, best = cost, face
-                    if cost <= 1:
-                        return best
-        return best if most else None
+                for cost, is_clear, face in self._with_offsets(v, best[1] if most else 1.0):
+                    if cost <= 1 and is_clear:
+                        return face
+                    best = min(best, (cost > 1, cost * (cost > 1), face), key=lambda one: one[:2])
+                    if cost <= 1:  # to keep clear of the rows, a digit more has to do
+                        last = min(last, digits + 1)
+        return best[2] if most or not best[0] else None
 
-    def _with_offsets(self, v: Floats, least: float) -> Iterator[tuple[float, _ShortFace]]:
-        """Faces of this direction that cost no more than that, those with short offsets first."""
+    def _with_offsets(self, v: Floats, least: float) -> Iterator[tuple[float, bool, _ShortFace]]:
+        """Faces of this direction that cost no more than that, those with short offsets first.
+
+        And whether they keep clear of all rows. Where none does, others follow that are near.
+        """
         ratio = _size(self.w, self.spread) / _size(v, self.spread)
         z, near, weight = scores(self.X, v[None], np.zeros(1))[:, 0], self.near, self.answers.weight
         # Rows near the face are as far from it as before, in the mean.
@@ -181,11 +202,16 @@ class _Rounding:
         deviation = z - np.average(z, weights=weight)
         reach = _REACH * math.sqrt(np.average(deviation**2, weights=weight))
         e = round(math.log2(ratio))
-        for c in short_offsets(offset, reach):
+        unclear: list[float] = []
+        for c in itertools.chain(short_offsets(offset, reach), beside(unclear, offset, reach)):
             # By scores first, which need no pass over the rows; then by what will be answered.
             if self._cost(z >= c) <= max(1.0, least):
                 holds = scores(self.X, v[None], np.array([-c]))[:, 0] >= 0
-                yield self._cost(holds), _ShortFace(np.ldexp(v, e), math.ldexp(-c, e), holds)
+                is_clear = self.clearance.is_clear(v, c, z)
+                if not is_clear:
+                    unclear.append(c)
+                face = _ShortFace(np.ldexp(v, e), math.ldexp(-c, e), holds)
+                yield self._cost(holds), is_clear, face
 
     def _cost(self, holds: Flags) -> float:
         return self.answers.cost(self.there | self.here & holds, self.k)
@@ -195,8 +221,8 @@ def _size(w: Floats, spread: Floats) -> float:
     return float(np.linalg.norm(w * spread))
 
 
-def short_offsets(exact: float, reach: float) -> Iterator[float]:
-    """Decimal numbers that are within reach of this one, those with few digits first.
+def short_offsets(exact: float, reach: float, *, is_below: bool = False) -> Iterator[float]:
+    """Decimal numbers that are within reach of this one, or below it, those with few digits first.
 
     Examples
     --------
@@ -208,10 +234,26 @@ def short_offsets(exact: float, reach: float) -> Iterator[float]:
     top = math.ceil(math.log10(2 * reach))
     for p in range(top, top - _STEPS, -1):
         low = int(Decimal(exact).scaleb(-p).to_integral_value(ROUND_FLOOR))
-        offers = [float(f"{n}e{p}") for n in (low, low + 1)]
+        nearest = (low, low - 1) if is_below else (low, low + 1)
+        offers = [float(f"{n}e{p}") for n in nearest]
         yield from (
             c for c in sorted(offers, key=lambda c: abs(c - exact)) if abs(c - exact) <= reach
         )
+
+
+def beside(offsets: list[float], exact: float, reach: float) -> Iterator[float]:
+    """Numbers beside the first of these offsets, within reach: those of few digits first.
+
+    Examples
+    --------
+    >>> list(beside([4.0], 4.0, 0.5))[:4]
+    [4.1, 3.9, 4.01, 3.99]
+    """
+    top = math.ceil(math.log10(2 * reach)) if offsets else 0
+    for c in offsets[:1]:
+        steps = (Decimal(sign).scaleb(p) for p in range(top, top - _STEPS, -1) for sign in (1, -1))
+        found = (float(Decimal(repr(c)) + step) for step in steps)
+        yield from (one for one in found if abs(one - exact) <= reach)
 
 
 def whole_numbers(w: Floats, spread: Floats, digits: int, negligible: float = 0.0) -> Floats:
