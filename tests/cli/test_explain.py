@@ -46,6 +46,17 @@ class TestExplain:
         error = failed("plot", *ask[:2], "-o", tmp_path / "a.png")
         assert "d.csv, line 3: a number that is too large to draw" in error
 
+    def test_gaps_of_other_rows_do_not_count(self, folder, tmp_path):
+        path = tmp_path / "d.csv"
+        path.write_text("age,dose,colour\n1,2,red\n,3,red\n1,2,\n")
+        model = folder / "m.json"
+        assert "(" + str(path) + ", line 2)" in done("explain", model, path, "--row", 1)
+        done("plot", model, path, "--row", 1, "-o", tmp_path / "a.png")
+        for row, column in ((2, "age"), (3, "colour")):
+            error = failed("explain", model, path, "--row", row)
+            assert f"line {row + 1}, column '{column}': a missing value" in error
+            assert "predict" not in error
+
     def test_columns_that_never_varied_stay(self, tmp_path):
         rows = [[row[0], row[1], 5, row[3]] for row in people()]
         (tmp_path / "d.csv").write_text(text_of(rows, ("age", "dose", "site", "class")))

@@ -120,6 +120,18 @@ class TestFit:
         error = failed("fit", data, "-t", "class", "--inside", "ill", "-o", tmp_path / "n", code=2)
         assert "--inside must be one of sick, well; got 'ill'" in error
 
+    def test_a_file_that_is_not_there(self, tmp_path):
+        ask = ("fit", tmp_path / "none.csv", "-t", "class", "-o", tmp_path / "m")
+        for options in ([], ["--cv", 3], ["--test-size", 0.3], ["-l", "pcslp"]):
+            assert "none.csv: No such file or directory" in failed(*ask, *options)
+
+    def test_rows_of_several_files_in_memory(self, tmp_path, data):
+        (tmp_path / "parts").mkdir()
+        (tmp_path / "parts" / "a.csv").write_text(data.read_text())
+        ask = ("fit", tmp_path / "parts", "-t", "class", *QUICK, "--cv", 3, "-o", tmp_path / "m")
+        assert "(--in-memory)" in failed(*ask, code=2)
+        assert "3-fold" in done(*ask, "--in-memory")
+
     def test_unions(self, tmp_path):
         X = np.random.default_rng(0).uniform(-1, 1, (200, 2)).round(3)
         rows = [[*x, "in" if x[0] * x[1] > 0 else "out"] for x in X.tolist()]

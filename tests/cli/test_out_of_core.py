@@ -111,8 +111,8 @@ class TestOutOfCore:
                 ["-l", "pcslp"],
                 "--learner pcslp needs the rows in memory; these do not: polyceptron",
             ),
-            (["--cv", "3"], "--test-size and --cv need the rows in memory"),
-            (["--test-size", ".2"], "--test-size and --cv need the rows in memory"),
+            (["--cv", "3"], "--test-size and --cv need the rows in memory (--in-memory)"),
+            (["--test-size", ".2"], "--test-size and --cv need the rows in memory (--in-memory)"),
             (["--memory-limit", "much"], "'much' is not a size such as 1.5GB"),
         ],
     )

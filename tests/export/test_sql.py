@@ -199,8 +199,34 @@ def test_what_duckdb_reads_otherwise(tmp_path):
     con.execute(f"{table}, types={{'f': 'VARCHAR'}})")
     assert [row[-1] for row in con.execute(sql).fetchall()] == ["1", "1", "0", "1"]
     con.execute("DROP TABLE data")
-    con.execute(f"{table})")  # T and F become BOOLEAN: no answer is better than a wrong one
-    assert {row[-1] for row in con.execute(sql).fetchall()} == {None}
+    con.execute(f"{table})")  # T and F become BOOLEAN
+    assert [row[-1] for row in con.execute(sql).fetchall()] == ["1", "1", "0", "1"]
+
+
+@pytest.mark.parametrize("words", [("no", "yes"), ("NO", "Yes"), ("F", "T"), ("t", "f")])
+@pytest.mark.parametrize("fill", [None, 0])
+def test_yes_and_no_that_duckdb_makes_boolean(tmp_path, words, fill):
+    kind = "binary" if words[0] < words[1] else "category"
+    filled = None if fill is None else words[0]
+    encoding = Encoding([Column("f", kind, words, filled), Column("x", "number")])
+    weights = [[1.0, 1.0]] if kind == "binary" else [[0.0, 1.0, 1.0]]
+    P = Polyhedron(weights, [-0.5], encoding.feature_names)
+    path = tmp_path / "t.csv"
+    path.write_text(f"f,x\n{words[0]},0\n{words[1]},0\n,0\n{words[0]},1\n")
+    con, sql = duckdb.connect(), to_sql(P, encoding=encoding)
+    con.execute(f"CREATE TABLE data AS FROM '{path}'")
+    assert con.execute("SELECT TYPEOF(f) FROM data LIMIT 1").fetchall() == [("BOOLEAN",)]
+    gap = None if fill is None else "0"
+    assert [row[-1] for row in con.execute(sql).fetchall()] == ["0", "1", gap, "1"]
+
+
+def test_other_words_than_yes_and_no_that_became_boolean():
+    """No answer is better than a wrong one."""
+    words = Encoding([Column("f", "category", ("no", "often", "yes"))])
+    P = Polyhedron([[0.0, 0.0, 1.0]], [-0.5], words.feature_names)
+    con = duckdb.connect()
+    con.execute("CREATE TABLE data AS SELECT true AS f")
+    assert {row[-1] for row in con.execute(to_sql(P, encoding=words)).fetchall()} == {None}
 
 
 @pytest.mark.parametrize(("dialect", "alike"), [("duckdb", 1), ("sqlite", 1), ("postgres", 0)])

@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
+from glob import has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +43,8 @@ def is_out_of_core(data: str, asked: bool | None, limit: int | None) -> bool:
     if asked is not None or data == "-":
         return bool(asked)
     path, most = Path(data), min(limit or memory(), memory()) / _SHARE
+    if not path.exists() and not has_magic(data):
+        return False  # where it is opened, it is said that there is none
     return not path.is_file() or path.stat().st_size > most
 
 

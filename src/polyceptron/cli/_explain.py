@@ -24,6 +24,7 @@ from polyceptron.cli._terminal import section, shown, table
 
 if TYPE_CHECKING:
     from polyceptron.data.guesses import FileOptions
+    from polyceptron.data.tables import Batch
 
 _PROGRAMS = 2_000
 """To solve at most: some seconds. A change that needs more is said to be approximate."""
@@ -118,11 +119,12 @@ def find_row(loaded: Loaded, data: str, file: FileOptions, row: int) -> tuple[st
     margins are no numbers is refused.
     """
     before = 0
-    for rows, X in loaded.pieces(data, file):
+    for rows, X in loaded.pieces(data, file, skip=True):
         if row <= before + rows.n_rows:
             one = X[row - 1 - before]
             x = one.toarray().ravel() if hasattr(one, "toarray") else one
             place = rows.where(row - 1 - before, None)
+            _refuse_gaps(loaded, rows, row - 1 - before, x)
             break
         before += rows.n_rows
     else:
@@ -138,6 +140,18 @@ def find_row(loaded: Loaded, data: str, file: FileOptions, row: int) -> tuple[st
         if not all(np.isfinite(array).all() for array in found):
             raise click.ClickException(f"{place}: its numbers are too large to explain")
     return place, x, medians, spreads
+
+
+def _refuse_gaps(loaded: Loaded, rows: Batch, row: int, x: Any) -> None:
+    """Refuse a row with a gap that the model cannot fill; those of other rows do not count."""
+    if rows.matrix is not None or loaded.encoding is None:
+        return
+    for column, start, stop in loaded.encoding.places():
+        if np.isnan(x[start:stop]).any():
+            raise source.SourceError(
+                f"{rows.where(row, column.name)}: a missing value, which this model cannot fill "
+                "(fit --missing median makes one that can)"
+            )
 
 
 def _numbers(values: Any, n: int) -> Any:

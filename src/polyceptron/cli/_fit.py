@@ -205,8 +205,8 @@ def _refuse_options(learner: str, test_size: float | None, cv: int | None) -> No
         )
     if test_size is not None or cv is not None:
         raise click.UsageError(
-            "--test-size and --cv need the rows in memory; `evaluate` tells how a model answers "
-            "another file."
+            "--test-size and --cv need the rows in memory (--in-memory); `evaluate` tells how a "
+            "model answers another file."
         )
 
 

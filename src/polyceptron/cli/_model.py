@@ -84,14 +84,17 @@ class Loaded:
             note(f"{shown(name)}: {rows} that the model never saw, and is none of its categories")
 
     def pieces(
-        self, data: str, file: FileOptions, more: Sequence[str] = ()
+        self, data: str, file: FileOptions, more: Sequence[str] = (), *, skip: bool = False
     ) -> Iterator[tuple[Batch, Any]]:
-        """Give the rows of a file batch by batch: all columns, those of `more` too, and X."""
+        """Give the rows of a file batch by batch: all columns, those of `more` too, and X.
+
+        Gaps that the model cannot fill are an error, or with `skip` NaN.
+        """
         with self.open(data, file, more) as (table, encoding):
             numbers, texts = encoding.kinds
             texts += [name for name in more if name not in texts]
             for batch in table.batches([name for name in numbers if name not in texts], texts):
-                yield batch, self.encode(batch, encoding)
+                yield batch, self.encode(batch, encoding, skip=skip)
 
     def _by_place(self, table: Table, more: Sequence[str]) -> Encoding:
         """Take columns by name if the model has names but no encoding, else by place."""

@@ -39,6 +39,8 @@ _OF_DATES = {
 Used: TypeAlias = tuple[Column, slice]
 """A column, and which features it becomes."""
 _TOGETHER = 50
+_NO_AND_YES = {("no", "yes"), ("n", "y"), ("f", "t")}
+"""Words that DuckDB makes BOOLEAN when it reads a file, or may."""
 """Databases limit how deep expressions may be, SQLite and DuckDB to 1000."""
 
 
@@ -82,8 +84,9 @@ def to_sql(
     of which two classes are as probable but for rounding may get either. The scores of classes
     need the function EXP, which SQLite has where it was built with its mathematical functions. Text
     is compared as the database compares it: some, as MySQL, take capitals for small letters. Blanks
-    around it do not count, as in files of text. A column that DuckDB has as BOOLEAN where the model
-    knows other words than true and false gives NULL: it has lost what was written.
+    around it do not count, as in files of text. A column that DuckDB has as BOOLEAN counts as the
+    words that the model knows, if they are two such as no and yes, or F and T; else it gives NULL:
+    it has lost what was written.
 
     Examples
     --------
@@ -201,7 +204,15 @@ class _Writer:
             name = f"LOWER(CAST({name} AS {kind}))"
         elif _is_words(column):
             kind = self.exp.DataType.build("text").sql(dialect=self.dialect)
-            name = f"TRIM(CAST({name} AS {kind}))"
+            text = f"TRIM(CAST({name} AS {kind}))"
+            if self.dialect == "duckdb" and (pair := _yes_and_no(column.categories)):
+                # Of a file, DuckDB makes these words BOOLEAN.
+                words = [self.text(word, "category") for word in pair]
+                is_flag = f"TYPEOF({name}) = {self.text('BOOLEAN', 'type')}"
+                names = f"CASE {text} WHEN 'true' THEN {words[1]} WHEN 'false' THEN {words[0]} END"
+                self.texts |= {"true", "false"}
+                text = f"CASE WHEN {is_flag} THEN {names} ELSE {text} END"
+            name = text
         fill = column.fill
         if fill is None:
             return name
@@ -212,7 +223,8 @@ class _Writer:
         """Whether a value is there; DuckDB and PostgreSQL take NaN for the greatest number."""
         if column.is_text:
             known = f"{self.value(column)} IS NOT NULL"
-            if self.dialect == "duckdb" and _is_words(column):
+            is_flag = _yes_and_no(column.categories) is not None
+            if self.dialect == "duckdb" and _is_words(column) and not is_flag:
                 name = self.identifier(column.name, "column name")
                 name = f"{self.table}.{name}" if self.table else name
                 known += f" AND TYPEOF({name}) <> {self.text('BOOLEAN', 'type')}"
@@ -350,6 +362,15 @@ class _Writer:
                 f"the names and labels cannot be quoted safely in the dialect {self.dialect}"
             )
         return sql
+
+
+def _yes_and_no(words: Sequence[str]) -> tuple[str, str] | None:
+    """The words for false and true, if there are these two and they can be nothing else."""
+    if len(words) == 2:
+        for pair in (words[0], words[1]), (words[1], words[0]):
+            if (pair[0].lower(), pair[1].lower()) in _NO_AND_YES:
+                return pair
+    return None
 
 
 def _is_words(column: Column) -> bool:
