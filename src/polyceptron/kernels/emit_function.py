@@ -20,6 +20,7 @@ from polyceptron.kernels.emit_values import (
     WiderType,
     as_kind,
     flatten,
+    integer,
     kind_of_value,
     llvm_types,
     load_parts,
@@ -127,6 +128,10 @@ class _Function:
         where = f"{self.source.function.__code__.co_filename}:{line}"
         raise CannotCompile(f"{where}: cannot compile `{ast.unparse(node)}`: {why}")
 
+    def _refuse(self, nodes: list[Any], why: str) -> None:
+        for node in nodes:
+            self.fail(node, why)
+
     # --- statements ------------------------------------------------------------------------------
 
     def block(self, statements: list[Any]) -> None:
@@ -140,7 +145,14 @@ class _Function:
                 write(statement)
             except CannotCompile:
                 raise
-            except (TypeError, KeyError, AttributeError, IndexError) as error:
+            except (
+                TypeError,
+                KeyError,
+                AttributeError,
+                IndexError,
+                ValueError,
+                ArithmeticError,
+            ) as error:
                 self.fail(statement, f"{type(error).__name__} {error}")
 
     def on_expr(self, node: Any) -> None:
@@ -155,8 +167,15 @@ class _Function:
             self.assign(target, value)
 
     def on_augassign(self, node: Any) -> None:
-        read = ast.copy_location(_as_read(node.target), node)
-        self.assign(node.target, self.binary(node.op, self.value(read), self.value(node.value)))
+        if isinstance(node.target, ast.Name):
+            before = self.of_name(node.target)
+            self.assign(node.target, self.binary(node.op, before, self.value(node.value)))
+            return
+        place = self.place(node.target)  # once
+        if isinstance(place, Array):
+            self.fail(node, "arithmetic is of numbers")
+        before = place.load(self.builder)
+        place.store(self.builder, self.scalar(self.binary(node.op, before, self.value(node.value))))
 
     def on_return(self, node: Any) -> None:
         if node.value is not None:
@@ -184,6 +203,7 @@ class _Function:
                 self.builder.unreachable()
 
     def on_while(self, node: Any) -> None:
+        self._refuse(node.orelse, "loops have no else")
         head, body, after = (self.builder.append_basic_block(n) for n in ("head", "body", "after"))
         self.builder.branch(head)
         self.builder.position_at_end(head)
@@ -196,6 +216,7 @@ class _Function:
         self.builder.position_at_end(after)
 
     def on_for(self, node: Any) -> None:
+        self._refuse(node.orelse, "loops have no else")
         over = node.iter
         if isinstance(over, ast.Call) and self.value(over.func) is range:
             ends = [self.value(one) for one in over.args]
@@ -250,11 +271,15 @@ class _Function:
             for one, part in zip(target.elts, value, strict=True):
                 self.assign(one, part)
         else:
-            place = self.value(target.value).place(self.builder, self.indices(target.slice))
+            place = self.place(target)
             if isinstance(place, Array):
                 self.fill(place, value)
             else:
                 place.store(self.builder, self.scalar(value))
+
+    def place(self, target: Any) -> Any:
+        """Where an item is, or a view of several."""
+        return self.value(target.value).place(self.builder, self.indices(target.slice))
 
     def assign_name(self, name: str, value: Any) -> None:
         value = self.dynamic(value)
@@ -271,11 +296,6 @@ class _Function:
 
     def fill(self, target: Array, value: Any) -> None:
         builder = self.builder
-        if isinstance(value, Array):
-            with cgutils.loop_nest(builder, target.shape, I64) as indices:
-                at = [Scalar(i, types.int64) for i in indices]
-                target.place(builder, at).store(builder, value.index(builder, at))
-            return
         value = self.scalar(value)
         with cgutils.loop_nest(builder, target.shape, I64) as at:
             target.place(builder, [Scalar(i, types.int64) for i in at]).store(builder, value)
@@ -286,14 +306,24 @@ class _Function:
         read = getattr(self, f"of_{type(node).__name__.lower()}", None)
         if read is None:
             self.fail(node, "no such expression in kernels")
-        return read(node)
+        found = read(node)
+        if found is NotImplemented:
+            self.fail(node, "not known to kernels")
+        return found
 
     def of_constant(self, node: Any) -> Any:
         return node.value
 
     def of_name(self, node: Any) -> Any:
         slot = self.slots.get(node.id)
-        return self.source.lookup(node.id) if slot is None else slot.load(self.builder)
+        if slot is not None:
+            return slot.load(self.builder)
+        code = self.source.function.__code__
+        if node.id in code.co_varnames:
+            self.fail(node, "read above where it is assigned")
+        if node.id in code.co_freevars:
+            self.fail(node, "kernels know what is global, and no variables around them")
+        return self.source.lookup(node.id)
 
     def of_tuple(self, node: Any) -> Any:
         return tuple(self.value(one) for one in node.elts)
@@ -322,6 +352,7 @@ class _Function:
     def _index(self, node: Any) -> Any:
         if not isinstance(node, ast.Slice):
             return self.value(node)
+        self._refuse([node.step] if node.step else [], "slices have no step")
         return slice(
             *(None if one is None else self.value(one) for one in (node.lower, node.upper))
         )
@@ -333,6 +364,8 @@ class _Function:
                 return not truth
             return Scalar(self.builder.not_(truth), types.boolean)
         value = self.value(node.operand)
+        if not isinstance(node.op, ast.USub) or getattr(value, "type", None) == types.boolean:
+            self.fail(node, "of a number there is -, of a bool not")
         if not isinstance(value, Scalar):
             return -value
         if value.type == types.float64:
@@ -360,18 +393,24 @@ class _Function:
         return both
 
     def of_boolop(self, node: Any) -> Any:
-        return self._joined(node.values, isinstance(node.op, ast.And))
+        return self._joined(node.values, isinstance(node.op, ast.And), self._bool)
 
-    def _joined(self, nodes: list[Any], is_and: bool) -> Any:
+    def _bool(self, node: Any) -> Any:
+        value = self.value(node)
+        if not isinstance(value, bool) and getattr(value, "type", None) != types.boolean:
+            self.fail(node, "`and` and `or` give a bool, so of numbers only where one is asked for")
+        return value if isinstance(value, bool) else value.value
+
+    def _joined(self, nodes: list[Any], is_and: bool, truth: Any) -> Any:
         """``and`` or ``or``: what need not be looked at is not."""
-        first = self.truth(nodes[0])
+        first = truth(nodes[0])
         if len(nodes) == 1 or (isinstance(first, bool) and first is not is_and):
             return first if isinstance(first, bool) else Scalar(first, types.boolean)
         if isinstance(first, bool):
-            return self._joined(nodes[1:], is_and)
+            return self._joined(nodes[1:], is_and, truth)
         cell = cgutils.alloca_once_value(self.builder, first)
         with self.builder.if_then(first if is_and else self.builder.not_(first)):
-            rest = self._joined(nodes[1:], is_and)
+            rest = self._joined(nodes[1:], is_and, truth)
             self.builder.store(self.scalar(rest).value, cell)
         return Scalar(self.builder.load(cell), types.boolean)
 
@@ -388,6 +427,7 @@ class _Function:
         return self.slots[name].load(self.builder)
 
     def of_call(self, node: Any) -> Any:
+        self._refuse([one.value for one in node.keywords], "arguments have no names in kernels")
         function = self.value(node.func)
         values = [self.value(one) for one in node.args]
         source = getattr(function, "source", None)
@@ -402,12 +442,16 @@ class _Function:
             if first is not None:
                 self.fill(found, first)
             return found
-        found = emit_calls.call_known(self.context, self.builder, function, values)
-        return found if found is not NotImplemented else self.fail(node, "not known to kernels")
+        return emit_calls.call_known(self.context, self.builder, function, values)
 
     def truth(self, node: Any) -> Any:
         """A bool that is known here, or LLVM's."""
-        value = self.value(node)
+        if isinstance(node, ast.BoolOp):
+            value = self._joined(node.values, isinstance(node.op, ast.And), self.truth)
+        else:
+            value = self.value(node)
+        if isinstance(value, Array):
+            self.fail(node, "whether an array is true is not known")
         if not isinstance(value, Scalar):
             return bool(value)
         return as_kind(self.builder, value, types.boolean).value
@@ -416,10 +460,4 @@ class _Function:
         return emit_calls.scalar(value)
 
     def integer(self, value: Any) -> Any:
-        return as_kind(self.builder, self.scalar(value), types.int64).value
-
-
-def _as_read(target: Any) -> Any:
-    """The target of ``+=`` as an expression."""
-    found = ast.parse(ast.unparse(target), mode="eval").body
-    return ast.fix_missing_locations(found)
+        return integer(self.builder, self.scalar(value))

@@ -60,6 +60,8 @@ class Array:
             n, stride = self.shape[t], self.strides[t]
             if isinstance(index, slice):
                 start = _least(builder, _bound(builder, index.start, n, I64(0)), n)
+                if isinstance(index.start, int) and index.start < 0:  # of a shorter array, all
+                    start = builder.select(builder.icmp_signed("<", start, I64(0)), I64(0), start)
                 stop = _least(builder, _bound(builder, index.stop, n, n), n)
                 stop = builder.select(builder.icmp_signed("<", stop, start), start, stop)
                 shape.append(builder.sub(stop, start, flags=["nsw"]))
@@ -78,8 +80,16 @@ class Array:
         return found.load(builder) if isinstance(found, Element) else found
 
     def reshape(self, builder: Any, shape: Any) -> Any:
-        """A packed array of one dimension as one of two, (rows, -1)."""
-        rows = I64(shape[0]) if isinstance(shape[0], int) else shape[0].value
+        """A packed array of one dimension as one of two, (rows, -1); rows go into it."""
+        rows, rest = shape
+        if (
+            len(self.shape) > 1
+            or not self.kind.is_packed
+            or not isinstance(rest, int)
+            or rest != -1
+        ):
+            raise TypeError("only packed arrays of one dimension, as (rows, -1)")
+        rows = I64(rows) if isinstance(rows, int) else integer(builder, rows)
         columns = builder.sdiv(self.shape[0], rows)
         return Array(self.element, self.data, (rows, columns), (columns, 1))
 
@@ -145,8 +155,15 @@ def as_kind(builder: Any, number: Scalar, kind: Any) -> Scalar:
     elif number.type == types.boolean:
         value = builder.zext(value, I64)
     else:
-        value = builder.fptosi(value, I64)
+        value = (builder.fptoui if kind == types.uint64 else builder.fptosi)(value, I64)
     return Scalar(value, kind)
+
+
+def integer(builder: Any, number: Scalar) -> Any:
+    """A whole number, where Python takes no other."""
+    if number.type == types.float64:
+        raise TypeError("a whole number is needed here")
+    return as_kind(builder, number, types.int64).value
 
 
 def _bound(builder: Any, index: Any, n: Any, default: Any) -> Any:
@@ -154,7 +171,9 @@ def _bound(builder: Any, index: Any, n: Any, default: Any) -> Any:
     if index is None:
         return default
     if isinstance(index, Scalar):
-        return as_kind(builder, index, types.int64).value
+        return integer(builder, index)
+    if not isinstance(index, int):
+        raise TypeError(f"an index is a whole number, not {index!r}")
     return I64(index) if index >= 0 else builder.add(n, I64(index))
 
 
@@ -334,6 +353,8 @@ def to_numba(context: Any, builder: Any, value: Any) -> Any:
 
 def as_numba_array(context: Any, builder: Any, array: Array) -> tuple[Any, Any]:
     """The type and the value of a view, for an intrinsic."""
+    if not array.kind.is_packed:
+        raise TypeError("an array in C order is needed here")
     kind = types.Array(array.element, len(array.shape), "C")
     made = context.make_array(kind)(context, builder)
     made.data = array.data
