@@ -128,6 +128,23 @@ def test_it_means_what_python_means(function, one):
     np.testing.assert_array_equal(x, [2, 1, -3, 0, 0] if function is once else same)
 
 
+def divided(a, b, out):
+    out[0], out[1], out[2], out[3] = a // b, a % b, a // -1, a % -1
+    return out[: 4 * b].reshape((b, -1)).shape[0] if b == 0 else 1
+
+
+def test_division_by_zero_stops_no_process():
+    if hasattr(kernel(divided), "source"):
+        divide, out = kernel(divided), np.zeros(4, np.int64)
+        for a, b in [(7, 2), (-7, 2), (7, -2), (-7, -2), (6, -1), (7, 1), (-(2**62), -1)]:
+            assert divide(a, b, out) == 1
+            assert out.tolist() == [a // b, a % b, -a, 0]
+        assert divide(7, 0, out) == 0
+        assert out.tolist() == [0, 0, -7, 0]
+        divide(-(2**63), -1, out)
+        assert out.tolist() == [-(2**63), 0, -(2**63), 0]
+
+
 def step_of_a_slice(x, i):
     return x[::2].shape[0]
 

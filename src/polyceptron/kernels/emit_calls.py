@@ -94,13 +94,20 @@ def binary(builder: Any, operation: str, left: Any, right: Any, of_floats: Any =
 
 
 def _floor(builder: Any, operation: str, a: Any, b: Any) -> Scalar:
+    """Division towards minus infinity; by zero it gives 0, as Numba's."""
+    divisor, is_safe = b, isinstance(b, ir.Constant) and b.constant not in (0, -1)
+    if not is_safe:  # at 0, and at the least number by -1, processors stop
+        small = builder.icmp_unsigned("<=", builder.add(b, I64(1)), I64(1))
+        b = builder.select(small, I64(1), b)
     rest = builder.srem(a, b)
     apart = builder.icmp_signed("<", builder.xor(rest, b), I64(0))
     below = builder.and_(builder.icmp_signed("!=", rest, I64(0)), apart)
     if operation == "Mod":
         return Scalar(builder.select(below, builder.add(rest, b), rest), types.int64)
-    whole = builder.sdiv(a, b)
-    return Scalar(builder.sub(whole, builder.zext(below, I64)), types.int64)
+    whole = builder.sub(builder.sdiv(a, b), builder.zext(below, I64))
+    if not is_safe:  # by 0 and -1: 0 and -a
+        whole = builder.select(small, builder.mul(a, divisor), whole)
+    return Scalar(whole, types.int64)
 
 
 _SIGNS = {"Lt": "<", "LtE": "<=", "Gt": ">", "GtE": ">=", "Eq": "==", "NotEq": "!="}

@@ -90,7 +90,8 @@ class Array:
         ):
             raise TypeError("only packed arrays of one dimension, as (rows, -1)")
         rows = I64(rows) if isinstance(rows, int) else integer(builder, rows)
-        columns = builder.sdiv(self.shape[0], rows)
+        none = builder.icmp_signed("==", rows, I64(0))
+        columns = builder.sdiv(self.shape[0], builder.select(none, I64(1), rows))
         return Array(self.element, self.data, (rows, columns), (columns, 1))
 
     def packed_strides(self, builder: Any, shape: Any) -> list[Any]:
