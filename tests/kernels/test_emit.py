@@ -1,6 +1,6 @@
 """The compiler of kernels against Python, on what kernels write."""
 
-# ruff: noqa: ARG001, F823, F841, PLW0120 - what kernels may not have
+# ruff: noqa: ARG001, F823, F841, PLW0120, RET502, RET503, RET505 - what kernels may not have
 
 import numpy as np
 import pytest
@@ -254,6 +254,17 @@ def too_few(x, i):
     return a + b
 
 
+def returned_at_times(x, i):
+    if i > 0:
+        return 1
+
+
+def nothing_at_times(x, i):
+    if i > 0:
+        return
+    return 1
+
+
 def make(step_of):
     def around(x, i):
         return i * step_of
@@ -266,7 +277,8 @@ def make(step_of):
     [step_of_a_slice, for_else, while_else, argument_with_a_name, full_of_another_type, plus,
      inverted, minus_of_a_bool, rest_of_uint64, signs_mixed, shapes_compared, array_compared,
      truth_of_an_array, asked_for_a_type, value_of_or, array_into_array, read_before,
-     range_of_a_float, index_is_a_float, other_shape, reshaped_strides, cube, too_few, make(2)],
+     range_of_a_float, index_is_a_float, other_shape, reshaped_strides, cube, too_few,
+     returned_at_times, nothing_at_times, make(2)],
 )  # fmt: skip
 def test_refused(function):
     """Never another meaning than Python's: what the compiler does not know, it says."""

@@ -101,7 +101,7 @@ class _Function:
         self.slots: dict[str, Slot] = {}
         self.memory: list[Any] = []
         self.loops: list[tuple[Any, Any]] = []
-        self.line = 0
+        self.returns_nothing = False
         values = iter(self.function.args)
         for argument, kind in zip(source.tree.args.args, kinds, strict=True):
             self.assign_name(argument.arg, unflatten(kind, values))
@@ -110,7 +110,10 @@ class _Function:
         builder = self.builder
         self.block(self.source.tree.body)
         if not builder.block.is_terminated:
+            if _RESULT in self.slots:
+                self.fail(self.source.tree.body[-1], "a value is returned, but not after this")
             builder.branch(self.exit)
+            self.returns_nothing = True
         builder.position_at_end(self.exit)
         for cell in self.memory:
             self.context.nrt.free(builder, builder.load(cell))
@@ -180,6 +183,9 @@ class _Function:
     def on_return(self, node: Any) -> None:
         if node.value is not None:
             self.assign_name(_RESULT, self.value(node.value))
+        self.returns_nothing = self.returns_nothing or node.value is None
+        if self.returns_nothing and _RESULT in self.slots:
+            self.fail(node, "a value is returned, or none")
         self.builder.branch(self.exit)
 
     def on_break(self, _: Any) -> None:
@@ -208,12 +214,15 @@ class _Function:
         self.builder.branch(head)
         self.builder.position_at_end(head)
         condition = self.truth(node.test)
+        is_endless = condition is True and not _breaks(node)
         if isinstance(condition, bool):
             condition = ir.IntType(1)(condition)
         self.builder.cbranch(condition, body, after)
         self.builder.position_at_end(body)
         self._loop_body(node.body, head, after)
         self.builder.position_at_end(after)
+        if is_endless:
+            self.builder.unreachable()
 
     def on_for(self, node: Any) -> None:
         self._refuse(node.orelse, "loops have no else")
@@ -461,3 +470,8 @@ class _Function:
 
     def integer(self, value: Any) -> Any:
         return integer(self.builder, self.scalar(value))
+
+
+def _breaks(loop: Any) -> bool:
+    """Whether a loop may be left otherwise than by its condition."""
+    return any(isinstance(node, ast.Break) for node in ast.walk(loop))
