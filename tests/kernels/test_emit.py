@@ -1,6 +1,6 @@
 """The compiler of kernels against Python, on what kernels write."""
 
-# ruff: noqa: ARG001, F823, F841, PLW0120, RET502, RET503, RET505 - what kernels may not have
+# ruff: noqa: ARG001, F823, F841, PLW0120, RET502, RET503 - what kernels may not have
 
 import numpy as np
 import pytest
@@ -263,6 +263,29 @@ def nothing_at_times(x, i):
     if i > 0:
         return
     return 1
+
+
+def written(x, i):
+    x[i] = 3.0
+
+
+def added(x, i):
+    x[:][i] += 3.0
+
+
+def filled(x, i):
+    x[i:] = 3.0
+
+
+@pytest.mark.parametrize("function", [written, added, filled])
+def test_read_only_arrays_are_not_written(function):
+    x = np.zeros(4)
+    kernel(function)(x, 2)
+    assert x[2] == 3.0
+    x.flags.writeable = False
+    with pytest.raises(Exception, match="read-only"):
+        kernel(function)(x[1:], 2)
+    assert x[3] == (3.0 if function is filled else 0.0)
 
 
 def make(step_of):

@@ -40,18 +40,22 @@ class ArrayKind:
     element: Any
     ndim: int
     is_packed: bool
+    is_mutable: bool
 
 
 class Array:
     """A view: where it begins, its shape, and its strides, counted in elements."""
 
-    def __init__(self, element: Any, data: Any, shape: Any, strides: Any) -> None:
-        self.element, self.data = element, data
+    def __init__(
+        self, element: Any, data: Any, shape: Any, strides: Any, is_mutable: bool = True
+    ) -> None:
+        self.element, self.data, self.is_mutable = element, data, is_mutable
         self.shape, self.strides = tuple(shape), tuple(strides)
 
     @property
     def kind(self) -> ArrayKind:
-        return ArrayKind(self.element, len(self.shape), isinstance(self.strides[-1], int))
+        is_packed = isinstance(self.strides[-1], int)
+        return ArrayKind(self.element, len(self.shape), is_packed, self.is_mutable)
 
     def place(self, builder: Any, indices: Any) -> Any:
         """Where an element is, or a view of several: numbers take a dimension away."""
@@ -72,7 +76,9 @@ class Array:
                 data = builder.gep(data, [_times(builder, start, stride)], inbounds=True)
         shape += self.shape[len(indices) :]
         strides += self.strides[len(indices) :]
-        return Array(self.element, data, shape, strides) if shape else Element(self.element, data)
+        if shape:
+            return Array(self.element, data, shape, strides, self.is_mutable)
+        return Element(self.element, data, self.is_mutable)
 
     def index(self, builder: Any, indices: Any) -> Any:
         """An element, or a view."""
@@ -92,7 +98,7 @@ class Array:
         rows = I64(rows) if isinstance(rows, int) else integer(builder, rows)
         none = builder.icmp_signed("==", rows, I64(0))
         columns = builder.sdiv(self.shape[0], builder.select(none, I64(1), rows))
-        return Array(self.element, self.data, (rows, columns), (columns, 1))
+        return Array(self.element, self.data, (rows, columns), (columns, 1), self.is_mutable)
 
     def packed_strides(self, builder: Any, shape: Any) -> list[Any]:
         strides: list[Any] = [1]
@@ -107,6 +113,7 @@ class Element:
 
     element: Any
     data: Any
+    is_mutable: bool
 
     def load(self, builder: Any) -> Scalar:
         value, element = builder.load(self.data), self.element
@@ -123,6 +130,8 @@ class Element:
         return Scalar(value, types.int64)
 
     def store(self, builder: Any, number: Scalar) -> None:
+        if not self.is_mutable:
+            raise TypeError("the array is read-only")
         value, kind = as_kind(builder, number, _NUMBER[self.element]).value, self.data.type.pointee
         if self.element == types.float32:
             value = builder.fptrunc(value, kind)
@@ -201,7 +210,7 @@ def kind_of_value(value: Any) -> Any:
 def kind_of_numba(found: Any) -> Any:
     """The kind of what Numba hands over."""
     if isinstance(found, types.Array):
-        return ArrayKind(found.dtype, found.ndim, found.layout == "C")
+        return ArrayKind(found.dtype, found.ndim, found.layout == "C", found.mutable)
     if isinstance(found, types.BaseTuple):
         return tuple(kind_of_numba(one) for one in found)
     is_int = isinstance(found, types.Integer) and found != types.uint64
@@ -244,7 +253,8 @@ def unflatten(kind: Any, parts: Any) -> Any:
         data = next(parts)
         shape = [next(parts) for _ in range(kind.ndim)]
         strides: list[Any] = [next(parts) for _ in range(kind.ndim - kind.is_packed)]
-        return Array(kind.element, data, shape, strides + [1] * kind.is_packed)
+        strides += [1] * kind.is_packed
+        return Array(kind.element, data, shape, strides, kind.is_mutable)
     if isinstance(kind, tuple):
         return tuple(unflatten(one, parts) for one in kind)
     return Scalar(next(parts), kind)
@@ -314,7 +324,7 @@ def from_numba(context: Any, builder: Any, kind: Any, value: Any) -> Any:
     if isinstance(kind, types.Array):
         array = context.make_array(kind)(context, builder, value)
         shape = cgutils.unpack_tuple(builder, array.shape)
-        found = Array(kind.dtype, array.data, shape, [1] * kind.ndim)
+        found = Array(kind.dtype, array.data, shape, [1] * kind.ndim, kind.mutable)
         if kind.layout == "C":
             found.strides = tuple(found.packed_strides(builder, shape))
         else:
@@ -356,7 +366,7 @@ def as_numba_array(context: Any, builder: Any, array: Array) -> tuple[Any, Any]:
     """The type and the value of a view, for an intrinsic."""
     if not array.kind.is_packed:
         raise TypeError("an array in C order is needed here")
-    kind = types.Array(array.element, len(array.shape), "C")
+    kind = types.Array(array.element, len(array.shape), "C", readonly=not array.is_mutable)
     made = context.make_array(kind)(context, builder)
     made.data = array.data
     made.shape = cgutils.pack_array(builder, array.shape, I64)
