@@ -2,6 +2,8 @@
 
 # ruff: noqa: ARG001, F823, F841, PLW0120, RET502, RET503 - what kernels may not have
 
+import importlib
+
 import numpy as np
 import pytest
 
@@ -263,6 +265,23 @@ def nothing_at_times(x, i):
     if i > 0:
         return
     return 1
+
+
+def test_a_source_that_has_changed_is_not_compiled(tmp_path, monkeypatch):
+    """As where a package is upgraded while a process runs: its lines are those of others now."""
+    before = "from polyceptron.kernels.emit import kernel\n"
+    before += "@kernel\ndef first(x):\n    return x + 1\n"
+    file = tmp_path / "changed_module.py"
+    file.write_text(before)
+    monkeypatch.syspath_prepend(tmp_path)
+    module = importlib.import_module("changed_module")
+    if hasattr(module.first, "source"):
+        for after in (before.replace("first", "other"), before.replace("+ 1", "+ 2"), ""):
+            file.write_text(after)
+            with pytest.raises(Exception, match="cannot compile `first`: the file is not what"):
+                module.first(1)
+    file.write_text(before)
+    assert module.first(1) == 2
 
 
 def written(x, i):

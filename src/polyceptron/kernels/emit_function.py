@@ -2,10 +2,13 @@
 
 import ast
 import builtins
+import hashlib
 import inspect
+import os
 import textwrap
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
+from pathlib import Path
 from typing import Any, NoReturn
 
 from llvmlite import ir
@@ -42,10 +45,15 @@ class KernelSource:
     ) -> None:
         self.function, self.is_called, self.flags = function, is_called, flags
         self._tree: ast.FunctionDef | None = None
+        self._file = _digest(function.__code__.co_filename)
 
     @property
     def tree(self) -> ast.FunctionDef:
         if self._tree is None:
+            code = self.function.__code__
+            if _digest(code.co_filename) != self._file:  # its lines may be those of another
+                where = f"{code.co_filename}:{code.co_firstlineno}: cannot compile"
+                raise CannotCompile(f"{where} `{code.co_name}`: the file is not what was imported")
             text = textwrap.dedent(inspect.getsource(self.function))
             (tree,) = ast.parse(text).body
             assert isinstance(tree, ast.FunctionDef)
@@ -56,6 +64,19 @@ class KernelSource:
         if name in self.function.__globals__:
             return self.function.__globals__[name]
         return getattr(builtins, name)
+
+
+def _digest(file: str) -> bytes | None:
+    try:
+        found = os.stat(file)  # noqa: PTH116 - imports should be fast
+        return _digest_of(file, found.st_mtime_ns, found.st_size)
+    except OSError:
+        return None  # in an archive, which stays as it is
+
+
+@cache
+def _digest_of(file: str, *_: int) -> bytes:
+    return hashlib.blake2b(Path(file).read_bytes()).digest()
 
 
 def call(context: Any, builder: Any, source: KernelSource, values: Any) -> Any:
