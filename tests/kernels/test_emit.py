@@ -147,6 +147,27 @@ def test_division_by_zero_stops_no_process():
         assert out.tolist() == [-(2**63), 0, -(2**63), 0]
 
 
+def widened(n, unused):
+    total, other = 0, n > 1
+    for _ in range(n):
+        total += 0.5
+    other = other + 1
+    return total, other
+
+
+def test_variables_that_become_floats():
+    assert kernel(widened)(3, 0) == (1.5, 2)
+
+
+@emitted
+def calls_itself(i):
+    return 1 if i < 1 else calls_itself(i - 1)
+
+
+def recursive(x, i):
+    return calls_itself(i)
+
+
 def step_of_a_slice(x, i):
     return x[::2].shape[0]
 
@@ -296,7 +317,28 @@ def filled(x, i):
     x[i:] = 3.0
 
 
-@pytest.mark.parametrize("function", [written, added, filled])
+def written_to_either(x, i):
+    y = np.zeros(4)
+    z = x if i > 0 else y
+    z[i] = 3.0
+
+
+@kernel
+def read_of_either(x, i):
+    y = np.full(4, 7.0)
+    z = y if i > 2 else x
+    y[3] = 8.0
+    return z[i]
+
+
+def test_read_only_or_not():
+    x = np.arange(4.0)
+    for _ in range(2):
+        assert (read_of_either(x, 2), read_of_either(x, 3)) == (2.0, 8.0)
+        x.flags.writeable = False
+
+
+@pytest.mark.parametrize("function", [written, added, filled, written_to_either])
 def test_read_only_arrays_are_not_written(function):
     x = np.zeros(4)
     kernel(function)(x, 2)
@@ -319,7 +361,7 @@ def make(step_of):
     [step_of_a_slice, for_else, while_else, argument_with_a_name, full_of_another_type, plus,
      inverted, minus_of_a_bool, rest_of_uint64, signs_mixed, shapes_compared, array_compared,
      truth_of_an_array, asked_for_a_type, value_of_or, array_into_array, read_before,
-     range_of_a_float, index_is_a_float, other_shape, reshaped_strides, cube, too_few,
+     range_of_a_float, index_is_a_float, other_shape, reshaped_strides, cube, too_few, recursive,
      returned_at_times, nothing_at_times, make(2)],
 )  # fmt: skip
 def test_refused(function):

@@ -93,13 +93,21 @@ def emit_function(context: Any, module: Any, source: KernelSource, kinds: Any) -
     known: dict[Any, tuple[Any, Any]] = module.__dict__.setdefault("emitted", {})
     key = (source, kinds)
     wider: dict[str, Any] = {}
+    underway = module.__dict__.setdefault("underway", set())
+    if key in underway:
+        code = source.function.__code__
+        where = f"{code.co_filename}:{code.co_firstlineno}: cannot compile"
+        raise CannotCompile(f"{where} `{code.co_name}`: it calls itself")
+    underway.add(key)
     while key not in known:
-        name = f"{source.function.__module__}.{source.function.__name__}.{len(known)}"
+        name = f"{source.function.__module__}.{source.function.__name__}"
+        name = module.get_unique_name(name)
         try:
             known[key] = _Function(context, module, source, kinds, name, wider).emit()
         except WiderType as found:
             del module.globals[name]
             wider[found.name] = found.type
+    underway.remove(key)
     return known[key]
 
 

@@ -5,7 +5,7 @@ or a tuple of kinds. Every value is a few plain LLVM values in a row (`flatten`,
 is how functions hand them on.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from llvmlite import ir
@@ -276,6 +276,12 @@ class Slot:
             if wide != self.kind:
                 raise WiderType(self.name, wide)
             value = as_kind(builder, value, self.kind)
+        if isinstance(value, Array) and isinstance(self.kind, ArrayKind):
+            if self.kind.is_mutable and value.kind == replace(self.kind, is_mutable=False):
+                raise WiderType(self.name, value.kind)  # what is perhaps read-only is
+            value = Array(
+                value.element, value.data, value.shape, value.strides, self.kind.is_mutable
+            )
         if kind_of_value(value) != self.kind:
             raise TypeError(f"{self.name} is {kind_of_value(value)} here, and {self.kind} before")
         for one, cell in zip(flatten([value]), self._cells, strict=True):
