@@ -630,3 +630,11 @@ def test_great_whole_numbers_stay_whole(tmp_path):
     classes = open_blocks(tmp_path / "d.parquet", "y").classes
     assert classes.dtype == np.uint64
     assert classes.tolist() == [2**63 + 1, 2**63 + 3]
+
+
+def test_labels_in_a_pipe_are_refused(tmp_path):
+    """Nobody may ever write into it."""
+    np.save(tmp_path / "X.npy", np.zeros((4, 2)))
+    os.mkfifo(tmp_path / "y.npy")
+    with pytest.raises(SourceError, match=r"y\.npy: not a file"):
+        open_blocks(tmp_path / "X.npy", str(tmp_path / "y.npy"))

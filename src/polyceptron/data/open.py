@@ -346,6 +346,8 @@ def _labels(first: Path, target: Any) -> Any:
         path = Path(target)
         if isinstance(target, str) and not (path.suffix == ".npy" and _is_npy(first)):
             return None
+        if path.exists() and not path.is_file():  # nobody may ever write into a pipe
+            raise SourceError(f"{path}: not a file")
         if not _is_npy(path):
             raise SourceError(f"{path}: target must be a file .npy")
         return ArrayFile(path)

@@ -29,8 +29,8 @@ def scalar(value: Any) -> Scalar:
         return value
     if isinstance(value, bool):
         return Scalar(ir.IntType(1)(value), types.boolean)
-    if isinstance(value, int):
-        return Scalar(I64(value), types.int64)
+    if isinstance(value, int) and -(2**63) <= value < 2**64:
+        return Scalar(I64(value), types.int64 if value < 2**63 else types.uint64)
     if isinstance(value, float):
         return Scalar(_F64(value), types.float64)
     raise TypeError(f"a number is needed here, not {value!r}")
@@ -39,6 +39,9 @@ def scalar(value: Any) -> Scalar:
 def _both(builder: Any, left: Any, right: Any) -> tuple[Any, Any, Any]:
     a, b = scalar(left), scalar(right)
     kind = widest(a.type, b.type)
+    for one, other in ((left, b), (right, a)):
+        if isinstance(one, Scalar) and (one.type, other.type) == (types.int64, types.uint64):
+            raise TypeError("int64 and uint64 are not mixed: convert one")
     return as_kind(builder, a, kind).value, as_kind(builder, b, kind).value, kind
 
 
@@ -68,7 +71,8 @@ def binary(builder: Any, operation: str, left: Any, right: Any, of_floats: Any =
     if not isinstance(left, Scalar) and not isinstance(right, Scalar):
         return _STATIC[operation](left, right)
     if operation == "Pow":
-        return binary(builder, "Mult", left, left) if right == 2 else NotImplemented
+        is_square = isinstance(right, int) and right == 2
+        return binary(builder, "Mult", left, left) if is_square else NotImplemented
     a, b, kind = _both(builder, left, right)
     if operation == "Div" and kind != types.float64:
         a, b = (as_kind(builder, Scalar(v, kind), types.float64).value for v in (a, b))
@@ -79,20 +83,31 @@ def binary(builder: Any, operation: str, left: Any, right: Any, of_floats: Any =
     if kind == types.boolean:
         a, b, kind = builder.zext(a, I64), builder.zext(b, I64), types.int64
     if operation in ("FloorDiv", "Mod"):
+        if kind == types.uint64:
+            raise TypeError("of uint64 there is no // and no %")
         return _floor(builder, operation, a, b)
+    if operation == "RShift" and kind == types.int64:
+        return Scalar(builder.ashr(a, b), kind)
     written = _OF_INTEGERS[operation]
     flags = ["nsw"] if kind == types.int64 and operation in ("Add", "Sub", "Mult") else []
     return Scalar(getattr(builder, written)(a, b, flags=flags), kind)
 
 
 def _floor(builder: Any, operation: str, a: Any, b: Any) -> Scalar:
+    """Division towards minus infinity; by zero it gives 0, as Numba's."""
+    divisor, is_safe = b, isinstance(b, ir.Constant) and b.constant not in (0, -1)
+    if not is_safe:  # at 0, and at the least number by -1, processors stop
+        small = builder.icmp_unsigned("<=", builder.add(b, I64(1)), I64(1))
+        b = builder.select(small, I64(1), b)
     rest = builder.srem(a, b)
     apart = builder.icmp_signed("<", builder.xor(rest, b), I64(0))
     below = builder.and_(builder.icmp_signed("!=", rest, I64(0)), apart)
     if operation == "Mod":
         return Scalar(builder.select(below, builder.add(rest, b), rest), types.int64)
-    whole = builder.sdiv(a, b)
-    return Scalar(builder.sub(whole, builder.zext(below, I64)), types.int64)
+    whole = builder.sub(builder.sdiv(a, b), builder.zext(below, I64))
+    if not is_safe:  # by 0 and -1: 0 and -a
+        whole = builder.select(small, builder.mul(a, divisor), whole)
+    return Scalar(whole, types.int64)
 
 
 _SIGNS = {"Lt": "<", "LtE": "<=", "Gt": ">", "GtE": ">=", "Eq": "==", "NotEq": "!="}
@@ -101,6 +116,8 @@ _SIGNS = {"Lt": "<", "LtE": "<=", "Gt": ">", "GtE": ">=", "Eq": "==", "NotEq": "
 def compare(builder: Any, operation: str, left: Any, right: Any) -> Any:
     """A comparison, named as in syntax trees."""
     if not isinstance(left, Scalar) and not isinstance(right, Scalar):
+        if not all(isinstance(one, int | float) for one in (left, right)):
+            raise TypeError("numbers are compared, one by one")
         return _STATIC_COMPARE[operation](left, right)
     a, b, kind = _both(builder, left, right)
     sign = _SIGNS[operation]
@@ -124,10 +141,11 @@ _STATIC_COMPARE = {
 def _extreme(builder: Any, sign: str, values: Any) -> Any:
     """Python's min or max, which keep the first of equals and what is compared with NaN."""
     best, *others = values
+    if not others:
+        raise TypeError("two numbers or more are needed here")
     for one in others:
         a, b, kind = _both(builder, one, best)
-        is_float = kind == types.float64
-        found = (builder.fcmp_ordered if is_float else builder.icmp_signed)(sign, a, b)
+        found = compare(builder, sign, Scalar(a, kind), Scalar(b, kind)).value
         best = Scalar(builder.select(found, a, b), kind)
     return best
 
@@ -164,7 +182,7 @@ def call_known(context: Any, builder: Any, function: Any, values: list[Any]) -> 
     if function in _CONVERTED:
         return as_kind(builder, scalar(values[0]), _CONVERTED[function])
     if function in (min, max):
-        return _extreme(builder, "<" if function is min else ">", values)
+        return _extreme(builder, "Lt" if function is min else "Gt", values)
     if isinstance(function, _Intrinsic):
         return _call_intrinsic(context, builder, function, values)
     return _arithmetic(builder, function, values)
@@ -177,7 +195,7 @@ def _arithmetic(builder: Any, function: Any, values: list[Any]) -> Any:
         one = scalar(values[0])
         if one.type == types.float64:
             return _external(builder, "llvm.fabs.f64", one)
-        return _extreme(builder, ">", [one, binary(builder, "Sub", 0, one)])
+        return _extreme(builder, "Gt", [one, binary(builder, "Sub", 0, one)])
     if function is np.isnan:
         one = as_kind(builder, scalar(values[0]), types.float64).value
         return Scalar(builder.fcmp_unordered("uno", one, one), types.boolean)
@@ -191,7 +209,9 @@ def _arithmetic(builder: Any, function: Any, values: list[Any]) -> Any:
 def _ask(function: Any, values: list[Any]) -> Any:
     """Questions that are answered here."""
     if function is isinstance:
-        return isinstance(*values)
+        if values[1] is not tuple:
+            raise TypeError("what is asked is whether it is a tuple")
+        return isinstance(values[0], tuple)
     return (
         Scalar(values[0].shape[0], types.int64) if isinstance(values[0], Array) else len(values[0])
     )
@@ -230,6 +250,8 @@ def lend(context: Any, builder: Any, cell: Any, function: Any, values: list[Any]
     if function is np.full:
         first = scalar(values[1])
         element = first.type
+        if len(values) > 2:
+            raise TypeError("np.full takes its type from the number")
     elif len(values) > 1:
         element = {np.int64: types.int64, np.float32: types.float32}[values[1]]
     if function is np.zeros:

@@ -2,10 +2,13 @@
 
 import ast
 import builtins
+import hashlib
 import inspect
+import os
 import textwrap
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
+from pathlib import Path
 from typing import Any, NoReturn
 
 from llvmlite import ir
@@ -20,6 +23,7 @@ from polyceptron.kernels.emit_values import (
     WiderType,
     as_kind,
     flatten,
+    integer,
     kind_of_value,
     llvm_types,
     load_parts,
@@ -41,10 +45,15 @@ class KernelSource:
     ) -> None:
         self.function, self.is_called, self.flags = function, is_called, flags
         self._tree: ast.FunctionDef | None = None
+        self._file = _digest(function.__code__.co_filename)
 
     @property
     def tree(self) -> ast.FunctionDef:
         if self._tree is None:
+            code = self.function.__code__
+            if _digest(code.co_filename) != self._file:  # its lines may be those of another
+                where = f"{code.co_filename}:{code.co_firstlineno}: cannot compile"
+                raise CannotCompile(f"{where} `{code.co_name}`: the file is not what was imported")
             text = textwrap.dedent(inspect.getsource(self.function))
             (tree,) = ast.parse(text).body
             assert isinstance(tree, ast.FunctionDef)
@@ -55,6 +64,19 @@ class KernelSource:
         if name in self.function.__globals__:
             return self.function.__globals__[name]
         return getattr(builtins, name)
+
+
+def _digest(file: str) -> bytes | None:
+    try:
+        found = os.stat(file)  # noqa: PTH116 - imports should be fast
+        return _digest_of(file, found.st_mtime_ns, found.st_size)
+    except OSError:
+        return None  # in an archive, which stays as it is
+
+
+@cache
+def _digest_of(file: str, *_: int) -> bytes:
+    return hashlib.blake2b(Path(file).read_bytes()).digest()
 
 
 def call(context: Any, builder: Any, source: KernelSource, values: Any) -> Any:
@@ -71,13 +93,21 @@ def emit_function(context: Any, module: Any, source: KernelSource, kinds: Any) -
     known: dict[Any, tuple[Any, Any]] = module.__dict__.setdefault("emitted", {})
     key = (source, kinds)
     wider: dict[str, Any] = {}
+    underway = module.__dict__.setdefault("underway", set())
+    if key in underway:
+        code = source.function.__code__
+        where = f"{code.co_filename}:{code.co_firstlineno}: cannot compile"
+        raise CannotCompile(f"{where} `{code.co_name}`: it calls itself")
+    underway.add(key)
     while key not in known:
-        name = f"{source.function.__module__}.{source.function.__name__}.{len(known)}"
+        name = f"{source.function.__module__}.{source.function.__name__}"
+        name = module.get_unique_name(name)
         try:
             known[key] = _Function(context, module, source, kinds, name, wider).emit()
         except WiderType as found:
             del module.globals[name]
             wider[found.name] = found.type
+    underway.remove(key)
     return known[key]
 
 
@@ -100,7 +130,7 @@ class _Function:
         self.slots: dict[str, Slot] = {}
         self.memory: list[Any] = []
         self.loops: list[tuple[Any, Any]] = []
-        self.line = 0
+        self.returns_nothing = False
         values = iter(self.function.args)
         for argument, kind in zip(source.tree.args.args, kinds, strict=True):
             self.assign_name(argument.arg, unflatten(kind, values))
@@ -109,7 +139,10 @@ class _Function:
         builder = self.builder
         self.block(self.source.tree.body)
         if not builder.block.is_terminated:
+            if _RESULT in self.slots:
+                self.fail(self.source.tree.body[-1], "a value is returned, but not after this")
             builder.branch(self.exit)
+            self.returns_nothing = True
         builder.position_at_end(self.exit)
         for cell in self.memory:
             self.context.nrt.free(builder, builder.load(cell))
@@ -127,6 +160,10 @@ class _Function:
         where = f"{self.source.function.__code__.co_filename}:{line}"
         raise CannotCompile(f"{where}: cannot compile `{ast.unparse(node)}`: {why}")
 
+    def _refuse(self, nodes: list[Any], why: str) -> None:
+        for node in nodes:
+            self.fail(node, why)
+
     # --- statements ------------------------------------------------------------------------------
 
     def block(self, statements: list[Any]) -> None:
@@ -140,7 +177,14 @@ class _Function:
                 write(statement)
             except CannotCompile:
                 raise
-            except (TypeError, KeyError, AttributeError, IndexError) as error:
+            except (
+                TypeError,
+                KeyError,
+                AttributeError,
+                IndexError,
+                ValueError,
+                ArithmeticError,
+            ) as error:
                 self.fail(statement, f"{type(error).__name__} {error}")
 
     def on_expr(self, node: Any) -> None:
@@ -155,12 +199,22 @@ class _Function:
             self.assign(target, value)
 
     def on_augassign(self, node: Any) -> None:
-        read = ast.copy_location(_as_read(node.target), node)
-        self.assign(node.target, self.binary(node.op, self.value(read), self.value(node.value)))
+        if isinstance(node.target, ast.Name):
+            before = self.of_name(node.target)
+            self.assign(node.target, self.binary(node.op, before, self.value(node.value)))
+            return
+        place = self.place(node.target)  # once
+        if isinstance(place, Array):
+            self.fail(node, "arithmetic is of numbers")
+        before = place.load(self.builder)
+        place.store(self.builder, self.scalar(self.binary(node.op, before, self.value(node.value))))
 
     def on_return(self, node: Any) -> None:
         if node.value is not None:
             self.assign_name(_RESULT, self.value(node.value))
+        self.returns_nothing = self.returns_nothing or node.value is None
+        if self.returns_nothing and _RESULT in self.slots:
+            self.fail(node, "a value is returned, or none")
         self.builder.branch(self.exit)
 
     def on_break(self, _: Any) -> None:
@@ -184,18 +238,23 @@ class _Function:
                 self.builder.unreachable()
 
     def on_while(self, node: Any) -> None:
+        self._refuse(node.orelse, "loops have no else")
         head, body, after = (self.builder.append_basic_block(n) for n in ("head", "body", "after"))
         self.builder.branch(head)
         self.builder.position_at_end(head)
         condition = self.truth(node.test)
+        is_endless = condition is True and not _breaks(node)
         if isinstance(condition, bool):
             condition = ir.IntType(1)(condition)
         self.builder.cbranch(condition, body, after)
         self.builder.position_at_end(body)
         self._loop_body(node.body, head, after)
         self.builder.position_at_end(after)
+        if is_endless:
+            self.builder.unreachable()
 
     def on_for(self, node: Any) -> None:
+        self._refuse(node.orelse, "loops have no else")
         over = node.iter
         if isinstance(over, ast.Call) and self.value(over.func) is range:
             ends = [self.value(one) for one in over.args]
@@ -250,11 +309,15 @@ class _Function:
             for one, part in zip(target.elts, value, strict=True):
                 self.assign(one, part)
         else:
-            place = self.value(target.value).place(self.builder, self.indices(target.slice))
+            place = self.place(target)
             if isinstance(place, Array):
                 self.fill(place, value)
             else:
                 place.store(self.builder, self.scalar(value))
+
+    def place(self, target: Any) -> Any:
+        """Where an item is, or a view of several."""
+        return self.value(target.value).place(self.builder, self.indices(target.slice))
 
     def assign_name(self, name: str, value: Any) -> None:
         value = self.dynamic(value)
@@ -271,11 +334,6 @@ class _Function:
 
     def fill(self, target: Array, value: Any) -> None:
         builder = self.builder
-        if isinstance(value, Array):
-            with cgutils.loop_nest(builder, target.shape, I64) as indices:
-                at = [Scalar(i, types.int64) for i in indices]
-                target.place(builder, at).store(builder, value.index(builder, at))
-            return
         value = self.scalar(value)
         with cgutils.loop_nest(builder, target.shape, I64) as at:
             target.place(builder, [Scalar(i, types.int64) for i in at]).store(builder, value)
@@ -286,14 +344,24 @@ class _Function:
         read = getattr(self, f"of_{type(node).__name__.lower()}", None)
         if read is None:
             self.fail(node, "no such expression in kernels")
-        return read(node)
+        found = read(node)
+        if found is NotImplemented:
+            self.fail(node, "not known to kernels")
+        return found
 
     def of_constant(self, node: Any) -> Any:
         return node.value
 
     def of_name(self, node: Any) -> Any:
         slot = self.slots.get(node.id)
-        return self.source.lookup(node.id) if slot is None else slot.load(self.builder)
+        if slot is not None:
+            return slot.load(self.builder)
+        code = self.source.function.__code__
+        if node.id in code.co_varnames:
+            self.fail(node, "read above where it is assigned")
+        if node.id in code.co_freevars:
+            self.fail(node, "kernels know what is global, and no variables around them")
+        return self.source.lookup(node.id)
 
     def of_tuple(self, node: Any) -> Any:
         return tuple(self.value(one) for one in node.elts)
@@ -322,6 +390,7 @@ class _Function:
     def _index(self, node: Any) -> Any:
         if not isinstance(node, ast.Slice):
             return self.value(node)
+        self._refuse([node.step] if node.step else [], "slices have no step")
         return slice(
             *(None if one is None else self.value(one) for one in (node.lower, node.upper))
         )
@@ -333,6 +402,8 @@ class _Function:
                 return not truth
             return Scalar(self.builder.not_(truth), types.boolean)
         value = self.value(node.operand)
+        if not isinstance(node.op, ast.USub) or getattr(value, "type", None) == types.boolean:
+            self.fail(node, "of a number there is -, of a bool not")
         if not isinstance(value, Scalar):
             return -value
         if value.type == types.float64:
@@ -360,18 +431,24 @@ class _Function:
         return both
 
     def of_boolop(self, node: Any) -> Any:
-        return self._joined(node.values, isinstance(node.op, ast.And))
+        return self._joined(node.values, isinstance(node.op, ast.And), self._bool)
 
-    def _joined(self, nodes: list[Any], is_and: bool) -> Any:
+    def _bool(self, node: Any) -> Any:
+        value = self.value(node)
+        if not isinstance(value, bool) and getattr(value, "type", None) != types.boolean:
+            self.fail(node, "`and` and `or` give a bool, so of numbers only where one is asked for")
+        return value if isinstance(value, bool) else value.value
+
+    def _joined(self, nodes: list[Any], is_and: bool, truth: Any) -> Any:
         """``and`` or ``or``: what need not be looked at is not."""
-        first = self.truth(nodes[0])
+        first = truth(nodes[0])
         if len(nodes) == 1 or (isinstance(first, bool) and first is not is_and):
             return first if isinstance(first, bool) else Scalar(first, types.boolean)
         if isinstance(first, bool):
-            return self._joined(nodes[1:], is_and)
+            return self._joined(nodes[1:], is_and, truth)
         cell = cgutils.alloca_once_value(self.builder, first)
         with self.builder.if_then(first if is_and else self.builder.not_(first)):
-            rest = self._joined(nodes[1:], is_and)
+            rest = self._joined(nodes[1:], is_and, truth)
             self.builder.store(self.scalar(rest).value, cell)
         return Scalar(self.builder.load(cell), types.boolean)
 
@@ -388,6 +465,7 @@ class _Function:
         return self.slots[name].load(self.builder)
 
     def of_call(self, node: Any) -> Any:
+        self._refuse([one.value for one in node.keywords], "arguments have no names in kernels")
         function = self.value(node.func)
         values = [self.value(one) for one in node.args]
         source = getattr(function, "source", None)
@@ -402,12 +480,16 @@ class _Function:
             if first is not None:
                 self.fill(found, first)
             return found
-        found = emit_calls.call_known(self.context, self.builder, function, values)
-        return found if found is not NotImplemented else self.fail(node, "not known to kernels")
+        return emit_calls.call_known(self.context, self.builder, function, values)
 
     def truth(self, node: Any) -> Any:
         """A bool that is known here, or LLVM's."""
-        value = self.value(node)
+        if isinstance(node, ast.BoolOp):
+            value = self._joined(node.values, isinstance(node.op, ast.And), self.truth)
+        else:
+            value = self.value(node)
+        if isinstance(value, Array):
+            self.fail(node, "whether an array is true is not known")
         if not isinstance(value, Scalar):
             return bool(value)
         return as_kind(self.builder, value, types.boolean).value
@@ -416,10 +498,9 @@ class _Function:
         return emit_calls.scalar(value)
 
     def integer(self, value: Any) -> Any:
-        return as_kind(self.builder, self.scalar(value), types.int64).value
+        return integer(self.builder, self.scalar(value))
 
 
-def _as_read(target: Any) -> Any:
-    """The target of ``+=`` as an expression."""
-    found = ast.parse(ast.unparse(target), mode="eval").body
-    return ast.fix_missing_locations(found)
+def _breaks(loop: Any) -> bool:
+    """Whether a loop may be left otherwise than by its condition."""
+    return any(isinstance(node, ast.Break) for node in ast.walk(loop))

@@ -5,7 +5,7 @@ or a tuple of kinds. Every value is a few plain LLVM values in a row (`flatten`,
 is how functions hand them on.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from llvmlite import ir
@@ -40,18 +40,22 @@ class ArrayKind:
     element: Any
     ndim: int
     is_packed: bool
+    is_mutable: bool
 
 
 class Array:
     """A view: where it begins, its shape, and its strides, counted in elements."""
 
-    def __init__(self, element: Any, data: Any, shape: Any, strides: Any) -> None:
-        self.element, self.data = element, data
+    def __init__(
+        self, element: Any, data: Any, shape: Any, strides: Any, is_mutable: bool = True
+    ) -> None:
+        self.element, self.data, self.is_mutable = element, data, is_mutable
         self.shape, self.strides = tuple(shape), tuple(strides)
 
     @property
     def kind(self) -> ArrayKind:
-        return ArrayKind(self.element, len(self.shape), isinstance(self.strides[-1], int))
+        is_packed = isinstance(self.strides[-1], int)
+        return ArrayKind(self.element, len(self.shape), is_packed, self.is_mutable)
 
     def place(self, builder: Any, indices: Any) -> Any:
         """Where an element is, or a view of several: numbers take a dimension away."""
@@ -60,6 +64,8 @@ class Array:
             n, stride = self.shape[t], self.strides[t]
             if isinstance(index, slice):
                 start = _least(builder, _bound(builder, index.start, n, I64(0)), n)
+                if isinstance(index.start, int) and index.start < 0:  # of a shorter array, all
+                    start = builder.select(builder.icmp_signed("<", start, I64(0)), I64(0), start)
                 stop = _least(builder, _bound(builder, index.stop, n, n), n)
                 stop = builder.select(builder.icmp_signed("<", stop, start), start, stop)
                 shape.append(builder.sub(stop, start, flags=["nsw"]))
@@ -70,7 +76,9 @@ class Array:
                 data = builder.gep(data, [_times(builder, start, stride)], inbounds=True)
         shape += self.shape[len(indices) :]
         strides += self.strides[len(indices) :]
-        return Array(self.element, data, shape, strides) if shape else Element(self.element, data)
+        if shape:
+            return Array(self.element, data, shape, strides, self.is_mutable)
+        return Element(self.element, data, self.is_mutable)
 
     def index(self, builder: Any, indices: Any) -> Any:
         """An element, or a view."""
@@ -78,10 +86,19 @@ class Array:
         return found.load(builder) if isinstance(found, Element) else found
 
     def reshape(self, builder: Any, shape: Any) -> Any:
-        """A packed array of one dimension as one of two, (rows, -1)."""
-        rows = I64(shape[0]) if isinstance(shape[0], int) else shape[0].value
-        columns = builder.sdiv(self.shape[0], rows)
-        return Array(self.element, self.data, (rows, columns), (columns, 1))
+        """A packed array of one dimension as one of two, (rows, -1); rows go into it."""
+        rows, rest = shape
+        if (
+            len(self.shape) > 1
+            or not self.kind.is_packed
+            or not isinstance(rest, int)
+            or rest != -1
+        ):
+            raise TypeError("only packed arrays of one dimension, as (rows, -1)")
+        rows = I64(rows) if isinstance(rows, int) else integer(builder, rows)
+        none = builder.icmp_signed("==", rows, I64(0))
+        columns = builder.sdiv(self.shape[0], builder.select(none, I64(1), rows))
+        return Array(self.element, self.data, (rows, columns), (columns, 1), self.is_mutable)
 
     def packed_strides(self, builder: Any, shape: Any) -> list[Any]:
         strides: list[Any] = [1]
@@ -96,6 +113,7 @@ class Element:
 
     element: Any
     data: Any
+    is_mutable: bool
 
     def load(self, builder: Any) -> Scalar:
         value, element = builder.load(self.data), self.element
@@ -112,6 +130,8 @@ class Element:
         return Scalar(value, types.int64)
 
     def store(self, builder: Any, number: Scalar) -> None:
+        if not self.is_mutable:
+            raise TypeError("the array is read-only")
         value, kind = as_kind(builder, number, _NUMBER[self.element]).value, self.data.type.pointee
         if self.element == types.float32:
             value = builder.fptrunc(value, kind)
@@ -145,8 +165,15 @@ def as_kind(builder: Any, number: Scalar, kind: Any) -> Scalar:
     elif number.type == types.boolean:
         value = builder.zext(value, I64)
     else:
-        value = builder.fptosi(value, I64)
+        value = (builder.fptoui if kind == types.uint64 else builder.fptosi)(value, I64)
     return Scalar(value, kind)
+
+
+def integer(builder: Any, number: Scalar) -> Any:
+    """A whole number, where Python takes no other."""
+    if number.type == types.float64:
+        raise TypeError("a whole number is needed here")
+    return as_kind(builder, number, types.int64).value
 
 
 def _bound(builder: Any, index: Any, n: Any, default: Any) -> Any:
@@ -154,7 +181,9 @@ def _bound(builder: Any, index: Any, n: Any, default: Any) -> Any:
     if index is None:
         return default
     if isinstance(index, Scalar):
-        return as_kind(builder, index, types.int64).value
+        return integer(builder, index)
+    if not isinstance(index, int):
+        raise TypeError(f"an index is a whole number, not {index!r}")
     return I64(index) if index >= 0 else builder.add(n, I64(index))
 
 
@@ -181,7 +210,7 @@ def kind_of_value(value: Any) -> Any:
 def kind_of_numba(found: Any) -> Any:
     """The kind of what Numba hands over."""
     if isinstance(found, types.Array):
-        return ArrayKind(found.dtype, found.ndim, found.layout == "C")
+        return ArrayKind(found.dtype, found.ndim, found.layout == "C", found.mutable)
     if isinstance(found, types.BaseTuple):
         return tuple(kind_of_numba(one) for one in found)
     is_int = isinstance(found, types.Integer) and found != types.uint64
@@ -224,7 +253,8 @@ def unflatten(kind: Any, parts: Any) -> Any:
         data = next(parts)
         shape = [next(parts) for _ in range(kind.ndim)]
         strides: list[Any] = [next(parts) for _ in range(kind.ndim - kind.is_packed)]
-        return Array(kind.element, data, shape, strides + [1] * kind.is_packed)
+        strides += [1] * kind.is_packed
+        return Array(kind.element, data, shape, strides, kind.is_mutable)
     if isinstance(kind, tuple):
         return tuple(unflatten(one, parts) for one in kind)
     return Scalar(next(parts), kind)
@@ -246,6 +276,12 @@ class Slot:
             if wide != self.kind:
                 raise WiderType(self.name, wide)
             value = as_kind(builder, value, self.kind)
+        if isinstance(value, Array) and isinstance(self.kind, ArrayKind):
+            if self.kind.is_mutable and value.kind == replace(self.kind, is_mutable=False):
+                raise WiderType(self.name, value.kind)  # what is perhaps read-only is
+            value = Array(
+                value.element, value.data, value.shape, value.strides, self.kind.is_mutable
+            )
         if kind_of_value(value) != self.kind:
             raise TypeError(f"{self.name} is {kind_of_value(value)} here, and {self.kind} before")
         for one, cell in zip(flatten([value]), self._cells, strict=True):
@@ -294,7 +330,7 @@ def from_numba(context: Any, builder: Any, kind: Any, value: Any) -> Any:
     if isinstance(kind, types.Array):
         array = context.make_array(kind)(context, builder, value)
         shape = cgutils.unpack_tuple(builder, array.shape)
-        found = Array(kind.dtype, array.data, shape, [1] * kind.ndim)
+        found = Array(kind.dtype, array.data, shape, [1] * kind.ndim, kind.mutable)
         if kind.layout == "C":
             found.strides = tuple(found.packed_strides(builder, shape))
         else:
@@ -334,7 +370,9 @@ def to_numba(context: Any, builder: Any, value: Any) -> Any:
 
 def as_numba_array(context: Any, builder: Any, array: Array) -> tuple[Any, Any]:
     """The type and the value of a view, for an intrinsic."""
-    kind = types.Array(array.element, len(array.shape), "C")
+    if not array.kind.is_packed:
+        raise TypeError("an array in C order is needed here")
+    kind = types.Array(array.element, len(array.shape), "C", readonly=not array.is_mutable)
     made = context.make_array(kind)(context, builder)
     made.data = array.data
     made.shape = cgutils.pack_array(builder, array.shape, I64)
