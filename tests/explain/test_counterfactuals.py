@@ -278,3 +278,27 @@ def test_rows_of_three_sets_flip_and_stay_in_range(name):
     assert whole.any()
     for category in map(list, categories):
         assert (np.sort(new[:, category], axis=1) == [0, 0, 1]).all()
+
+
+@pytest.mark.parametrize("most", [1, 2])
+def test_one_column_that_is_enough_is_found_when_programs_run_out(most):
+    """A relaxation moves along many categories at once, and a search may see no whole one."""
+    n = 60
+    weights = np.concatenate([np.linspace(-8, 8, n), np.full(20, 0.1)])
+    P = Polyhedron(weights[None, :], [-5.0])
+    d = len(weights)
+    domain = Domain((0.0,) * d, (1.0,) * d, (True,) * n + (False,) * 20, (tuple(range(n)),))
+    x = np.zeros(d)
+    x[0] = 1.0
+    found = counterfactual(P, x, domain=domain, max_changes=most, max_nodes=3)
+    assert found.feasible
+    assert found.x[:n].sum() == 1
+    changed = np.flatnonzero(found.x != x)
+    assert len(changed[changed >= n]) + (changed < n).any() <= most
+    whole = Polyhedron([[1.0, 1.0]], [-3.0])
+    seen = Domain((0.0, 0.0), (9.0, 9.0), (True, True), ())
+    within = {0: (1.5, 8.5), 1: (0, 1)}
+    found = counterfactual(whole, [2, 0], domain=seen, bounds=within, max_changes=most, max_nodes=1)
+    assert found.feasible
+    assert found.x[0] == np.floor(found.x[0])
+    assert 1.5 <= found.x[0] <= 8.5

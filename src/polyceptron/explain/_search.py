@@ -78,6 +78,8 @@ class CounterfactualSearch:
 
     def run(self) -> Floats | None:
         """Return the nearest verified point, or None."""
+        if self.given.max_changes and self.targets:
+            self._change_one()
         for target in self.targets:
             self._push(target, self.given.lower, self.given.upper, frozenset(), initial=True)
         while self.heap and not self.is_over:
@@ -255,6 +257,34 @@ class CounterfactualSearch:
         ):
             self.best = self._shortened(found.x, (lower, upper))
 
+    def _change_one(self) -> None:
+        """Begin with what one column does alone: each kind of a category, and ends of numbers."""
+        given, row = self.given, self.row
+        if not ((given.lower <= row) & (row <= given.upper)).all():
+            return
+        points = [
+            _with(row, column, value)
+            for column in given.columns
+            for value in (given.kinds(column) if len(column) > 1 else self._ends(int(column[0])))
+        ]
+        for x in points:
+            if not ((given.lower <= x) & (x <= given.upper)).all() or not self.accepts(x):
+                continue
+            shorter = x
+            if not given.whole[x != row].any():
+                shorter = self._shortened(x, (given.lower, given.upper))
+            if length(shorter - row, self.roots) < self._far():
+                self.best = shorter
+
+    def _ends(self, j: int) -> list[float]:
+        """The lowest and the highest value that a feature may have, if there are both."""
+        low, high = float(self.given.lower[j]), float(self.given.upper[j])
+        if not np.isfinite([low, high]).all():
+            return []
+        if self.given.whole[j]:
+            return [self.given.ends(j, low)[1], self.given.ends(j, high)[0]]
+        return [low, high]
+
     def _is_allowed(self, lower: Floats, upper: Floats) -> bool:
         """Whether limits keep to the conditions, and whole features have values they may have."""
         given = self.given
@@ -387,6 +417,13 @@ class CounterfactualSearch:
         if self.given.max_changes is not None and undecided:
             changed = [c for c in self._changed(node.point) if c in undecided]
             self._split_columns(node, changed or undecided)
+
+
+def _with(row: Floats, places: Indices, values: Floats | float) -> Floats:
+    """A row with other values at these places."""
+    new = row.copy()
+    new[places] = values
+    return new
 
 
 def _held(target: Target, nearest: Nearest, given: Conditions, names: tuple[str, ...]) -> str:

@@ -15,7 +15,7 @@ from polyceptron.utils.types import Floats
 MARKERS = ("o", "x", "^", "+", "s", "v", "D", "1", "P", "2", "*", "<", "3", ">", "p", "4")
 _MANY = 2000
 """More rows than this are drawn as one picture in SVG files, which would become too large."""
-_CLASS_HATCHES = ("", "//", "\\\\", "..", "x", "o", "-")
+_CLASS_HATCHES = ("", "//", "\\\\", "..", "x", "|", "-")
 _AWAY = (10.0, 28.0, 46.0, -27.0)
 """How far a number is from its line, in points; at last beyond the arrow on its other side."""
 _PLACES = (0.5, 0.38, 0.62, 0.26, 0.74, 0.14, 0.86, 0.06, 0.94)

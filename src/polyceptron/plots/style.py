@@ -29,7 +29,7 @@ MINUS = "\N{MINUS SIGN}"
 # The user's words are never read as a formula, neither matplotlib's nor TeX's.
 PLAIN: dict[str, Any] = {"parse_math": False, "usetex": False}
 
-_HATCHES = ("", "//", "..", "\\\\", "x", "o", "-")
+_HATCHES = ("", "//", "..", "\\\\", "x", "|", "-")
 _DASHES: tuple[Any, ...] = ("solid", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)))
 _OTHER_FONTS = (
     "Noto Sans CJK SC", "Noto Sans CJK JP", "Noto Sans Arabic", "Noto Sans Hebrew",
