@@ -288,3 +288,17 @@ def test_a_terminal_gets_no_escapes(tmp_path):
     assert process.wait() == 0
     assert b"x1b[2Jb" in shown
     assert b"\x1b" not in shown
+
+
+@pytest.mark.parametrize("command", ["show", "predict", "evaluate"])
+def test_no_escapes_of_the_name_of_a_file(tmp_path, command):
+    """Such as an archive may have brought: it is named where it cannot be read."""
+    (tmp_path / "m\x1b]0;x\x07.json").write_text("{")
+    more = [] if command == "show" else [__file__]
+    run = subprocess.run(
+        [sys.executable, "-m", "polyceptron", command, *tmp_path.iterdir(), *more],
+        capture_output=True, check=False,
+    )  # fmt: skip
+    assert run.returncode == 1
+    assert b"m\\x1b]0;x\\x07.json" in run.stderr
+    assert b"\x1b" not in run.stderr
