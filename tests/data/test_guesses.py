@@ -155,6 +155,7 @@ THOUSANDS = {
     "German": ("1.234,50 999 -12.345.678", "1,5 2 3", ";", "a", [1234.5, 999, -12345678]),
     "German, also whole": ("1.234,50 7 8,5", "1.000 2 3", "\t", "ab", [1234.5, 7, 8.5]),
     "American": ("1,234.5 ? 12", "0.5 2 3", ";", "a", [1234.5, np.nan, 12]),
+    "Swiss": ("1'234.5 999 -12'345'678", "0.5 2 3", ";", "a", [1234.5, 999, -12345678]),
     "quoted": ('"1,234" 5 "2,000,000"', "0.5 2 3", ",", "a", [1234, 5, 2e6]),
 }
 
@@ -186,6 +187,15 @@ class TestThousands:
     def test_are_not_seen(self, tmp_path, text):
         with opened(tmp_path, text) as table:
             assert not table.dialect.grouped
+
+    @pytest.mark.parametrize("blank", [" ", "\u00a0", "\u202f"])
+    def test_blanks(self, tmp_path, blank):
+        with opened(
+            tmp_path, f"a;b\n1{blank}688,04;x\n999;y\n-12{blank}345{blank}678;y\n"
+        ) as table:
+            assert table.dialect.grouped == {"a"}
+            (batch,) = table.batches(["a"])
+            assert batch.numbers("a").tolist() == [1688.04, 999, -12345678]
 
     def test_as_the_option_says(self, tmp_path):
         text = 'a,b\n"1,234",2\n9990,3\n'

@@ -21,11 +21,14 @@ _SAMPLE = 200
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _MISSING = frozenset(MISSING)
 _GROUPED = {
-    ".": re.compile(r"[+-]?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]*)?"),
-    ",": re.compile(r"[+-]?[0-9]{1,3}(?:\.[0-9]{3})+(?:,[0-9]*)?"),
+    decimal: re.compile(
+        rf"[+-]?[0-9]{{1,3}}(?:([{other} '\u00a0\u202f])[0-9]{{3}})(?:\1[0-9]{{3}})*"
+        rf"(?:\{decimal}[0-9]*)?"
+    )
+    for decimal, other in {".": ",", ",": "."}.items()
 }
-"""Numbers with thousands separators, by the decimal sign."""
-_CLEAR = re.compile(r"[+-]?[0-9]{1,3}(?:\.[0-9]{3})+,[0-9]+")
+"""Numbers with thousands separators (points, commas, blanks, apostrophes), by the decimal sign."""
+_CLEAR = re.compile(r"[+-]?[0-9]{1,3}(?:[. '\u00a0\u202f][0-9]{3})+,[0-9]+")
 _MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 
 
@@ -66,11 +69,8 @@ def as_number(text: str, decimal: str = ".") -> float | None:
 
 def ungrouped(text: str, decimal: str = ".") -> str:
     """A number without its thousands separators; other text as it is."""
-    return (
-        text.replace("," if decimal == "." else ".", "")
-        if _GROUPED[decimal].fullmatch(text)
-        else text
-    )
+    found = _GROUPED[decimal].fullmatch(text)
+    return text if found is None else text.replace(found[1], "")
 
 
 def is_too_large(text: str) -> bool:
