@@ -317,9 +317,16 @@ def test_costs_and_other_parameters(tmp_path, data):
     ask = (*ask, "-o", tmp_path / "m.json", "--set", "max_iter=77", "--cost")
     recalls = []
     for cost in ("missed=50", "false=50"):
-        done(*ask, cost)
+        printed = done(*ask, cost)
         model = load_model(tmp_path / "m.json")
         assert model.max_iter == 77
+        (found, missed), (false, well) = model.verdict_.answers  # of sick and well
+        price = {name: 50 if cost.startswith(name) else 1 for name in ("missed", "false")}
+        n = found + missed + false + well
+        spent = (missed * price["missed"] + false * price["false"]) / n
+        least = min((false + well) * price["false"], (found + missed) * price["missed"]) / n
+        assert f"Cost of mistakes: {spent:.4g} a row; always answering" in printed
+        assert f": {least:.4g}\n" in printed
         recalls.append(next(c.recall for c in model.verdict_.classes if c.label == "sick"))
     assert recalls[0] > recalls[1]
     message = failed(*ask, "missed=2", "--set", "tol=-1")

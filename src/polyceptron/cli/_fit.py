@@ -114,7 +114,7 @@ def fit(
         summary = _save(path, estimator, rows, X, score)
         if checkpoint is not None:
             checkpoint.unlink(missing_ok=True)
-        _say(estimator, rows, score, on_disk)
+        _say(estimator, rows, score, on_disk, bool(counts["costs"]))
         if show_path:
             _learning.show_paths(estimator.path_)
         _say_rule(estimator, rows, X, parts, summary.get("digits"))
@@ -306,7 +306,7 @@ def _claims(rule: Any, X: Any) -> Any:
     return np.column_stack(of_class)
 
 
-def _say(estimator: Any, rows: Any, score: Any, on_disk: bool) -> None:
+def _say(estimator: Any, rows: Any, score: Any, on_disk: bool, has_costs: bool) -> None:
     """Print what there was to learn from, and how well the model answers it."""
     from msgspec.structs import replace
 
@@ -328,4 +328,6 @@ def _say(estimator: Any, rows: Any, score: Any, on_disk: bool) -> None:
         new = f"{percent(score.accuracy)}{spread} ({what})"
         click.echo(f"Accuracy: {new}, {training} ({n} rows learned from{weighed})")
         verdict = replace(learned, what="rows held out", answers=score.counts.tolist())
+    if has_costs:
+        _learning.show_cost(verdict, estimator.class_weight)
     _learning.show_verdict(verdict, what)

@@ -274,6 +274,17 @@ def show_verdict(verdict: Verdict, what: str = "") -> None:
         section("Remarks", "\n".join(verdict.remarks))
 
 
+def show_cost(verdict: Verdict, cost: dict[Any, float]) -> None:
+    """Print what the mistakes of the rule cost, and what the cheapest class costs for all rows."""
+    answers = np.array(verdict.answers, dtype=float)
+    a_row = np.array([cost[label] for label in verdict.labels]) / answers.sum()
+    spent = float(a_row @ (answers.sum(axis=1) - answers.diagonal()))
+    own = a_row * answers.sum(axis=1)
+    always, label = min(zip((own.sum() - own).tolist(), verdict.labels, strict=True))
+    other = f"always answering {shown(label)}: {always:.4g}"
+    click.echo(f"Cost of mistakes: {spent:.4g} a row; {other}")
+
+
 def show_paths(path: dict[str, list[Any]]) -> None:
     """Print what was tried with few terms, of more than two classes each by itself."""
     for label in dict.fromkeys(path.get("class", [None])):
