@@ -14,10 +14,10 @@ from polyceptron.cli._evaluate import compare, evaluate
 from polyceptron.cli._explain import explain
 from polyceptron.cli._export import export
 from polyceptron.cli._fit import fit
+from polyceptron.cli._lazy import text
 from polyceptron.cli._paper import reproduce, study
 from polyceptron.cli._predict import predict
 from polyceptron.cli._show import plot, show
-from polyceptron.utils.text import printable
 
 
 class _Commands(click.Group):
@@ -36,7 +36,7 @@ class _Commands(click.Group):
         except Exception as error:
             if ctx.params.get("debug"):
                 raise
-            raise click.ClickException(printable(_in_one_line(error))) from error
+            raise click.ClickException(text.printable(_in_one_line(error))) from error
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """In the order in which they are used, not by the alphabet."""
