@@ -9,6 +9,7 @@ import random
 import re
 import zipfile
 from collections.abc import Callable
+from contextlib import suppress
 from tokenize import TokenError
 from typing import Any
 
@@ -257,7 +258,8 @@ def spoilt_array(random: Choices, data: bytes) -> bytes:
             array = array.ravel()[: random.randint(0, array.size)]
         elif kind == 2:
             kinds = ["f4", "i8", "i1", "U8", "?", ">f8"]
-            array = array.astype(random.choice(kinds), casting="unsafe")
+            with suppress(ValueError, TypeError):  # text that is no number
+                array = array.astype(random.choice(kinds), casting="unsafe")
         elif kind == 3 and array.size:
             array = np.array(array)
             array.flat[random.randrange(array.size)] = random.choice([0, 1, 3, 100])
