@@ -607,3 +607,10 @@ def test_numbers():
     for text in ("", ".", "e5", "1e", "nan", "0x1", "1 2", "1_0", "--1"):
         assert as_number(text) is None
     assert struct.pack("d", as_number("-0")) == struct.pack("d", -0.0)
+
+
+def test_names_of_an_npz_that_are_no_text(tmp_path):
+    names = np.array([0x7FFFFFFF, 0x41], dtype="<u4").view("<U1")
+    np.savez(tmp_path / "rows.npz", X=np.eye(2), y=np.arange(2), feature_names=names)
+    with pytest.raises(SourceError, match=r"the \.npz file is damaged"):
+        open_table(tmp_path / "rows.npz")

@@ -200,7 +200,7 @@ def open_npz(name: str, file: IO[bytes]) -> ArraysTable:
             raise SourceError(f"{name}{which}: more than {MOST_FEATURES:,} feature_names")
         places, target = _npz_columns(name, arrays, None if names is None else names[:])
         return ArraysTable(name, arrays, places, target)
-    except DAMAGED as error:
+    except (*DAMAGED, SystemError) as error:  # the last of impossible characters
         if isinstance(error, SourceError):
             raise
         raise SourceError(f"{name}{which}: the .npz file is damaged ({one_line(error)})") from None
