@@ -20,6 +20,7 @@ from polyceptron.data.blocks import RUN, Adds, Block, map_in_order, rows_of_bloc
 from polyceptron.data.source import LabelledRows, SourceError, View, take_from_blocks
 from polyceptron.data.values import MAX_CLASSES
 from polyceptron.optim.checkpoint import digest_of_block
+from polyceptron.rule import as_rule
 from polyceptron.utils.checks import as_floats
 from polyceptron.utils.types import Floats
 
@@ -276,4 +277,4 @@ def _of_chunk(chunk: Any, model: Any, method: str, none: NDArray[Any]) -> Any:
         return found
     if found.ndim == 1:
         return Series(found, index=chunk.index)
-    return DataFrame(found, index=chunk.index, columns=getattr(model, "rule_", model).labels)
+    return DataFrame(found, index=chunk.index, columns=as_rule(model).labels)
