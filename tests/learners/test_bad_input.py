@@ -71,7 +71,7 @@ def test_parameters(learner, name, value):
 
 @pytest.mark.parametrize("name", ["n_hyperplanes", "margin", "penalty", "inside"])
 def test_what_may_be_auto_says_so(name):
-    with pytest.raises(ValueError, match=rf"{name} must be .*'auot'; or .*'auto'"):
+    with pytest.raises(ValueError, match=rf"{name} must be (None, )?'auto' or .*'auot'"):
         Polyceptron(**{name: "auot"}).fit(X_OK, Y_OK)
 
 
@@ -113,7 +113,7 @@ def test_text_is_not_numbers(learner, kind, method):
         "array": X_OK.astype(str),
     }[kind]
     model = fitted(learner)
-    with pytest.raises(ValueError, match=r"X.* must hold real numbers; got"):
+    with pytest.raises(ValueError, match=r"X.* must hold real numbers; got .*OneHotEncoder"):
         model.fit(text, Y_OK) if method == "fit" else model.predict(text)
 
 

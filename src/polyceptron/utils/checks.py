@@ -13,6 +13,8 @@ from polyceptron.utils.text import quoted_names
 from polyceptron.utils.types import Floats
 
 _NO_NUMBERS = {"U": "text", "S": "text", "M": "dates", "m": "spans of time"}
+_ENCODED = "encode it, for example by sklearn.preprocessing.OneHotEncoder"
+_AS_NUMBERS = "say which numbers, for example days since a day of your choice"
 
 
 def as_count(value: Any, name: str, least: int = 1) -> int:
@@ -46,16 +48,17 @@ def refuse_text(value: Any, name: str) -> None:
         return
     raw = value if kind is not None else np.asarray(value)
     if raw.dtype.kind in _NO_NUMBERS:
-        what = f"{_NO_NUMBERS[raw.dtype.kind]} ({raw.dtype})"
-        if raw.dtype.kind in "Mm":
-            what += ": say which numbers, for example days since a day of your choice"
+        remedy = _AS_NUMBERS if raw.dtype.kind in "Mm" else _ENCODED
+        what = f"{_NO_NUMBERS[raw.dtype.kind]} ({raw.dtype}): {remedy}"
         raise ValueError(f"{name} must hold real numbers; got {what}")
     if raw.dtype.kind == "O":
         refused = str | bytes | date | time | timedelta | np.datetime64 | np.timedelta64
         found = next((item for item in raw.flat if isinstance(item, refused)), None)
         if found is not None:
-            what = "text" if isinstance(found, str | bytes) else "date or time"
-            raise ValueError(f"{name} must hold real numbers; got the {what} {found!r}")
+            what = f"date or time {found!r}: {_AS_NUMBERS}"
+            if isinstance(found, str | bytes):
+                what = f"text {found!r:.80}: {_ENCODED}"
+            raise ValueError(f"{name} must hold real numbers; got the {what}")
 
 
 def as_floats(value: Any, name: str, *, copy: bool = False) -> Floats:

@@ -43,7 +43,7 @@ def possible_insides(inside: Any, classes: NDArray[Any]) -> list[int]:
     try:
         return [check_inside(inside, classes)]
     except ValueError as error:
-        raise ValueError(f"{error}; or 'auto'") from None
+        raise ValueError(_or("'auto'", error)) from None
 
 
 def asked_shape(n_pieces: int, n_faces: int, most: int) -> Shape:
@@ -69,7 +69,7 @@ def check_parameters(model: Polyceptron) -> None:
     """Refuse what is wrong whatever the rows are."""
     _check_or_auto(model, "n_hyperplanes", as_count, "'auto'")
     if model.margin is not None:
-        _check_or_auto(model, "margin", as_real, "None or 'auto'")
+        _check_or_auto(model, "margin", as_real, "None, 'auto'")
     elif model.penalty is None or (model.sampled and not is_auto(model.sampled)):
         raise ValueError(
             "margin=None needs a penalty, and samples need online runs: with it penalty must "
@@ -77,7 +77,7 @@ def check_parameters(model: Polyceptron) -> None:
             f"{model.sampled!r}"
         )
     if model.penalty is not None:
-        _check_or_auto(model, "penalty", as_real, "None or 'auto'")
+        _check_or_auto(model, "penalty", as_real, "None, 'auto'")
     check_flag("sampled", model.sampled, "auto")
     _check_or_auto(model, "n_polyhedra", as_count, "'auto'")
     if number_or(model.n_polyhedra, 1) > 1:
@@ -90,7 +90,7 @@ def check_parameters(model: Polyceptron) -> None:
     as_checkpoint(model.checkpoint)
     for name in ("digits", "max_terms"):
         if getattr(model, name) is not None:
-            _check_or_auto(model, name, as_count, "None or 'auto'")
+            _check_or_auto(model, name, as_count, "None, 'auto'")
     _check_within(model)
 
 
@@ -115,4 +115,9 @@ def _check_or_auto(model: Polyceptron, name: str, check: Any, words: str) -> Non
         try:
             check(getattr(model, name), name)
         except ValueError as error:
-            raise ValueError(f"{error}; or {words}") from None
+            raise ValueError(_or(words, error)) from None
+
+
+def _or(words: str, error: ValueError) -> str:
+    """The message of an error with what else is allowed."""
+    return str(error).replace("must be ", f"must be {words} or ", 1)
