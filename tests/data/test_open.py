@@ -144,7 +144,7 @@ class TestFormats:
         assert "inf is not a finite number: mend it, or leave it out" in refused(path, "y")
         with pytest.raises(ValueError, match="y must hold labels of one type"):
             open_blocks(([[0.0], [1.0]], ["a", None]))
-        with pytest.raises(ValueError, match=r"^weight must hold real numbers; got the text 'x'$"):
+        with pytest.raises(ValueError, match=r"^weight must hold real numbers; got the text 'x': "):
             open_blocks(([[0.0], [1.0]], [0, 1]), weight=np.array(["x", 1], object))
 
     def test_the_target_tells_the_header(self, tmp_path):

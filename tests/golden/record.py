@@ -24,6 +24,7 @@ from typing import NamedTuple
 from unittest import mock
 
 import numpy as np
+from llvmlite.binding import get_host_cpu_name
 from scipy import sparse
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
@@ -398,7 +399,8 @@ def machine():
         name: importlib.metadata.version(name)
         for name in ("numpy", "scipy", "numba", "scikit-learn", "dask", "pyarrow")
     }
-    cpu = models[0] if models else platform.processor()
+    # A name such as "AMD EPYC" is that of several generations, with and without AVX-512.
+    cpu = f"{models[0] if models else platform.processor()} ({get_host_cpu_name()})"
     return {"cpu": cpu, "python": platform.python_version(), **versions}
 
 
