@@ -48,6 +48,10 @@ audit: $(VENV)/.has-dev  ## Look for advisories of what is installed, if a datab
 bench: $(VENV)/.has-bench  ## Measure the speed ratios
 	$(PY) -m benchmarks
 
+.PHONY: figures
+figures: $(VENV)/.has-bench  ## Measure the figures of README and docs again, under an hour; resumable
+	$(PY) -m benchmarks.figures $(FIGURES)
+
 .PHONY: schema
 schema: $(VENV)/.has-test  ## Write the schema of model files to docs/model.schema.json
 	$(PY) -c "from polyceptron.model_file import _json, schema; print(_json.layout(schema()))" \

@@ -1,7 +1,8 @@
-"""Make the pictures of the documentation: ``python docs/make_images.py``."""
+"""Make the pictures of the documentation: ``python docs/make_images.py [readable]``."""
 
 import io
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -138,7 +139,8 @@ if __name__ == "__main__":
     import matplotlib as mpl
 
     mpl.use("Agg")
-    for name, display in {**window_displays(), **cancer_displays()}.items():
-        write(f"{name}.png", png(display))
     write("readable.png", png(readable_figure()))
-    write("learning.gif", animation())
+    if sys.argv[1:] != ["readable"]:
+        for name, display in {**window_displays(), **cancer_displays()}.items():
+            write(f"{name}.png", png(display))
+        write("learning.gif", animation())

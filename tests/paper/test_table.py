@@ -1,7 +1,6 @@
 """Table 1 from results: means over repetitions, and what is written of them."""
 
 import pathlib
-import runpy
 
 import numpy as np
 import pytest
@@ -9,7 +8,7 @@ import pytest
 from polyceptron.paper.reproduce import read_folds
 from polyceptron.paper.table import Measured, tabulate
 
-DOCS = pathlib.Path(__file__).parents[2] / "docs"
+RESULTS = pathlib.Path(__file__).parents[2] / "docs" / "results"
 
 
 def test_means_and_spreads_over_repetitions(protocol, fold_result):
@@ -54,15 +53,20 @@ def test_latex(protocol, fold_result):
     assert text.count("&") == 9 * 2
 
 
-def test_the_stored_results_give_the_stored_table(protocol):
-    """docs/reproduction.md and its CSV say what docs/results/folds.jsonl.gz holds."""
-    to_markdown = runpy.run_path(str(DOCS / "make_reproduction.py"))["to_markdown"]
-    table, _ = read_folds(DOCS / "results" / "folds.jsonl.gz")
-    assert sum(row.folds for row in table.rows) == 4 * 11 * 100
-    assert to_markdown(table) in (DOCS / "reproduction.md").read_text(encoding="utf-8")
-    assert table.to_csv() == (DOCS / "results" / "table1.csv").read_text(encoding="utf-8")
+def test_the_stored_table_shows_what_it_must(protocol):
+    """As accurate as the printed rows, and ours beside the best that learn polyhedra."""
+    table, _ = read_folds(RESULTS / "folds.jsonl.gz")
+    assert {row.folds for row in table.rows} == {10 * protocol.folds}
     reached = {(row.dataset.key, row.method.key): row.accuracy.mean for row in table.rows}
     for key, dataset in protocol.datasets.items():
         less = 1.6 if key == "breast-cancer" else 0.0
         assert reached[key, "batch"] >= dataset.printed["batch"].accuracy - less
         assert reached[key, "online"] > dataset.printed["online"].accuracy
+    if {method for _, method in reached} < set(protocol.methods):
+        pytest.skip("the stored table is older than some of its methods")
+    learners = [key for key, method in protocol.methods.items() if method.kind != "baseline"]
+    for key, dataset in protocol.datasets.items():
+        for rival in ("pcslp", "spla1", "oc1"):
+            assert reached[key, rival] >= dataset.printed[rival].accuracy
+        best = max(reached[key, method] for method in learners)
+        assert reached[key, "polyceptron-auto"] >= best - 0.5

@@ -1,0 +1,232 @@
+"""Measure the figures of README and docs again: ``make figures``.
+
+What is worth most comes first. Each piece writes to a folder of its own; when it is done its
+results go to `docs/results`, all tables are made of them, and `docs/results/measured.json` has the
+day, the commit and what it took. Stopped and started again, it goes on: pieces that are done with
+the same code are left out, and those that keep a journal go on with it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import gzip
+import hashlib
+import json
+import resource
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from benchmarks.report import environment
+from polyceptron.paper.protocol import source_digest
+from polyceptron.utils.atomic import write_text
+
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "docs" / "results"
+MEASURED = RESULTS / "measured.json"
+METHODS = ["polyceptron", "polyceptron-K", "cpm", "logistic", "linear-svc", "rbf-svm", "mlp"]
+
+
+class Piece(NamedTuple):
+    """Figures that one command measures.
+
+    ``{out}`` in its words is the folder to write to; ``stores`` says which of the files there
+    becomes which of `docs/results`, packed if that one is.
+    """
+
+    command: str
+    stores: dict[str, str]
+    then: str = ""
+
+
+PIECES = {
+    "reproduce": Piece(
+        "polyceptron reproduce --out {out} --jobs 2 --resume",
+        {"folds.jsonl": "folds.jsonl.gz"},
+    ),
+    "exact": Piece("benchmarks.exact --out {out}/exact.json", {"exact.json": "exact.json"}),
+    "accuracy": Piece(
+        f"benchmarks.accuracy --methods {' '.join(METHODS)} --out {{out}} --jobs 2 --resume",
+        {"summary.json": "accuracy.json"},
+    ),
+    "probabilities": Piece(
+        "benchmarks.probabilities --jobs 2 --out {out}/probabilities.json",
+        {"probabilities.json": "probabilities.json"},
+    ),
+    "readable": Piece(
+        "benchmarks.readable --only polyceptron --out {out}/readable.json",
+        {"readable.json": "readable.json"},
+        "docs.make_images readable",
+    ),
+    "parts": Piece("benchmarks.parts --out {out}/parts.json", {"parts.json": "parts.json"}),
+    "ablation": Piece(
+        "benchmarks.ablation --jobs 2 --out {out}/ablation.json", {"ablation.json": "ablation.json"}
+    ),
+    "convergence": Piece(
+        "polyceptron study convergence --out {out} --jobs 2 --resume",
+        {"convergence.jsonl": "convergence.jsonl.gz", "cycles.jsonl": "cycles.jsonl.gz"},
+    ),
+    "shapes": Piece(
+        "benchmarks.shapes --rivals --out {out}/shapes.json", {"shapes.json": "shapes.json"}
+    ),
+}  # fmt: skip
+"""In the order of what they are worth."""
+
+REST = {
+    "bench": ("`make bench`, then `python -m benchmarks --update-readme`", "README.md"),
+    "rivals of readable": (
+        "`python -m benchmarks.readable`, after `pip install -e '.[bench,readable]'`",
+        "docs/rules.md",
+    ),
+    "fuzz": ("`python -m benchmarks.fuzz --target NAME`, ten minutes each", "docs/reliability.md"),
+    "kills": ("`python -m benchmarks.killed_commands`", "docs/reliability.md"),
+    "counterfactuals": ("`python -m benchmarks.counterfactuals`", "docs/explain.md"),
+    "files": ("`python -m benchmarks.predict_stream`", "docs/command-line.md"),
+    "out of core": ("`python -m benchmarks.out_of_core`", "docs/out-of-core.md"),
+    "scale": ("`python -m benchmarks.dask_overhead`", "docs/scale.md"),
+    "streaming": ("`python -m benchmarks.stream`", "docs/streaming.md"),
+    "kernels": ("by hand, beside the same in C", "docs/kernels.md"),
+    "choices": ("by hand, while they were made", "docs/design.md"),
+    "choices of OC1": ("by hand, while they were made", "docs/errata.md"),
+}
+"""What takes too long, or a quiet machine: the command, and the page that has the figures."""
+
+
+def listed() -> list[list[str]]:
+    """All figures: by which command, what they take, and when that was last done."""
+    done, rows = load(), []
+    for name, piece in PIECES.items():
+        last = done.get(name, {})
+        minutes = f"{last['minutes']:.0f}" if "minutes" in last else ""
+        at = f"{last['date']}, {last['commit']}" if last.get("commit") else last.get("date", "")
+        rows.append([name, f"`{_shown(piece)}`", minutes, at])
+    for name, (command, page) in REST.items():
+        link = page.removeprefix("docs/") if page.startswith("docs/") else f"../{page}"
+        rows.append([f"[{name}]({link})", command, "", done.get(name, {}).get("date", "")])
+    return rows
+
+
+def load() -> dict[str, Any]:
+    """When, of which commit, and in how many minutes of a processor pieces were measured."""
+    found: dict[str, Any] = json.loads(MEASURED.read_text(encoding="utf-8"))
+    return found
+
+
+def _shown(piece: Piece) -> str:
+    words = piece.command.format(out="FOLDER")
+    return words if words.startswith("polyceptron ") else f"python -m {words}"
+
+
+def run(name: str, work: Path) -> None:
+    """Measure one piece, store what it found, and make the tables of it."""
+    piece, out = PIECES[name], work / name
+    out.mkdir(parents=True, exist_ok=True)
+    if name == "readable":
+        _without_ours(out / "readable.json")
+    began = time.perf_counter(), _used()
+    _python(piece.command.format(out=out))
+    taken = (time.perf_counter() - began[0]) / 60, (_used() - began[1]) / 60
+    for source, target in piece.stores.items():
+        if target.endswith(".gz"):
+            packed = gzip.compress((out / source).read_bytes(), mtime=0)
+            (RESULTS / target).write_bytes(packed)
+        else:
+            shutil.copyfile(out / source, RESULTS / target)
+    _remember(name, taken[1])
+    _python("benchmarks.tables")
+    if piece.then:
+        _python(piece.then)
+    (out / "done").touch()
+    print(f"{name}: {taken[0]:.1f} minutes, {taken[1]:.1f} of a processor", flush=True)
+
+
+def _python(words: str) -> None:
+    subprocess.run([sys.executable, "-m", *words.split()], cwd=ROOT, check=True)
+
+
+def _used() -> float:
+    """Seconds of a processor that ended children took, and theirs."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def _without_ours(path: Path) -> None:
+    """Begin with what others reached: their packages are as they were."""
+    if not path.exists():
+        found = json.loads((RESULTS / "readable.json").read_text(encoding="utf-8"))
+        found["records"] = [one for one in found["records"] if one["method"] != "polyceptron"]
+        write_text(path, json.dumps(found))
+
+
+def _remember(name: str, minutes: float) -> None:
+    here = environment()
+    facts = {"date": here["date"], "commit": commit(), "minutes": round(minutes, 1)}
+    facts |= {key: here[key] for key in ("cpu", "cores")}
+    write_text(MEASURED, json.dumps(load() | {name: facts}, indent=1) + "\n")
+
+
+@functools.cache
+def commit() -> str:
+    """The commit that is measured, with a mark if its code was changed since."""
+
+    def git(*words: str) -> str:
+        done = subprocess.run(
+            ["git", *words], cwd=ROOT, capture_output=True, text=True, check=False
+        )
+        return done.stdout.strip()
+
+    changed = git("status", "--porcelain", "--", "src", "benchmarks")
+    return git("rev-parse", "--short", "HEAD") + (" and changes" if changed else "")
+
+
+def digest() -> str:
+    """Of the code that figures come from: what was done is done again when it changes."""
+    shows = ("figures.py", "tables.py", "report.py")
+    found = hashlib.sha256(source_digest().encode())
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        if path.name not in shows:
+            found.update(path.read_bytes())
+    return found.hexdigest()[:12]
+
+
+def main(argv: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.figures",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add: Callable[..., Any] = parser.add_argument
+    add("--only", nargs="+", choices=PIECES, default=[*PIECES], metavar="PIECE",
+        help=f"of {', '.join(PIECES)}; all by default")  # fmt: skip
+    add("--minutes", type=float, default=60.0,
+        help="begin no piece that would not be done by then; %(default)g by default")  # fmt: skip
+    add(
+        "--out",
+        type=Path,
+        default=ROOT / "polyceptron-report" / "figures",
+        help="folder to work in",
+    )
+    given = parser.parse_args(argv)
+    work, done, began = given.out / digest(), load(), time.perf_counter()
+    for number, name in enumerate(given.only, 1):
+        two_cores = done.get(name, {}).get("minutes", 0.0) / 2
+        left = given.minutes - (time.perf_counter() - began) / 60
+        head = f"[{number}/{len(given.only)}] {name}"
+        if (work / name / "done").exists():
+            print(f"{head}: done before", flush=True)
+        elif two_cores > left:
+            print(
+                f"{head}: left out, {two_cores:.0f} minutes of {left:.0f} that are left", flush=True
+            )
+        else:
+            print(f"{head}: about {two_cores:.0f} minutes on two cores", flush=True)
+            run(name, work)
+
+
+if __name__ == "__main__":
+    main()
