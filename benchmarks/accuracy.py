@@ -232,6 +232,8 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
             log.append(record)
             if sys.stderr.isatty():
                 print(f"\r{n} of {len(missing)} fits", end="", file=sys.stderr, flush=True)
+            elif n % max(1, len(missing) // 20) == 0:
+                print(f"{n} of {len(missing)} fits", file=sys.stderr, flush=True)
         summary = summarise(log.results, header)
     write_text(Path(options.out) / SUMMARY, json.dumps(summary, indent=1) + "\n")
     return summary

@@ -128,21 +128,30 @@ def run(name: str, work: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     if name == "readable":
         _without_ours(out / "readable.json")
-    began = time.perf_counter(), _used()
-    _python(piece.command.format(out=out))
-    taken = (time.perf_counter() - began[0]) / 60, (_used() - began[1]) / 60
+    taken = _measure(piece.command.format(out=out), out / "minutes")
     for source, target in piece.stores.items():
         if target.endswith(".gz"):
             packed = gzip.compress((out / source).read_bytes(), mtime=0)
             (RESULTS / target).write_bytes(packed)
         else:
             shutil.copyfile(out / source, RESULTS / target)
-    _remember(name, taken[1])
+    _remember(name, taken)
     _python("benchmarks.tables")
     if piece.then:
         _python(piece.then)
     (out / "done").touch()
-    print(f"{name}: {taken[0]:.1f} minutes, {taken[1]:.1f} of a processor", flush=True)
+    print(f"{name}: {taken:.1f} minutes of a processor", flush=True)
+
+
+def _measure(command: str, log: Path) -> float:
+    """Minutes of a processor that a command took, with those before it was stopped."""
+    before, used = float(log.read_text()) if log.exists() else 0.0, _used()
+    try:
+        _python(command)
+    finally:
+        taken = before + (_used() - used) / 60
+        write_text(log, str(taken))
+    return taken
 
 
 def _python(words: str) -> None:

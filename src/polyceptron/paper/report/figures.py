@@ -143,12 +143,12 @@ def set_ticks(axis: Any, values: list[float]) -> None:
     axis.set_ticks(values, [f"{value:g}" for value in values])
 
 
-def plain_log(axis: Any) -> None:
-    """Powers of ten as people write them."""
+def plain_log(axis: Any, most: int = 8) -> None:
+    """Powers of ten as people write them, so many at most."""
     from matplotlib.ticker import EngFormatter, LogLocator
 
     thousands = EngFormatter(sep="")
-    axis.set_major_locator(LogLocator(numticks=8))
+    axis.set_major_locator(LogLocator(numticks=most))
     axis.set_major_formatter(lambda value, _: thousands(value) if value >= 1e4 else f"{value:g}")
     axis.minorticks_off()
 
@@ -215,14 +215,15 @@ def time_chart(dataset: Dataset, rows: list[TableRow]) -> Chart:
         left.set_xlabel("accuracy in %")
         right.set(xscale="log", xlabel="seconds of a fit")
         right.margins(x=0.12)
-        plain_log(right.xaxis)
+        plain_log(right.xaxis, 4)
         for ax in (left, right):
             ax.tick_params(axis="y", length=0)
             ax.grid(axis="both")
 
     fastest = min(rows, key=lambda row: row.seconds.mean)
     facts: dict[str, Any] = {"rows": rows, "best": rising[-1], "fastest": fastest}
-    return draw_chart(f"time-{dataset.key}", dataset.title, paint, 2.9, **facts)
+    height = max(2.9, 0.7 + 0.18 * len(rows))
+    return draw_chart(f"time-{dataset.key}", dataset.title, paint, height, **facts)
 
 
 def plane_chart(learned: Learned) -> Chart:
