@@ -14,6 +14,7 @@ from polyceptron.cli._learning import _of_fold, split
 from polyceptron.data.encoding import Column, Encoding
 from polyceptron.data.source import ArraySource
 from polyceptron.data.values import as_labels
+from polyceptron.learners.registry import BUILT_IN
 from polyceptron.model_file import read_model
 
 
@@ -151,9 +152,7 @@ class TestFit:
         assert "that has: polyceptron" in error
         assert "leave out --max-faces" in failed(*ask, *QUICK, "--max-faces", 2, code=2)
 
-    @pytest.mark.parametrize(
-        "learner", ["polyceptron", "online", "spla1", "spla2", "pcslp", "discrete-svm", "oc1"]
-    )
+    @pytest.mark.parametrize("learner", BUILT_IN)
     def test_every_learner(self, tmp_path, learner):
         path, data = tmp_path / "m.json", tmp_path / "people.csv"
         data.write_text(text_of(people(80)))

@@ -613,6 +613,14 @@ class TestShown:
         far = Polyhedron([[1.0]], [-123456788.5], ["a"])
         assert counterfactual(far, [0], integers=["a"]).shown["a"][1] == "123456789"
 
+    def test_a_face_that_no_number_reaches(self):
+        """As learners have them where fewer faces would do."""
+        for tiny in (2e-308, 1e-309):
+            flat = Polyhedron([[1.0, 1.0], [tiny, 0.0]], [-1.0, 1.0], ["a", "b"])
+            for weights in (None, {"a": 0.01, "b": 0.01}, {"a": 100.0, "b": 100.0}):
+                found = counterfactual(flat, [0.0, 0.0], weights=weights)
+                assert found.x.tolist() == pytest.approx([0.5, 0.5])
+
     def test_numbers_whose_distances_overflow(self):
         high = Polyhedron([[1.0, 1.0, 1.0]], [0.0])
         with np.errstate(all="raise"):

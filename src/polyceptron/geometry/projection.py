@@ -131,6 +131,7 @@ class Goal:
         scaled, offsets, self._norms = scaled_faces(W, b)
         far = np.finfo(float).max
         self._scaled = scaled, np.clip(offsets, -far, far)
+        self._endless = np.isposinf(offsets)
 
     @np.errstate(over="ignore", invalid="ignore")
     def nearest(
@@ -147,6 +148,9 @@ class Goal:
         if stuck.size:
             return Nearest(None, stuck[:1], stuck[:0], stuck[:0])
         moving = np.flatnonzero(~held)
+        # Nor can they reach a face that is met and farther away than numbers go (inf - inf, too).
+        far = np.isposinf(margins[moving] / norms[moving]) & np.isfinite(margins[moving])
+        moving = moving[~(far | (self._endless & ~(margins <= 0))[moving])]
         A, c = A[moving] / norms[moving, None], -margins[moving] / norms[moving]
         if not np.isfinite(c).all():
             raise shared.GeometryError(_TOO_LARGE)
