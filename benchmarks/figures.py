@@ -36,11 +36,14 @@ class Piece(NamedTuple):
     """Figures that one command measures.
 
     ``{out}`` in its words is the folder to write to; ``stores`` says which of the files there
-    becomes which of `docs/results`, packed if that one is.
+    becomes which of `docs/results`, packed if that one is. It is expected to take so many
+    ``minutes`` of a processor, in so many ``processes``.
     """
 
     command: str
     stores: dict[str, str]
+    minutes: float
+    processes: int = 2
     then: str = ""
 
 
@@ -48,34 +51,42 @@ PIECES = {
     "reproduce": Piece(
         "polyceptron reproduce --out {out} --jobs 2 --resume",
         {"folds.jsonl": "folds.jsonl.gz"},
+        20,
     ),
-    "exact": Piece("benchmarks.exact --out {out}/exact.json", {"exact.json": "exact.json"}),
-    "accuracy": Piece(
-        f"benchmarks.accuracy --methods {' '.join(METHODS)} --out {{out}} --jobs 2 --resume",
-        {"summary.json": "accuracy.json"},
+    "exact": Piece("benchmarks.exact --out {out}/exact.json", {"exact.json": "exact.json"}, 2.5),
+    "convergence": Piece(
+        "polyceptron study convergence --out {out} --jobs 2 --resume",
+        {"convergence.jsonl": "convergence.jsonl.gz", "cycles.jsonl": "cycles.jsonl.gz"},
+        1,
     ),
     "probabilities": Piece(
         "benchmarks.probabilities --jobs 2 --out {out}/probabilities.json",
         {"probabilities.json": "probabilities.json"},
+        1.5,
     ),
+    "ablation": Piece(
+        "benchmarks.ablation --jobs 2 --out {out}/ablation.json",
+        {"ablation.json": "ablation.json"},
+        1,
+    ),
+    "accuracy": Piece(
+        f"benchmarks.accuracy --methods {' '.join(METHODS)} --out {{out}} --jobs 2 --resume",
+        {"summary.json": "accuracy.json"},
+        22,
+    ),
+    "parts": Piece("benchmarks.parts --out {out}/parts.json", {"parts.json": "parts.json"}, 4, 1),
     "readable": Piece(
         "benchmarks.readable --only polyceptron --out {out}/readable.json",
         {"readable.json": "readable.json"},
+        10,
+        1,
         "docs.make_images readable",
     ),
-    "parts": Piece("benchmarks.parts --out {out}/parts.json", {"parts.json": "parts.json"}),
-    "ablation": Piece(
-        "benchmarks.ablation --jobs 2 --out {out}/ablation.json", {"ablation.json": "ablation.json"}
-    ),
-    "convergence": Piece(
-        "polyceptron study convergence --out {out} --jobs 2 --resume",
-        {"convergence.jsonl": "convergence.jsonl.gz", "cycles.jsonl": "cycles.jsonl.gz"},
-    ),
     "shapes": Piece(
-        "benchmarks.shapes --rivals --out {out}/shapes.json", {"shapes.json": "shapes.json"}
+        "benchmarks.shapes --rivals --out {out}/shapes.json", {"shapes.json": "shapes.json"}, 45, 1
     ),
-}  # fmt: skip
-"""In the order of what they are worth."""
+}
+"""In the order of what they are worth for their time."""
 
 REST = {
     "bench": ("`make bench`, then `python -m benchmarks --update-readme`", "README.md"),
@@ -102,7 +113,7 @@ def listed() -> list[list[str]]:
     done, rows = load(), []
     for name, piece in PIECES.items():
         last = done.get(name, {})
-        minutes = f"{last['minutes']:.0f}" if "minutes" in last else ""
+        minutes = f"{last['minutes']:.1f}" if "minutes" in last else f"about {piece.minutes:g}"
         at = f"{last['date']}, {last['commit']}" if last.get("commit") else last.get("date", "")
         rows.append([name, f"`{_shown(piece)}`", minutes, at])
     for name, (command, page) in REST.items():
@@ -223,17 +234,18 @@ def main(argv: list[str] | None = None) -> None:
     given = parser.parse_args(argv)
     work, done, began = given.out / digest(), load(), time.perf_counter()
     for number, name in enumerate(given.only, 1):
-        two_cores = done.get(name, {}).get("minutes", 0.0) / 2
+        piece = PIECES[name]
+        expected = done.get(name, {}).get("minutes", piece.minutes) / piece.processes
         left = given.minutes - (time.perf_counter() - began) / 60
         head = f"[{number}/{len(given.only)}] {name}"
         if (work / name / "done").exists():
             print(f"{head}: done before", flush=True)
-        elif two_cores > left:
+        elif expected > left:
             print(
-                f"{head}: left out, {two_cores:.0f} minutes of {left:.0f} that are left", flush=True
+                f"{head}: left out, {expected:.0f} minutes of {left:.0f} that are left", flush=True
             )
         else:
-            print(f"{head}: about {two_cores:.0f} minutes on two cores", flush=True)
+            print(f"{head}: about {expected:.0f} minutes on two free cores", flush=True)
             run(name, work)
 
 

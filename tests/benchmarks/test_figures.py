@@ -15,8 +15,8 @@ def figures(benchmark, tmp_path, monkeypatch):
     stored.mkdir()
     (stored / "measured.json").write_text(json.dumps({"slow": {"minutes": 50.0}}))
     pieces = {
-        "quick": module.Piece("quick {out}/a.json", {"a.json": "a.json"}, "then"),
-        "slow": module.Piece("slow {out}/b.jsonl", {"b.jsonl": "b.jsonl.gz"}),
+        "quick": module.Piece("quick {out}/a.json", {"a.json": "a.json"}, 1, 2, "then"),
+        "slow": module.Piece("slow {out}/b.jsonl", {"b.jsonl": "b.jsonl.gz"}, 1),
     }
     ran = []
 
