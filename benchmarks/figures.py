@@ -55,8 +55,11 @@ PIECES = {
     ),
     "exact": Piece("benchmarks.exact --out {out}/exact.json", {"exact.json": "exact.json"}, 2.5),
     "convergence": Piece(
-        "polyceptron study convergence --out {out} --jobs 2 --resume",
-        {"convergence.jsonl": "convergence.jsonl.gz", "cycles.jsonl": "cycles.jsonl.gz"},
+        "polyceptron study convergence --out {out}/../reproduce --jobs 2 --resume",
+        {
+            "../reproduce/convergence.jsonl": "convergence.jsonl.gz",
+            "../reproduce/cycles.jsonl": "cycles.jsonl.gz",
+        },  # one report of both
         1,
     ),
     "probabilities": Piece(
@@ -129,7 +132,7 @@ def load() -> dict[str, Any]:
 
 
 def _shown(piece: Piece) -> str:
-    words = piece.command.format(out="FOLDER")
+    words = piece.command.format(out="FOLDER").replace("FOLDER/../reproduce", "FOLDER")
     return words if words.startswith("polyceptron ") else f"python -m {words}"
 
 
@@ -232,7 +235,8 @@ def main(argv: list[str] | None = None) -> None:
         help="folder to work in",
     )
     given = parser.parse_args(argv)
-    work, done, began = given.out / digest(), load(), time.perf_counter()
+    work, done, began = given.out.resolve() / digest(), load(), time.perf_counter()
+    failed = []
     for number, name in enumerate(given.only, 1):
         piece = PIECES[name]
         expected = done.get(name, {}).get("minutes", piece.minutes) / piece.processes
@@ -246,7 +250,12 @@ def main(argv: list[str] | None = None) -> None:
             )
         else:
             print(f"{head}: about {expected:.0f} minutes on two free cores", flush=True)
-            run(name, work)
+            try:
+                run(name, work)
+            except subprocess.CalledProcessError as error:
+                failed.append(f"{name}: {error}")
+    if failed:
+        raise SystemExit("\n".join(failed))
 
 
 if __name__ == "__main__":

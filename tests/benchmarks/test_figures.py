@@ -3,6 +3,7 @@
 import gzip
 import json
 from pathlib import Path
+from subprocess import CalledProcessError
 
 import pytest
 
@@ -62,12 +63,22 @@ def test_other_code_is_measured_again(figures, tmp_path, monkeypatch):
     assert figures.ran.count("quick") == 2
 
 
-def test_a_piece_that_fails_is_not_done(figures, tmp_path, monkeypatch):
-    monkeypatch.setattr(figures, "_python", lambda _: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        figures.main(["--out", str(tmp_path / "work"), "--only", "quick"])
-    assert not (figures.RESULTS / "a.json").exists()
-    assert not list((tmp_path / "work").rglob("done"))
+def test_a_piece_that_fails_is_not_done_and_stops_no_other(figures, tmp_path, monkeypatch):
+    measure = figures._python
+
+    def fail_once(words):
+        if words.startswith("quick"):
+            raise CalledProcessError(1, words)
+        measure(words)
+
+    monkeypatch.setattr(figures, "_python", fail_once)
+    with pytest.raises(SystemExit, match="quick: Command"):
+        figures.main(["--out", str(tmp_path / "work")])
+    assert sorted(path.name for path in figures.RESULTS.iterdir()) == [
+        "b.jsonl.gz",
+        "measured.json",
+    ]
+    assert [path.parent.name for path in (tmp_path / "work").rglob("done")] == ["slow"]
 
 
 def test_every_command_is_there(benchmark):
