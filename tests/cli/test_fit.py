@@ -458,6 +458,13 @@ class TestMissing:
         assert answers == [line[-1] for line in lines]
 
 
+def check_path_is_kept(text, model):
+    """What `fit --show-path` printed is what `show --path` prints of the file."""
+    own = text[text.index("Terms and accuracy") : text.index("Chosen are the fewest")]
+    assert own in done("show", model, "--path")
+
+
+
 class TestWhatIsKnown:
     """Few terms, signs, given faces and groups of columns, by the names of the columns."""
 
@@ -477,6 +484,7 @@ class TestWhatIsKnown:
         text = done(*plant, "--max-terms", 1, "--max-faces", 3, "--show-path")
         assert "Terms and accuracy" in text
         assert text.count("chosen\n") == 1
+        check_path_is_kept(text, tmp_path / "m")
         rule = load_model(tmp_path / "m").rule_
         for piece in rule.pieces:
             assert (np.count_nonzero(piece.polyhedron.W, axis=1) == 1).all()
@@ -502,6 +510,7 @@ class TestWhatIsKnown:
         given = ["--face", "high: a: age >= 0.25", "--monotone", "b:bmi=+1", "--max-terms", 2]
         text = done(*fit, *given, "--show-path")
         assert text.count("Terms and accuracy: ") == 3
+        check_path_is_kept(text, tmp_path / "m")
         model = load_model(tmp_path / "m")
         assert "age >= 0.25" in str(model.polyhedra_["high: a"])
         (piece,) = (one for one in model.rule_.pieces if model.rule_.labels[one.place] == "b")
