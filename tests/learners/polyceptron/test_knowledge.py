@@ -335,6 +335,19 @@ class TestClasses:
         assert texts[1].startswith(f"{wrong} of the 9 rows of must_contain of 1")
 
     @pytest.mark.parametrize(
+        ("known", "problem"),
+        [
+            ({"fixed_faces": {"mid": "age >= 100"}}, "fixed_faces leave no row of it"),
+            ({"fixed_faces": {"mid": "agee >= 1"}}, "fixed_faces: the inequality 'agee >= 1'"),
+            ({"fixed_faces": {"mid": "age >= 1"}, "must_contain": {"mid": X[:1] * 0}}, "row 0 of"),
+            ({"fixed_faces": {"mid": "age <= 1"}, "monotonic_cst": {"mid": [1] * 4}}, "the fixed"),
+        ],
+    )
+    def test_errors_name_the_class(self, known, problem):
+        with pytest.raises(ValueError, match=f"^class 'mid': {problem}"):
+            fit(FRAME, Y3, **known)
+
+    @pytest.mark.parametrize(
         ("known", "found"),
         [
             ({"monotonic_cst": [1, 0, 0, 0]}, r"\[1, 0, 0, 0\]"),

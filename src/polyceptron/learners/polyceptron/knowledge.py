@@ -95,10 +95,12 @@ class Knowledge(NamedTuple):
             y = np.append(data.y, np.full(n, sign))
             data = data.like(stack([data.matrix, own]), y, weight / weight.mean())
         if not ((data.y > 0) == (inside == 1)).any():
-            label = training.classes.tolist()[inside]
+            own, which = f"the class {training.classes.tolist()[inside]!r}", "the other"
+            if len(training.source.classes) > 2:  # whoever learns one against the others names it
+                own, which = "it", "another"
             raise ValueError(
-                f"fixed_faces leave no row of the class {label!r} inside; are they of the other "
-                "class, or in other units? `inside` says which class they are of"
+                f"fixed_faces leave no row of {own} inside; are they of {which} class, or in "
+                "other units? `inside` says which class they are of"
             )
         return data, limits, own
 

@@ -316,13 +316,18 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         for name in OF_THE_INSIDE:
             check_by_class(name, getattr(self, name), training.classes.tolist())
         self.estimators_ = []
-        for place, label in enumerate(training.classes):
+        for place, label in enumerate(training.classes.tolist()):
             if self.verbose:
                 sys.stdout.write(f"Polyceptron: class {label!r} against the rest\n")
             one = self._for_class(label, random.randint(0, 2**31 - 1))
             one.n_features_in_ = training.source.n_features
             part = journal.part(f"class {label!r}")
-            one._learn_two(training.one_against_rest(place), part)
+            try:
+                one._learn_two(training.one_against_rest(place), part)
+            except ValueError as error:
+                if type(error) is not ValueError:
+                    raise
+                raise ValueError(f"class {label!r}: {error}") from None
             self.estimators_.append(one)
         self.classes_ = training.classes
         self._describe_each()
