@@ -87,6 +87,14 @@ class TestFit:
         assert model.features_of_faces.tolist() == [[1, 0, 1, 1, 1], [0, 1, 0, 0, 0]]
         assert model.must_contain.shape == (3, 5)
         assert (model.rule_.predict(model.must_contain) == "good").all()
+        other = pa.table({"p": [0.0, 1], "flag": ["no", "maybe"], "kind": ["d", "e"]})
+        pq.write_table(other, tmp_path / "other.parquet")
+        noted = run(*ask, "--must-contain", tmp_path / "other.parquet").stderr
+        assert "other.parquet: kind has values that DATA has not (2 rows)" in noted
+        assert "other.parquet: flag has values that DATA has not (1 row)" in noted
+        given = ("--must-contain", tmp_path / "inside.parquet", "--face", "kind = a")
+        wrong = failed(*ask, *given, "--face", "kind = b")
+        assert "the fixed face '\"kind=" in wrong
         wrong = failed(*ask, "--monotone", "kind=+1", code=2)
         assert "kind has 3 values, and no order: name one of kind=a" in wrong
         pq.write_table(rows.drop_columns("p"), tmp_path / "inside.parquet")

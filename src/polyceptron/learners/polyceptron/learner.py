@@ -22,6 +22,7 @@ from polyceptron.learners.polyceptron.knowledge import (
     OF_THE_INSIDE,
     Knowledge,
     check_by_class,
+    naming_class,
     of_class,
     plain_by_class,
 )
@@ -322,12 +323,8 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
             one = self._for_class(label, random.randint(0, 2**31 - 1))
             one.n_features_in_ = training.source.n_features
             part = journal.part(f"class {label!r}")
-            try:
+            with naming_class(label):
                 one._learn_two(training.one_against_rest(place), part)
-            except ValueError as error:
-                if type(error) is not ValueError:
-                    raise
-                raise ValueError(f"class {label!r}: {error}") from None
             self.estimators_.append(one)
         self.classes_ = training.classes
         self._describe_each()
