@@ -142,7 +142,7 @@ def test_one_of_several_values():
         assert (w.tolist(), b) == ([0, 0, 1, 0], -0.5)
     with pytest.raises(ValueError, match='colour is blue or "dark red" or grey'):
         parse_inequality("colour = red", names, encoding)
-    with pytest.raises(ValueError, match='; write "colour=blue", in quotes$'):
+    with pytest.raises(ValueError, match='; write "colour=blue", in quotes'):
         parse_inequality("age + colour=blue >= 1", names, encoding)
 
 

@@ -472,7 +472,6 @@ def check_path_is_kept(text, model):
     assert own in done("show", model, "--path")
 
 
-
 class TestWhatIsKnown:
     """Few terms, signs, given faces and groups of columns, by the names of the columns."""
 

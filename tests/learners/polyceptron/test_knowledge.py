@@ -141,7 +141,6 @@ class TestSigns:
         model = fit(y=y, monotonic_cst=[1, 1, 1, 1], max_terms=max_terms)
         check_signs(model, some_rows(X), [1, 1, 1, 1], X.std(axis=0))
 
-
     @pytest.mark.parametrize("digits", [None, 1, "auto"])
     @pytest.mark.parametrize("max_terms", [None, 2])
     @pytest.mark.parametrize("truth", [1, 2, 5])
