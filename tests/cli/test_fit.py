@@ -522,7 +522,11 @@ class TestWhatIsKnown:
         assert "age >= 0.25" in str(model.polyhedra_["high: a"])
         (piece,) = (one for one in model.rule_.pieces if model.rule_.labels[one.place] == "b")
         assert (piece.polyhedron.W[:, 1] >= 0).all()
-        assert "say of which this is known: 'b: age >= 1'" in failed(
+        numbers = (tmp_path / "d.csv").read_text().replace("high: a", "1").replace("high", "2")
+        (tmp_path / "d.csv").write_text(f"{numbers}\n".replace(",b\n", ",3.0\n"))
+        done(*fit, "--force", "--max-terms", 1, "--face", "3: age <= 2", "--face", "1: bmi <= 2")
+        assert [*load_model(tmp_path / "m").fixed_faces] == ["1", "3.0"]
+        assert "say of which this is known: '1: age >= 1'" in failed(
             *fit, "--force", "--face", "age >= 1", code=2
         )
 

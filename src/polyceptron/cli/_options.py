@@ -400,16 +400,18 @@ def _by_class(
     labels = rows.classes.tolist()
     if len(labels) == 2:
         return read(texts, names)
+    named = {str(label): label for label in labels}
+    named = {name.removesuffix(".0"): label for name, label in named.items()} | named
     parts: dict[Any, list[str]] = {}
     for text in texts:
-        owners = [label for label in labels if text.startswith(f"{label}:")]
+        owners = [name for name in named if text.startswith(f"{name}:")]
         if not owners:
             raise click.UsageError(
                 f"{option}: there are {len(labels)} classes, so say of which this is known: "
                 f"'{labels[0]}: {text}'"
             )
-        owner = max(owners, key=lambda label: len(str(label)))
-        parts.setdefault(owner, []).append(text[len(str(owner)) + 1 :].strip())
+        owner = max(owners, key=len)
+        parts.setdefault(named[owner], []).append(text[len(owner) + 1 :].strip())
     return {label: read(own, names) for label, own in parts.items()}
 
 
