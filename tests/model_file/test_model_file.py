@@ -451,7 +451,7 @@ def changed(document, path, value):
 
 WHEN = "2026-01-31T12:00:00Z"
 P, F = "learner/parameters/", "learner/fitted/"
-PATH = dict.fromkeys(("inside", "max_terms", "n_terms", "n_hyperplanes", "n_polyhedra"), [1])
+PATH = {name: [1] for name in ("inside", "max_terms", "n_terms", "n_hyperplanes", "n_polyhedra")}
 PATH |= {"penalty": [1], "accuracy": [1], "error": [0], "chosen": []}
 WRONG = [  # learner, place, value, and the error: where it is, what it says
     ("spla1", "version", 1, "version must be 2, got 1: .* learn the model again"),
