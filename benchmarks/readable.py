@@ -150,8 +150,9 @@ class ObliqueTree(ClassifierMixin, BaseEstimator):
 
 
 def _ours(seed: int) -> list[Any]:
-    """Each cap of the terms of a face with as many faces as a budget has room for."""
-    sizes = sorted({(cap, budget // cap) for cap in (1, 2, 3, 5) for budget in BUDGETS})
+    """Caps of the terms of a face, and of faces, which allow as many terms as the last budget."""
+    most = max(BUDGETS)
+    sizes = [one for one in product(OUR_TERMS, OUR_FACES) if one[0] * one[1] <= most]
     return [Polyceptron(max_terms=s, max_faces=n, random_state=seed, n_jobs=1) for s, n in sizes]
 
 
@@ -174,6 +175,7 @@ def _boosting(seed: int) -> list[Any]:
     return [ExplainableBoostingClassifier(outer_bags=4, random_state=seed, n_jobs=1)]
 
 
+OUR_TERMS, OUR_FACES = (1, 2, 3, 5, 8, 15, 30), (1, 2, 3, 4, 6, 10, 15, 30)
 LOGISTIC = tuple(product(np.geomspace(1.1, 1000.0, 24).tolist(), (False, True)))
 OBLIQUE = [one for one in product((1, 2, 3, 4), (2, 3, 5), (0.0, 0.003)) if one[0] * one[1] <= 10]
 RISK_SCORES = (*product((3, 6, 9, 15), (5, 10)), (30, 5))

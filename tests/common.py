@@ -74,6 +74,7 @@ def assert_equal_models(one, other):
     assert getattr(one, "verdict_", None) == getattr(other, "verdict_", None)
     if isinstance(one, Polyceptron):  # a table of what was tried in the place of a history
         assert one.selection_ == other.selection_
+        assert getattr(one, "path_", None) == getattr(other, "path_", None)
         assert one.rule_ == other.rule_
         return
     assert one.history_.keys() == other.history_.keys()

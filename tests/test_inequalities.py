@@ -122,7 +122,7 @@ class TestTwoValues:
     @pytest.mark.parametrize(
         ("text", "problem"),
         [
-            ("age = 1", "columns of two values; those are 'smoker', 'sees well'; others have >="),
+            ("age = 1", "columns of categories; those are 'smoker', 'sees well'; others have >="),
             ("smoker = 2", 'smoker is "0" or "1"'),
             ('"sees well" = no', 'sees well is "not at all" or yes'),
         ],
@@ -130,6 +130,20 @@ class TestTwoValues:
     def test_what_cannot_be_read(self, text, problem):
         with pytest.raises(ValueError, match=problem):
             parse_inequality(text, self.ENCODING.feature_names, self.ENCODING)
+
+
+def test_one_of_several_values():
+    """A category is written as a value of its column, or by the quoted name of its feature."""
+    colours = Column("colour", "category", ("blue", "dark red", "grey"))
+    encoding = Encoding([Column("age", "number"), colours])
+    names = encoding.feature_names
+    for text in ('colour = "dark red"', '"colour=dark red" >= 0.5'):
+        w, b = parse_inequality(text, names, encoding)
+        assert (w.tolist(), b) == ([0, 0, 1, 0], -0.5)
+    with pytest.raises(ValueError, match='colour is blue or "dark red" or grey'):
+        parse_inequality("colour = red", names, encoding)
+    with pytest.raises(ValueError, match='; write "colour=blue", in quotes'):
+        parse_inequality("age + colour=blue >= 1", names, encoding)
 
 
 @pytest.mark.parametrize(

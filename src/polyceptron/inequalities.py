@@ -42,7 +42,7 @@ def parse_inequality(
     feature_names : sequence of str
         The columns in their order; those without names are called x0, x1, ...
     encoding : Encoding, optional
-        Tells the columns of two values: ``smoker = yes`` says which of them it must be.
+        Tells the columns of categories: ``smoker = yes`` says which of them it must be.
 
     Examples
     --------
@@ -117,16 +117,16 @@ def _columns_of_two(encoding: Encoding | None) -> dict[int, Column]:
 def _parse_equation(
     text: str, name: str, value: str, encoding: Encoding | None
 ) -> tuple[Floats, float]:
-    known = {column.name: (j, column) for j, column in _columns_of_two(encoding).items()}
+    places = () if encoding is None else encoding.places()
+    known = {column.name: (j, column) for column, j, _ in places if column.categories}
     if encoding is None or name not in known:
         listed = f"; those are {quoted_names(list(known))}" if known else ""
-        _refuse(text, f"= is for columns of two values{listed}; others have >= or <=")
-    j, column = known[name]
-    if value not in column.two_values:
-        _refuse(text, f"{name[:60]} is {' or '.join(map(quoted, column.two_values))}")
-    sign = 1.0 if value == column.two_values[1] else -1.0
-    w = np.zeros(len(encoding.feature_names))
-    w[j] = sign
+        _refuse(text, f"= is for columns of categories{listed}; others have >= or <=")
+    (j, column), w = known[name], np.zeros(len(encoding.feature_names))
+    if value not in column.categories:
+        _refuse(text, f"{name[:60]} is {' or '.join(map(quoted, column.categories))}")
+    sign = -1.0 if column.two_values and value == column.two_values[0] else 1.0
+    w[j if column.two_values else j + column.categories.index(value)] = sign
     return w, -0.5 * sign
 
 
@@ -153,7 +153,9 @@ def _number(text: str, term: re.Match[str]) -> float:
 def _place(text: str, written: str, places: dict[str, int]) -> int:
     name = _unquoted(written)
     if name not in places:
-        _refuse(text, missing_columns([name[:200]], list(places)))
+        longer = next((one for one in places if one.startswith(f"{name}=") and one in text), "")
+        hint = f"; write {quoted(longer)}, in quotes" if longer else ""
+        _refuse(text, missing_columns([name[:200]], list(places)) + hint)
     return places[name]
 
 

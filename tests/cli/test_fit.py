@@ -88,6 +88,14 @@ class TestFit:
         assert model.features_of_faces.tolist() == [[1, 0, 1, 1, 1], [0, 1, 0, 0, 0]]
         assert model.must_contain.shape == (3, 5)
         assert (model.rule_.predict(model.must_contain) == "good").all()
+        other = pa.table({"p": [0.0, 1], "flag": ["no", "maybe"], "kind": ["d", "e"]})
+        pq.write_table(other, tmp_path / "other.parquet")
+        noted = run(*ask, "--must-contain", tmp_path / "other.parquet").stderr
+        assert "other.parquet: kind has values that DATA has not (2 rows)" in noted
+        assert "other.parquet: flag has values that DATA has not (1 row)" in noted
+        given = ("--must-contain", tmp_path / "inside.parquet", "--face", "kind = a")
+        wrong = failed(*ask, *given, "--face", "kind = b")
+        assert "the fixed face '\"kind=" in wrong
         wrong = failed(*ask, "--monotone", "kind=+1", code=2)
         assert "kind has 3 values, and no order: name one of kind=a" in wrong
         pq.write_table(rows.drop_columns("p"), tmp_path / "inside.parquet")
@@ -457,6 +465,12 @@ class TestMissing:
         assert answers == [line[-1] for line in lines]
 
 
+def check_path_is_kept(text, model):
+    """What `fit --show-path` printed is what `show --path` prints of the file."""
+    own = text[text.index("Terms and accuracy") : text.index("Chosen are the fewest")]
+    assert own in done("show", model, "--path")
+
+
 class TestWhatIsKnown:
     """Few terms, signs, given faces and groups of columns, by the names of the columns."""
 
@@ -476,6 +490,7 @@ class TestWhatIsKnown:
         text = done(*plant, "--max-terms", 1, "--max-faces", 3, "--show-path")
         assert "Terms and accuracy" in text
         assert text.count("chosen\n") == 1
+        check_path_is_kept(text, tmp_path / "m")
         rule = load_model(tmp_path / "m").rule_
         for piece in rule.pieces:
             assert (np.count_nonzero(piece.polyhedron.W, axis=1) == 1).all()
@@ -501,11 +516,16 @@ class TestWhatIsKnown:
         given = ["--face", "high: a: age >= 0.25", "--monotone", "b:bmi=+1", "--max-terms", 2]
         text = done(*fit, *given, "--show-path")
         assert text.count("Terms and accuracy: ") == 3
+        check_path_is_kept(text, tmp_path / "m")
         model = load_model(tmp_path / "m")
         assert "age >= 0.25" in str(model.polyhedra_["high: a"])
         (piece,) = (one for one in model.rule_.pieces if model.rule_.labels[one.place] == "b")
         assert (piece.polyhedron.W[:, 1] >= 0).all()
-        assert "say of which this is known: 'b: age >= 1'" in failed(
+        numbers = (tmp_path / "d.csv").read_text().replace("high: a", "1").replace("high", "2")
+        (tmp_path / "d.csv").write_text(f"{numbers}\n".replace(",b\n", ",3.0\n"))
+        done(*fit, "--force", "--max-terms", 1, "--face", "3: age <= 2", "--face", "1: bmi <= 2")
+        assert [*load_model(tmp_path / "m").fixed_faces] == ["1", "3.0"]
+        assert "say of which this is known: '1: age >= 1'" in failed(
             *fit, "--force", "--face", "age >= 1", code=2
         )
 

@@ -451,6 +451,8 @@ def changed(document, path, value):
 
 WHEN = "2026-01-31T12:00:00Z"
 P, F = "learner/parameters/", "learner/fitted/"
+PATH = {name: [1] for name in ("inside", "max_terms", "n_terms", "n_hyperplanes", "n_polyhedra")}
+PATH |= {"penalty": [1], "accuracy": [1], "error": [0], "chosen": []}
 WRONG = [  # learner, place, value, and the error: where it is, what it says
     ("spla1", "version", 1, "version must be 2, got 1: .* learn the model again"),
     ("spla1", "version", 3, "version must be 2, got 3: .* newer"),
@@ -526,6 +528,8 @@ WRONG = [  # learner, place, value, and the error: where it is, what it says
     ("polyceptron", "rule/links/1", None, r"rule\.links must give the class of each"),
     ("polyceptron", F + "fits/0/selection/inside/0", 2, r"inside\[0\] must be int <= 1"),
     ("polyceptron", F + "fits/0/selection/chosen", [], "selection must have arrays of one length"),
+    ("polyceptron", F + "fits/0/path", PATH, "path must have arrays of one length"),
+    ("polyceptron", F + "fits/0/path", PATH | {"error": [-1]}, r"error\[0\] must be .*>= 0"),
     ("polyceptron", F + "fits", [], r"fitted\.fits must be an array of 1; got 0"),
     ("many", "rule/pieces/0/place", 1, "rule.pieces must have a polyhedron for each class"),
     ("many", F + "fits/0", DELETE, r"fitted\.fits must be an array of 3; got 2"),

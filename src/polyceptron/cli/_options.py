@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from polyceptron.cli._lazy import columns, encoding, np
+from polyceptron.cli._terminal import note, shown
 from polyceptron.learners import registry
 
 if TYPE_CHECKING:
@@ -384,6 +385,11 @@ def knowledge(
     if must_contain:
         own = partial(_rows_like, rows)
         found["must_contain"] = _by_class("--must-contain", must_contain, rows, names, own)
+    if found:  # learners are given no names, and so their errors have none
+        from polyceptron.learners.polyceptron.knowledge import NAMES, plain_by_class
+
+        given = dict.fromkeys(NAMES) | found
+        plain_by_class(given, rows.classes.tolist(), rows.n_features, names)
     return found
 
 
@@ -394,16 +400,18 @@ def _by_class(
     labels = rows.classes.tolist()
     if len(labels) == 2:
         return read(texts, names)
+    named = {str(label): label for label in labels}
+    named = {name.removesuffix(".0"): label for name, label in named.items()} | named
     parts: dict[Any, list[str]] = {}
     for text in texts:
-        owners = [label for label in labels if text.startswith(f"{label}:")]
+        owners = [name for name in named if text.startswith(f"{name}:")]
         if not owners:
             raise click.UsageError(
                 f"{option}: there are {len(labels)} classes, so say of which this is known: "
                 f"'{labels[0]}: {text}'"
             )
-        owner = max(owners, key=lambda label: len(str(label)))
-        parts.setdefault(owner, []).append(text[len(str(owner)) + 1 :].strip())
+        owner = max(owners, key=len)
+        parts.setdefault(named[owner], []).append(text[len(owner) + 1 :].strip())
     return {label: read(own, names) for label, own in parts.items()}
 
 
@@ -424,7 +432,11 @@ def _rows_like(rows: Any, files: Sequence[str], names: Sequence[str]) -> Any:
                 raise SourceError(f"--must-contain {table.name}: {text}")
             numbers, texts = known.kinds
             batches = table.batches([name for name in numbers if name not in texts], texts)
-            parts += [batch.features(known) for batch in batches]
+            for batch in batches:
+                parts.append(batch.features(known))
+                for name, n in batch.unseen(known).items():
+                    what = f"{shown(name)} has values that DATA has not ({n} row{'s' * (n > 1)})"
+                    note(f"--must-contain {table.name}: {what}")
     return np.concatenate(parts)
 
 

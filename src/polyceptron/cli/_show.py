@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -9,7 +10,7 @@ import click
 import polyceptron
 from polyceptron.cli._explain import find_row
 from polyceptron.cli._lazy import np, source, tables
-from polyceptron.cli._learning import show_faces
+from polyceptron.cli._learning import show_faces, show_paths
 from polyceptron.cli._model import Loaded
 from polyceptron.cli._options import file_options, model_argument, out_option
 from polyceptron.cli._out import check_free
@@ -27,9 +28,11 @@ _MOST = 20_000
 
 @click.command(short_help="Show the inequalities of a model.")
 @model_argument
-def show(model: str) -> None:
+@click.option("--path", is_flag=True, help="Also what --max-terms tried, those of few terms first.")
+def show(model: str, path: bool) -> None:
     """Show what a model file holds: the classes, the inequalities, how it was learned."""
     loaded = Loaded(model)
+    tried = _path_of(model) if path else None
     summary = loaded.summary
     click.echo(f"Learner: {title_of_learner(loaded.learner)}")
     click.echo(f"Classes: {', '.join(map(shown, loaded.rule.labels))}")
@@ -49,6 +52,8 @@ def show(model: str) -> None:
     )
     if loaded.rule.edits:
         section("Edits", "\n".join(f"{one.when} {one}" for one in loaded.rule.edits))
+    if tried is not None:
+        show_paths(tried)
     if loaded.rule.locked:
         names = loaded.rule.edit().addresses.items()
         held = [shown(name) for name, at in names if at in loaded.rule.locked]
@@ -60,6 +65,16 @@ def show(model: str) -> None:
         ]
         rows = [["" if cell is None else cell for cell in row] for row in rows]
         section("Columns", table(["column", "kind", "categories", "if missing"], rows, "<<<<"))
+
+
+def _path_of(model: str) -> dict[str, list[Any]]:
+    """What was tried to learn this model with few terms."""
+    from polyceptron.model_file import read_model
+
+    path: dict[str, list[Any]] | None = getattr(read_model(Path(model)).estimator, "path_", None)
+    if path is None:
+        raise click.UsageError(f"--path: {model} was learned without --max-terms and the like.")
+    return path
 
 
 @click.command(short_help="Draw a model.")

@@ -141,6 +141,25 @@ class TestSigns:
         model = fit(y=y, monotonic_cst=[1, 1, 1, 1], max_terms=max_terms)
         check_signs(model, some_rows(X), [1, 1, 1, 1], X.std(axis=0))
 
+    @pytest.mark.parametrize("digits", [None, 1, "auto"])
+    @pytest.mark.parametrize("max_terms", [None, 2])
+    @pytest.mark.parametrize("truth", [1, 2, 5])
+    def test_bounds_on_coefficients(self, truth, max_terms, digits):
+        """Of ratios by the ends of what is allowed as columns, and of zero by no list at all."""
+        income, debt, late = np.round(1000 + 300 * X[:, :3], 1).T
+        y = (income - truth * debt + 100 * X[:, 3] >= 1000 - 1000 * truth).astype(int)
+        ends = np.column_stack([income - 1.5 * debt, income - 3 * debt, late])
+        known = {"monotonic_cst": [1, 1, 0], "features_of_faces": [[0, 1]]}
+        model = fit(ends, y, inside=1, digits=digits, max_terms=max_terms, **known)
+        V = np.concatenate([one.polyhedron.printed.W for one in model.rule_.pieces])
+        assert not V[:, 2].any()
+        for v in V[:, :2].tolist():
+            first, second = map(Fraction, v)
+            of_income, of_debt = first + second, -(first * Fraction(3, 2) + second * 3)
+            assert of_income * Fraction(3, 2) <= -of_debt <= of_income * 3
+            assert of_income > 0
+        assert model.score(ends, y) > 0.8 or truth != 2
+
 
 class TestFaces:
     FACES = np.array([[1, 0, 0, 0, 0.25], [0, -3, 0, 1.5, 1]])
@@ -313,6 +332,19 @@ class TestClasses:
         texts = [str(one.message) for one in caught]
         assert said in texts[0]
         assert texts[1].startswith(f"{wrong} of the 9 rows of must_contain of 1")
+
+    @pytest.mark.parametrize(
+        ("known", "problem"),
+        [
+            ({"fixed_faces": {"mid": "age >= 100"}}, "fixed_faces leave no row of it"),
+            ({"fixed_faces": {"mid": "agee >= 1"}}, "fixed_faces: the inequality 'agee >= 1'"),
+            ({"fixed_faces": {"mid": "age >= 1"}, "must_contain": {"mid": X[:1] * 0}}, "row 0 of"),
+            ({"fixed_faces": {"mid": "age <= 1"}, "monotonic_cst": {"mid": [1] * 4}}, "the fixed"),
+        ],
+    )
+    def test_errors_name_the_class(self, known, problem):
+        with pytest.raises(ValueError, match=f"^class 'mid': {problem}"):
+            fit(FRAME, Y3, **known)
 
     @pytest.mark.parametrize(
         ("known", "found"),

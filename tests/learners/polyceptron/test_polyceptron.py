@@ -478,9 +478,7 @@ class TestEstimator:
         lines = capsys.readouterr().out.splitlines()
         assert len(lines) == 9
         for name, line in zip(["low", "middle", "top"], lines[::3], strict=True):
-            assert line.startswith("Polyceptron: class ")
-            assert f"'{name}'" in line
-            assert line.endswith(" against the rest")
+            assert line == f"Polyceptron: class '{name}' against the rest"
         assert all("inside=True, n_hyperplanes=3, " in line for line in lines[1::3])
         assert set(lines[2::3]) == {"Polyceptron: the best of these is fitted to 150 rows"}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -95,10 +96,12 @@ class Knowledge(NamedTuple):
             y = np.append(data.y, np.full(n, sign))
             data = data.like(stack([data.matrix, own]), y, weight / weight.mean())
         if not ((data.y > 0) == (inside == 1)).any():
-            label = training.classes.tolist()[inside]
+            own, which = f"the class {training.classes.tolist()[inside]!r}", "the other"
+            if len(training.source.classes) > 2:  # whoever learns one against the others names it
+                own, which = "it", "another"
             raise ValueError(
-                f"fixed_faces leave no row of the class {label!r} inside; are they of the other "
-                "class, or in other units? `inside` says which class they are of"
+                f"fixed_faces leave no row of {own} inside; are they of {which} class, or in "
+                "other units? `inside` says which class they are of"
             )
         return data, limits, own
 
@@ -163,12 +166,24 @@ def plain_by_class(
         return Knowledge.of(given, n_features, names).plain()
     each: dict[str, Any] = dict.fromkeys(NAMES)
     for label in labels:
-        known = Knowledge.of({**given, **of_class(given, label)}, n_features, names).plain()
+        with naming_class(label):
+            known = Knowledge.of({**given, **of_class(given, label)}, n_features, names).plain()
         each["features_of_faces"] = known["features_of_faces"]
         for name in OF_THE_INSIDE:
             if known[name] is not None:
                 each[name] = (each[name] or {}) | {label: known[name]}
     return each
+
+
+@contextmanager
+def naming_class(label: Any) -> Iterator[None]:
+    """Make errors say of which of several classes they are."""
+    try:
+        yield
+    except ValueError as error:
+        if type(error) is not ValueError:
+            raise
+        raise ValueError(f"class {label!r}: {error}") from None
 
 
 def check_by_class(name: str, given: Any, labels: list[Any]) -> None:

@@ -22,6 +22,7 @@ from polyceptron.learners.polyceptron.knowledge import (
     OF_THE_INSIDE,
     Knowledge,
     check_by_class,
+    naming_class,
     of_class,
     plain_by_class,
 )
@@ -151,7 +152,7 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         "max_terms", "n_terms" of the whole rule in the mean of the folds, "n_hyperplanes" and
         "n_polyhedra" in their median, "penalty", "accuracy" on rows held out where `fixed_faces`
         hold, its standard "error", and which was "chosen". With more than two classes "class" in
-        the place of "inside". It is not in model files.
+        the place of "inside".
     verdict_ : Verdict
         How well the rule answers the rows learned from, beside always answering one class, and
         what is remarkable; ``print(model.verdict_)``.
@@ -285,8 +286,6 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         # Nobody changes by accident the faces that were given.
         given = [(p, k) for p in range(self.n_polyhedra_) for k in range(learned.n_given)]
         self.rule_ = replace(self.rule_, locked=tuple(given))
-        if learned.path is not None:
-            self.path_ = learned.path
 
     def _set_learned(self, learned: LearnedUnion) -> None:
         """Set the fitted attributes that follow from the polyhedra of the class inside."""
@@ -305,6 +304,8 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         self.margin_, self.penalty_, self.sampled_ = chosen.margin, chosen.penalty, chosen.sampled
         self._exponent, self.n_iter_ = learned.exponent, learned.n_iter
         self.selection_ = learned.selection
+        if learned.path is not None:
+            self.path_ = learned.path
 
     # --- more classes -------------------------------------------------------------------
 
@@ -316,13 +317,14 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         for name in OF_THE_INSIDE:
             check_by_class(name, getattr(self, name), training.classes.tolist())
         self.estimators_ = []
-        for place, label in enumerate(training.classes):
+        for place, label in enumerate(training.classes.tolist()):
             if self.verbose:
                 sys.stdout.write(f"Polyceptron: class {label!r} against the rest\n")
             one = self._for_class(label, random.randint(0, 2**31 - 1))
             one.n_features_in_ = training.source.n_features
             part = journal.part(f"class {label!r}")
-            one._learn_two(training.one_against_rest(place), part)
+            with naming_class(label):
+                one._learn_two(training.one_against_rest(place), part)
             self.estimators_.append(one)
         self.classes_ = training.classes
         self._describe_each()
@@ -436,10 +438,12 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
 
     def _fitted_class(self) -> dict[str, Any]:
         labels = self.classes_.tolist()
-        inside = [labels.index(label) for label in self.selection_["inside"]]
         own = {name: getattr(self, f"{name}_") for name in _CHOSEN}
-        table = self.selection_ | {"inside": inside}
-        return own | {"exponent": self._exponent, "selection": table}
+        for name in ("selection", "path"):
+            table = getattr(self, f"{name}_", None)
+            if table is not None:
+                own[name] = table | {"inside": [labels.index(label) for label in table["inside"]]}
+        return own | {"exponent": self._exponent}
 
     def _restore(self, rule: Rule, fitted: Any) -> None:
         n = 1 if len(rule.classes) == 2 else len(rule.classes)
