@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.datasets import load_iris
+from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import MaxAbsScaler
 
 from common import array_blocks, snapshot, square
@@ -366,6 +367,44 @@ def test_no_offset_makes_fewer_mistakes(seed):
     is_inside, weight = rng.random(n) < 0.5, rng.integers(1, 4, n).astype(float)
     found = weight @ ((h >= hyperplanes.best_cut(h, is_inside, weight)) != is_inside)
     assert found == min(weight @ ((h >= cut) != is_inside) for cut in np.arange(-5.5, 6))
+
+
+class TestEvenCut:
+    """Where both classes are as likely, by a logistic function of the scores."""
+
+    def test_is_that_of_logistic_regression_near_the_best_cut(self):
+        rng = np.random.default_rng(0)
+        h, weight = rng.normal(3, 2, 500), rng.integers(1, 4, 500).astype(float)
+        is_inside = h + 2 * rng.normal(size=500) > 2
+        away = np.abs(h - hyperplanes.best_cut(h, is_inside, weight))
+        near = away <= np.quantile(away, 0.3)
+        peer = LogisticRegression(C=1e9, tol=1e-8)
+        peer.fit(h[near, None], is_inside[near], weight[near])
+        even = -peer.intercept_[0] / peer.coef_[0, 0]
+        assert hyperplanes.even_cut(h, is_inside, weight) == pytest.approx(even, abs=1e-3)
+
+    def test_makes_fewer_mistakes_on_other_rows(self):
+        rng, more = np.random.default_rng(0), []
+        for _ in range(300):
+            h = rng.normal(size=500)
+            is_inside = rng.random(500) < 1 / (1 + np.exp(-h))
+            how = h, is_inside, np.ones(500)
+            cuts = [cut(*how) for cut in (hyperplanes.best_cut, hyperplanes.even_cut)]
+            more.append(abs(cuts[0]) - abs(cuts[1]))  # zero is right
+        assert np.mean(more) > 3 * np.std(more) / np.sqrt(len(more))
+
+    def test_few_mistakes_do_not_tell(self):
+        rng = np.random.default_rng(0)
+        h = rng.normal(size=300)
+        is_inside = h + 0.1 * rng.normal(size=300) > 0
+        how = h, is_inside, np.ones(300)
+        assert hyperplanes.even_cut(*how) == hyperplanes.best_cut(*how)
+
+    def test_gives_up_on_the_contrary(self):
+        rng = np.random.default_rng(0)
+        h = rng.normal(size=300)
+        how = h, h + rng.normal(size=300) < 0, np.ones(300)
+        assert hyperplanes.even_cut(*how) == hyperplanes.best_cut(*how)
 
 
 class TestSome:

@@ -5,22 +5,29 @@ Rows are in memory, with +1 for the second class; a setting says which class is 
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment, linprog
+from scipy.special import expit
 
 from polyceptron import kernels, scoring
 from polyceptron.data.blocks import ArrayBlocks, map_in_order
 from polyceptron.data.scaling import column_range
 from polyceptron.learners.polyceptron import mixture
+from polyceptron.optim import lbfgs
 from polyceptron.utils.types import Floats
 
 _LP_TOLERANCE = 1e-7
 """That of the linear programs: a face and its double are one."""
 _VISITS = 100_000
 """Rows that an online run with a margin visits, in whole passes."""
+_NEAR = 0.3
+"""The share of rows, those nearest to a cut, that say where it is even."""
+_OVERLAP = 30
+"""Mistakes by the best cut, at least, for rows to tell that."""
 LEAST_SAMPLES = 10
 Strength = tuple[float | None, float | None]
 
@@ -210,6 +217,38 @@ def best_cut(h: Floats, is_inside: NDArray[np.bool_], weight: Floats) -> float:
     place = int(best[len(best) // 2])
     edges = np.concatenate([[h[order[0]] - 1.0], h[order], [h[order[-1]] + 1.0]])
     return float(0.5 * (edges[place] + edges[place + 1]))
+
+
+def even_cut(h: Floats, is_inside: NDArray[np.bool_], weight: Floats) -> float:
+    """Where both classes are as likely, by a logistic function of the scores near the best cut.
+
+    Where classes overlap, the cut with the fewest mistakes on some rows follows their chance, and
+    this one makes fewer on rows to come. Few mistakes do not tell where.
+    """
+    cut = best_cut(h, is_inside, weight)
+    if np.count_nonzero(((h >= cut) != is_inside) & (weight > 0)) < _OVERLAP:
+        return cut
+    away = np.abs(h - cut)
+    near = np.flatnonzero((weight > 0) & (away <= np.quantile(away, _NEAR)))
+    h, is_inside, weight = h[near], is_inside[near], weight[near]
+    if h.min() == h.max():
+        return cut
+    total = float(weight.sum())
+    middle = float(weight @ h) / total
+    size = math.sqrt(float(weight @ (h - middle) ** 2) / total)
+    z, signs = (h - middle) / size, np.where(is_inside, 1.0, -1.0)
+
+    def loss(point: Floats) -> tuple[float, Floats]:
+        slope, offset = point
+        margins = signs * (slope * z + offset)
+        steep = -weight * signs * expit(-margins)
+        slopes = np.array([steep @ z, steep.sum()])
+        return float(weight @ np.logaddexp(0.0, -margins)) / total, slopes / total
+
+    slope, offset = lbfgs.minimise(loss, np.array([1.0, 0.0]), 100, 1e-9)
+    # Scores that say nothing of the class, or the contrary, have no such place among them.
+    even = middle - size * float(offset / slope) if slope > 0.0 else np.inf
+    return even if h.min() < even < h.max() else cut
 
 
 def needed(data: ArrayBlocks, theta: Floats) -> Floats:

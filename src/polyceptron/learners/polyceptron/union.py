@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from polyceptron import kernels
 from polyceptron.data.blocks import ArrayBlocks, Blocks, KernelRows
-from polyceptron.learners.polyceptron.hyperplanes import best_cut, min_scores, needed
+from polyceptron.learners.polyceptron.hyperplanes import even_cut, min_scores, needed
 from polyceptron.learners.polyceptron.mixture import NO_NOISE, Loss, whole_rows
 from polyceptron.learners.polyceptron.starts import around_groups
 from polyceptron.scoring import scores
@@ -269,10 +269,10 @@ def hardened(data: ArrayBlocks, soft: Union, penalty: float, n_steps: int) -> Un
 
 
 def settled(data: ArrayBlocks, union: Union) -> Union:
-    """The best common offset, and only pieces that an answer needs; scores of a mean size of 1."""
+    """An offset that leans to no class, and only pieces that an answer needs; of mean size 1."""
     weight, h = data.weights, union.scores(data)
     theta = union.theta.copy()
-    theta[:, -1] -= best_cut(h, data.y > 0, weight)
+    theta[:, -1] -= even_cut(h, data.y > 0, weight)
     union = union._replace(theta=theta)
     inside, pieces = union.scores(data) >= 0, union.pieces()
     for piece in sorted(pieces, key=lambda one: int((min_scores(data, one) >= 0).sum())):
