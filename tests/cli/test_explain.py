@@ -89,6 +89,24 @@ class TestExplain:
         error = failed(*ask[:3], "--row", 201)
         assert "there is no row 201; it has 200" in error
 
+    def test_a_search_that_ran_out_proves_nothing(self, folder, monkeypatch):
+        """A stripe between whole numbers: there is no end to looking."""
+        from polyceptron import Polyhedron, Rule
+        from polyceptron.model_file import read_rule
+
+        def read(path):
+            stripe = Polyhedron([[2, -2], [-2, 2]], [-0.9, 1.1], ["age", "dose"])
+            found = read_rule(path)
+            return found._replace(rule=Rule.inside(["out", "in"], 1, stripe), summary={})
+
+        monkeypatch.setattr("polyceptron.model_file.read_rule", read)
+        ask = ("explain", folder / "three.json", folder / "three.csv", "--integers", "age,dose")
+        text = done(*ask, "--programs", 40)
+        assert "No change leads" not in text
+        assert "No change was found within the search of 40 programs" in text
+        assert "--programs 400 looks longer" in text
+        assert "No change leads" in done(*ask, "--freeze", "age,dose")
+
     def test_a_tree_and_three_classes(self, folder):
         text = done("explain", folder / "tree.json", folder / "people.csv", "--row", 7)
         assert set(changed(text)) <= {"age", "dose", "colour"}

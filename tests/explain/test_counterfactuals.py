@@ -280,6 +280,72 @@ def test_rows_of_three_sets_flip_and_stay_in_range(name):
         assert (np.sort(new[:, category], axis=1) == [0, 0, 1]).all()
 
 
+def many_categories(seed):
+    """A union over categories of 40, 25 and 60 values and ten numbers, with a row."""
+    rng, sizes = np.random.default_rng(seed), (40, 25, 60)
+    ends = np.cumsum((0, *sizes))
+    groups = tuple(tuple(range(a, b)) for a, b in itertools.pairwise(ends.tolist()))
+    parts = []
+    for _ in range(3):
+        W = np.hstack([1.5 * rng.normal(size=(4, ends[-1])), rng.normal(size=(4, 10))])
+        parts.append(Polyhedron(W, rng.uniform(-1, 2, 4)))
+    low, high = [0.0] * ends[-1] + [-2.0] * 10, [1.0] * ends[-1] + [2.0] * 10
+    whole = [True] * ends[-1] + [False] * 10
+    x = np.zeros(ends[-1] + 10)
+    x[[rng.choice(group) for group in groups]] = 1
+    x[-10:] = rng.uniform(-2, 2, 10)
+    return Rule.inside(["o", "i"], 1, *parts), x, Domain(*map(tuple, (low, high, whole)), groups)
+
+
+def with_other_kinds(x, categories, n):
+    """The row with other values of so many categories, in all ways."""
+    rows = []
+    for chosen in itertools.combinations(categories, n):
+        for kinds in itertools.product(*chosen):
+            new = x.copy()
+            new[[j for category in chosen for j in category]] = 0
+            new[list(kinds)] = 1
+            rows += [new] if all(x[kind] == 0 for kind in kinds) else []
+    return np.array(rows)
+
+
+def beyond_one_number(rule, rows, low, high):
+    """The rows where one of the last ten numbers is just before or just beyond each face."""
+    found = []
+    for piece in rule.pieces:
+        P = piece.polyhedron
+        for k, j in itertools.product(range(P.n_faces), range(rows.shape[1] - 10, rows.shape[1])):
+            end = rows[:, j] - P.margins(rows)[:, k] / P.W[k, j]
+            for hair in (-1e-9, 1e-9):
+                new = rows.copy()
+                new[:, j] = end + hair
+                found.append(new[(low <= new[:, j]) & (new[:, j] <= high)])
+    return np.concatenate(found)
+
+
+@pytest.mark.parametrize("most", [1, 2])
+def test_few_columns_of_many_categories_are_exact(most):
+    """Against all values of the categories, one number beyond each face, and pairs of numbers."""
+    n_found = 0
+    for seed in range(6):
+        rule, x, domain = many_categories(seed)
+        before = rule.predict([x])[0]
+        found = counterfactual(rule, x, domain=domain, max_changes=most, max_nodes=2000)
+        rows = [with_other_kinds(x, domain.categories, n) for n in range(most + 1)]
+        rows += [beyond_one_number(rule, some, -2, 2) for some in rows[:most]]
+        tried = np.concatenate(rows)
+        best = np.linalg.norm(tried - x, axis=1)[rule.predict(tried) != before].min(initial=np.inf)
+        numbers = range(len(x) - 10, len(x))
+        for pair in itertools.combinations(numbers, 2) if most == 2 else ():
+            held = [j for j in range(len(x)) if j not in pair]
+            one = counterfactual(rule, x, frozen=held, bounds=dict.fromkeys(pair, (-2, 2)))
+            best = min(best, one.distance)
+        assert found.exact
+        assert found.distance == pytest.approx(best, rel=1e-6), seed
+        n_found += found.feasible
+    assert n_found > 3
+
+
 @pytest.mark.parametrize("most", [1, 2])
 def test_one_column_that_is_enough_is_found_when_programs_run_out(most):
     """A relaxation moves along many categories at once, and a search may see no whole one."""

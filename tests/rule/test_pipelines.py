@@ -190,6 +190,27 @@ class TestTables:
         assert explain.verdict(model, TABLE, CHOICE).asked == model[-1].verdict_.asked
         assert explain.rules_table(model)["class"] == ["yes"] * 3
 
+    @pytest.mark.parametrize("drop", [None, "first"])
+    def test_changed_rows_have_one_value_of_each_category(self, drop):
+        model = of_tables(drop=drop)
+        rule, n_changed = as_rule(model), 0
+        for _, row in TABLE.iloc[:12].iterrows():
+            found = explain.counterfactual(model, row, frozen=["age", "pay"])
+            found = found if found.feasible else explain.counterfactual(model, row)
+            new = row.copy()
+            for column, start, stop in rule.encoding.places():
+                values = found.x[start:stop]
+                if column.kind != "category":
+                    new[column.name] = values[0]
+                    continue
+                assert sorted(values) == [0] * (len(values) - 1) + [1]
+                text = column.categories[int(values.argmax())]
+                n_changed += str(new[column.name]) not in (text, "nan")
+                new[column.name] = int(text) if column.name == "zone" else text
+            table = pd.DataFrame([new]).astype(TABLE.dtypes)
+            assert rule.predict(table)[0] == found.after != found.before
+        assert n_changed
+
     def test_exports_read_the_table(self):
         duckdb = pytest.importorskip("duckdb")
         pytest.importorskip("sqlglot")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from polyceptron.data.tables import Batch
 
 _PROGRAMS = 2_000
-"""To solve at most: some seconds. A change that needs more is said to be approximate."""
+"""To solve at most by default: some seconds. A change that needs more is said to be approximate."""
 _MOST = 12
 """Features in the table of contributions; the others are one line."""
 
@@ -47,6 +47,14 @@ _MOST = 12
 @click.option(
     "--at-most", type=click.IntRange(1), metavar="N", help="Columns that may change at most."
 )
+@click.option(
+    "--programs",
+    type=click.IntRange(1),
+    metavar="N",
+    default=_PROGRAMS,
+    show_default=True,
+    help="How long to look for the smallest change: programs to solve.",
+)
 @columns_option("--freeze", "Columns that a change must leave alone.")
 @bounds_option("Where a change must keep a column, whatever was seen of it")
 @columns_option("--integers", "Columns that must change to whole numbers.")
@@ -58,6 +66,7 @@ def explain(
     file: FileOptions,
     target: str | None,
     at_most: int | None,
+    programs: int,
     **asked: Sequence[str],
 ) -> None:
     """Explain the answer for row N of DATA.
@@ -83,7 +92,7 @@ def explain(
         change = None
         if wanted is None or wanted != answer:
             change = explanations.counterfactual(
-                rule, x, target=wanted, max_changes=at_most, max_nodes=_PROGRAMS, **limits
+                rule, x, target=wanted, max_changes=at_most, max_nodes=programs, **limits
             )
     except explanations.ExplainError as error:
         raise click.ClickException(f"{place}: {error}") from error
@@ -96,7 +105,7 @@ def explain(
     if change is None:
         click.echo(f"\nThe answer is {shown(answer)} already.")
     else:
-        _say_change(loaded, x, change)
+        _say_change(loaded, x, change, programs)
 
 
 def _claims(rule: polyceptron.Rule, x: Any) -> str:
@@ -174,8 +183,6 @@ def _limits(
     """What a change has to keep to, and what it costs."""
     places = list(loaded.encoding.places()) if loaded.encoding is not None else []
     names, spans = loaded.rule.names, {c.name: range(a, b) for c, a, b in places if c.is_text}
-    texts = [range(start, stop) for column, start, stop in places if column.kind == "category"]
-    two = [range(start, start + 1) for column, start, _ in places if column.two_values]
     held = set(feature_places("--freeze", freeze, names, spans))
     held |= {start for column, start, _ in places if column.kind == "missing"}
     within, whole = column_bounds(bounds, names), feature_places("--integers", integers, names)
@@ -184,21 +191,24 @@ def _limits(
         held |= set(np.flatnonzero(spreads == 0).tolist()) - {*within, *whole}
         weights = np.where(spreads > 0, spreads, 1.0) ** -2.0
     limits = {"bounds": within, "integers": whole, "weights": weights, "frozen": sorted(held)}
-    return limits | {"domain": _domain(loaded, len(x), texts, two)}
+    return limits | {"domain": _domain(loaded, len(x))}
 
 
-def _domain(loaded: Loaded, n: int, texts: list[range], two: list[range]) -> Any:
+def _domain(loaded: Loaded, n: int) -> Any:
     """What was seen of the columns; of a file that does not say, what follows from their kinds."""
+    Domain = polyceptron.explain.Domain
     known = loaded.summary.get("columns")
     usual = known if isinstance(known, dict) else {}
-    low, high, whole = (_numbers(usual.get(key), n) for key in ("lowest", "highest", "whole"))
-    if low is None or high is None or whole is None:
-        low, high, whole = np.full(n, -np.inf), np.full(n, np.inf), np.zeros(n)
-    for place in (*texts, *two):
-        low[place], high[place], whole[place] = 0.0, 1.0, 1.0
-    lowest, highest = tuple(low.tolist()), tuple(high.tolist())
-    categories = tuple(map(tuple, texts))
-    return polyceptron.explain.Domain(lowest, highest, tuple(whole.astype(bool)), categories)
+    seen = [_numbers(usual.get(key), n) for key in ("lowest", "highest", "whole")]
+    own = None if loaded.encoding is None else Domain.of_columns(loaded.encoding)
+    if any(one is None for one in seen):
+        return own
+    low, high, whole = seen
+    if own is not None:
+        low, high = np.maximum(low, own.lower), np.minimum(high, own.upper)
+        whole = whole.astype(bool) | own.whole
+    ends = tuple(low.tolist()), tuple(high.tolist())
+    return Domain(*ends, tuple(whole.astype(bool).tolist()), () if own is None else own.categories)
 
 
 def _say_faces(faces: Sequence[Any], texts: Sequence[str], name: str) -> None:
@@ -230,11 +240,17 @@ def _say_contributions(why: Any, x: Any, spreads: Any) -> None:
     section(title, table(["column", "value", "against", "adds"], rows))
 
 
-def _say_change(loaded: Loaded, x: Any, found: Any) -> None:
+def _say_change(loaded: Loaded, x: Any, found: Any, programs: int) -> None:
     rule = loaded.rule
+    longer = f"--programs {10 * programs} looks longer"
+    if not found.feasible and not found.exact:
+        click.echo(
+            f"\nNo change was found within the search of {programs:,} programs, which is no proof "
+            f"that there is none: {longer}, and --bounds and --freeze leave less to look through."
+        )
+        return
     if not found.feasible:
-        told = "No change leads to another answer" if found.exact else "No change was found"
-        click.echo(f"\n{told}: {found.reason}.")
+        click.echo(f"\nNo change leads to another answer: {found.reason}.")
         return
     changes = [[text.quoted(name), *pair] for name, pair in _changes(loaded, x, found).items()]
     (piece,) = rule.decide(found.x[None, :]).piece  # need not be the one shown above
@@ -242,6 +258,8 @@ def _say_change(loaded: Loaded, x: Any, found: Any) -> None:
     smallest = "Smallest change" if found.exact else "A small change (approximate: not all tried)"
     title = f"{smallest} to {shown(found.after)}{rule.which(piece) if reached else ''}"
     section(title, table(["column", "now", "changed"], changes))
+    if not found.exact:
+        click.echo(f"{longer}.")
 
 
 def _changes(loaded: Loaded, x: Any, found: Any) -> dict[str, tuple[str, str]]:

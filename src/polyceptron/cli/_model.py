@@ -118,11 +118,7 @@ class Loaded:
 
     def classes_in(self, batch: Batch, target: str) -> list[int]:
         """Return the place of the class of every row; numbers are the same however written."""
-        from polyceptron.data.guesses import as_number
-
         classes = self.rule.labels
-        places = {str(label): j for j, label in enumerate(classes)}
-        values = {float(x): j for j, x in enumerate(classes) if isinstance(x, int | float)}
         # Of one class against all others, whatever else there is are the others.
         others = [
             j
@@ -131,12 +127,12 @@ class Loaded:
         ]
         rest = others[0] if others else -1
         codes, texts = batch.texts(target)
-        found = []
-        for text in texts:
-            number = as_number(text) if text is not None and text not in places else None
-            own = values.get(number, -1) if number is not None else places.get(text, -1)
-            found.append(own if text is None or own >= 0 else rest)
-        place = np.array(found)[codes]
+        found = places_of_labels(texts, classes)
+        found = [
+            rest if own is None and text is not None else own
+            for text, own in zip(texts, found, strict=True)
+        ]
+        place = np.array([-1 if own is None else own for own in found])[codes]
         if (place < 0).any():
             row = int((place < 0).argmax())
             text = texts[int(codes[row])]
@@ -148,12 +144,29 @@ class Loaded:
         return place.tolist()  # type: ignore[no-any-return]
 
 
+def places_of_labels(texts: Sequence[str | None], labels: Sequence[Any]) -> list[int | None]:
+    """The place of the label that is written so; numbers are the same however written."""
+    from polyceptron.data.guesses import as_number
+
+    places: dict[Any, int] = {str(label): j for j, label in enumerate(labels)}
+    numbers = {float(one): j for j, one in enumerate(labels) if isinstance(one, int | float)}
+
+    def place(text: str | None) -> int | None:
+        if text is None or text in places:
+            return places.get(text)
+        number = as_number(text)
+        return None if number is None else numbers.get(number)
+
+    return [place(text) for text in texts]
+
+
 def find_label(option: str, text: str, labels: Sequence[Any]) -> Any:
     """The label that is written so in an option."""
-    named = {str(label): label for label in labels}
-    if text not in named:
-        raise click.UsageError(f"{option} must be one of {', '.join(named)}; got {text!r}")
-    return named[text]
+    (place,) = places_of_labels([text], labels)
+    if place is None:
+        known = ", ".join(map(str, labels))
+        raise click.UsageError(f"{option} must be one of {known}; got {text!r}")
+    return labels[place]
 
 
 def rest_of(label: Any) -> str:

@@ -116,6 +116,8 @@ def conditions_of(
     whole = np.isin(np.arange(d), places_of(integers, rule, "integers"))
     stay, columns = np.zeros(d, bool), tuple(np.array([j]) for j in range(d))
     clash = None
+    if domain is None and rule.encoding is not None:
+        domain = Domain.of_columns(rule.encoding)
     for j in np.flatnonzero(held | whole)[::-1]:  # the first one counts
         clash = _clash(rule.names[j], row[j], lower[j], upper[j], held[j], whole[j]) or clash
     if domain is not None:

@@ -118,10 +118,12 @@ def counterfactual(
     domain : Domain, optional
         What was seen: new values stay within its ranges and whole where they were whole, and of
         each category one holds. Where `bounds` say something of a feature, they count instead.
+        By default that of the model's columns, if it knows them: a pipeline of one-hot encoded
+        text does.
     max_changes : int, optional
         Columns that may change at most; the features of a category are one.
     max_nodes : int
-        Programs to solve. Whoever needs more gets the smallest change that was found; where none
+        Programs to solve: the search is as long as that. Whoever needs more gets the smallest change that was found; where none
         was, up to twice as many look for any. ``exact`` is false in both cases.
 
     Raises
@@ -152,8 +154,8 @@ def counterfactual(
         raise ExplainError(f"the answer is {before!r} already")
     with answerable():
         new = search.run() if given.clash is None else None
+        reason = "" if new is not None else given.clash or search.reason()
     if new is None:
-        reason = given.clash or search.reason()
         known = given.clash is not None or search.exact
         return Counterfactual(None, None, np.inf, False, reason, before, before, {}, exact=known)
     changes = {

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from polyceptron.utils.checks import as_floats, place_of
 from polyceptron.utils.types import Floats
+
+if TYPE_CHECKING:
+    from polyceptron.data.encoding import Encoding
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +89,22 @@ class Domain:
             one_hot = np.isin(np.arange(len(low)), [j for group in groups for j in group])
             ends = np.quantile(rows, [quantile, 1 - quantile], axis=0)
             low, high = np.where(one_hot, low, ends[0]), np.where(one_hot, high, ends[1])
+        return cls(tuple(low.tolist()), tuple(high.tolist()), tuple(whole.tolist()), tuple(groups))
+
+    @classmethod
+    def of_columns(cls, encoding: Encoding) -> Self:
+        """Return what the columns of a table are by themselves: text has one value of its own.
+
+        Yes and no are 0 and 1; other numbers may be any.
+        """
+        n = len(encoding.feature_names)
+        low, high, whole = np.full(n, -np.inf), np.full(n, np.inf), np.zeros(n, bool)
+        groups = []
+        for column, start, stop in encoding.places():
+            if column.kind != "number" or column.two_values:
+                low[start:stop], high[start:stop], whole[start:stop] = 0.0, 1.0, True
+            if column.kind == "category":
+                groups.append(tuple(range(start, stop)))
         return cls(tuple(low.tolist()), tuple(high.tolist()), tuple(whole.tolist()), tuple(groups))
 
     def limits(self) -> tuple[Floats, Floats]:

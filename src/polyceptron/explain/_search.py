@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import heapq
 import itertools
-from typing import NamedTuple
+import math
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -22,17 +23,27 @@ _ZOOMS, _STEPS = 2, 65
 """Of the way to a row: what is left is a four thousandth."""
 _SAME = 1e-6
 """Values that are this near are whole; the program that follows makes them so."""
+_MOST_POINTS, _MOST_PARTS = 100_000, 2_000
+"""Ways to choose values of categories that are tried one by one: without numbers, and with."""
+
+
+class Part(NamedTuple):
+    """Limits, and columns that are known to change."""
+
+    lower: Floats
+    upper: Floats
+    changing: frozenset[int]
 
 
 class SearchNode(NamedTuple):
-    """A part of the search: a target, with limits; and the nearest point of it."""
+    """A part of the search: a target, with limits; and the nearest point of it, once known."""
 
     target: Target
     lower: Floats
     upper: Floats
     changing: frozenset[int]
     """Columns that are known to change."""
-    point: Floats
+    point: Floats | None = None
 
 
 class CounterfactualSearch:
@@ -64,8 +75,9 @@ class CounterfactualSearch:
         self.exact, self.is_over = True, False
         self.heap: list[tuple[tuple[int, float], int, SearchNode]] = []
         self.counter = itertools.count()
-        self.depth = 0
-        self.conflicts: list[str] = []
+        self.n_programs = self.depth = 0
+        self.touching: list[str] = []
+        """What leaves no room at a face, in words."""
 
     def answer(self, x: Floats) -> int:
         """The place of the class of a row."""
@@ -78,10 +90,12 @@ class CounterfactualSearch:
 
     def run(self) -> Floats | None:
         """Return the nearest verified point, or None."""
+        parts = [Part(self.given.lower, self.given.upper, frozenset())]
         if self.given.max_changes and self.targets:
             self._change_one()
-        for target in self.targets:
-            self._push(target, self.given.lower, self.given.upper, frozenset(), initial=True)
+            parts = self._few_categories(self.given.max_changes) or parts
+        for target, part in itertools.product(self.targets, parts):
+            self._push(target, *part)
         while self.heap and not self.is_over:
             (depth, far), _, node = heapq.heappop(self.heap)
             if self.best is not None and not self.exact:
@@ -90,8 +104,11 @@ class CounterfactualSearch:
                 self.bound = min(far, self._far())
                 if far >= self._far() * (1 - NO_FARTHER):
                     return self.best
+            if node.point is None:
+                self._solve(node, depth)
+                continue
             self.depth = depth - 1
-            new = self._settled(node)
+            new = self._settled(node, node.point)
             if new is not None and (
                 self.best is None or length(new - self.row, self.roots) < self._far()
             ):
@@ -104,13 +121,20 @@ class CounterfactualSearch:
             return "the model has no other answer"
         if not self.exact:
             return (
-                f"none was found by {self.max_nodes} programs (max_nodes), which is no proof; "
-                "narrower bounds or columns that stay may help"
+                f"none was found by {self.max_nodes} programs, which is no proof; a larger "
+                "max_nodes looks longer, narrower bounds or columns that stay may help"
             )
-        texts = self.conflicts[:3]
-        if len(self.conflicts) > 3:
-            texts.append(f"and {len(self.conflicts) - 3} more")
-        if len(self.conflicts) < len(self.targets):
+        nearest = (
+            (target, target.goal.nearest(self.row, self.given.lower, self.given.upper))
+            for target in self.targets
+            if target.goal is not None
+        )
+        conflicts = [self._conflict(*pair) for pair in nearest if pair[1].x is None]
+        conflicts += self.touching
+        texts = conflicts[:3]
+        if len(conflicts) > 3:
+            texts.append(f"and {len(conflicts) - 3} more")
+        if len(conflicts) < len(self.targets):
             texts.append(self._without_conflict())
         return "; ".join(texts)
 
@@ -128,38 +152,34 @@ class CounterfactualSearch:
     def _far(self) -> float:
         return np.inf if self.best is None else length(self.best - self.row, self.roots)
 
-    def _push(
-        self,
-        target: Target,
-        lower: Floats,
-        upper: Floats,
-        changing: frozenset[int],
-        *,
-        initial: bool = False,
-    ) -> None:
-        """Solve one program, and keep its point for later, or what is in conflict."""
-        number = next(self.counter)
-        if number >= max(self.max_nodes, len(self.targets)):
-            self._hurry(number)
+    def _push(self, target: Target, lower: Floats, upper: Floats, changing: frozenset[int]) -> None:
+        """Keep a part of the search for later, at the distance that takes no program to know."""
         if target.goal is None:
             return
-        if not initial and target.goal.least_distance(self.row, lower, upper) >= self._far():
-            return
-        nearest = target.goal.nearest(self.row, lower, upper)
-        if nearest.x is not None:
-            far = length(nearest.x - self.row, self.roots)
-            node = SearchNode(target, lower, upper, changing, nearest.x)
+        far = target.goal.least_distance(self.row, lower, upper)
+        if self.best is None or far < self._far():  # where numbers are too large, a program says so
             key = (0 if self.exact else self.depth, far)
-            heapq.heappush(self.heap, (key, number, node))
-        elif initial:
-            self._tell(target, nearest)
+            node = SearchNode(target, lower, upper, changing)
+            heapq.heappush(self.heap, (key, next(self.counter), node))
+
+    def _solve(self, node: SearchNode, depth: int) -> None:
+        """Solve the program of a node, and keep its point for later, if there is one."""
+        self._hurry(self.n_programs)
+        self.n_programs += 1
+        assert node.target.goal is not None  # or it would not have been pushed
+        x = node.target.goal.nearest(self.row, node.lower, node.upper).x
+        if x is not None:
+            key = depth, length(x - self.row, self.roots)
+            heapq.heappush(self.heap, (key, next(self.counter), node._replace(point=x)))
 
     def _hurry(self, number: int) -> None:
-        """Settle for what is there, or go down from here; in the end there is no answer."""
-        self.exact = False
-        self.is_over = number >= 2 * max(self.max_nodes, len(self.targets))
+        """Beyond `max_nodes` settle for what is there, or go down; in the end there is no answer."""
+        most = max(self.max_nodes, len(self.targets))
+        self.exact &= number < most
+        self.is_over = number >= 2 * most
 
-    def _tell(self, target: Target, nearest: Nearest, *, touching: bool = False) -> None:
+    def _conflict(self, target: Target, nearest: Nearest, *, touching: bool = False) -> str:
+        """What excludes each other, in words."""
         own = [target.faces[k] for k in nearest.faces]
         faces = faces_in_words(k for _, k in own)
         if len(self.rule.pieces) > 1:
@@ -171,11 +191,11 @@ class CounterfactualSearch:
             words = f"{faces} cannot be {task}{' together' if len(own) > 1 else ''}"
         held = _held(target, nearest, self.given, self.rule.names)
         nowhere = "" if touching else " by any row"
-        self.conflicts.append(words + (f" while {held}" if held else nowhere))
+        return words + (f" while {held}" if held else nowhere)
 
-    def _settled(self, node: SearchNode) -> Floats | None:
+    def _settled(self, node: SearchNode, point: Floats) -> Floats | None:
         """The nearest point of a node with another answer; or None, and its parts are pushed."""
-        limits = None if self._crosses(node) else self._allowed(node)
+        limits = None if self._crosses(node, point) else self._allowed(node, point)
         if limits is None:
             return None
         tried: list[Floats] = []
@@ -184,7 +204,7 @@ class CounterfactualSearch:
             tried.append(x)
             return self.accepts(x)
 
-        goal, x = node.target.goal, np.clip(node.point, *limits)
+        goal, x = node.target.goal, np.clip(point, *limits)
         assert goal is not None  # or it would not have been pushed
         if node.target.is_near(x) or self.accepts(x):
             nearest = first(goal.aims(self.row, *limits), accepts)
@@ -199,17 +219,17 @@ class CounterfactualSearch:
             for part in parts:
                 self._push(part, node.lower, node.upper, node.changing)
         elif self.given.whole.any() or self.given.max_changes is not None:
-            self._split_anyhow(node)
+            self._split_anyhow(node, point)
         elif len(node.target.crossed) < 2 and nearest is not None and len(nearest.faces):
-            self._tell(node.target, nearest, touching=True)
+            self.touching.append(self._conflict(node.target, nearest, touching=True))
         return None
 
-    def _crosses(self, node: SearchNode) -> bool:
+    def _crosses(self, node: SearchNode, point: Floats) -> bool:
         """Whether parts beyond some faces were pushed; else a first point is looked for."""
-        crossings = node.target.crossings(node.point)
+        crossings = node.target.crossings(point)
         for part in crossings or ():
             self._push(part, node.lower, node.upper, node.changing)
-        goal = node.target.safe(node.point) if crossings is None and self.best is None else None
+        goal = node.target.safe(point) if crossings is None and self.best is None else None
         if goal is not None:
             self._begin(goal)
         return crossings is not None
@@ -276,6 +296,30 @@ class CounterfactualSearch:
             if length(shorter - row, self.roots) < self._far():
                 self.best = shorter
 
+    def _few_categories(self, most: int) -> list[Part]:
+        """Parts in which every category has a value, or none if there are too many of them.
+
+        Rows in which as many categories change as columns may have no part: they are tried here.
+        """
+        choices, n_points = _ways_to_choose(self.given, most)
+        if not choices or len(choices) - n_points > _MOST_PARTS:
+            return []
+        if n_points:
+            self._try_all(np.array([_chosen(self.given, one).lower for one in choices[-n_points:]]))
+        parts = (_chosen(self.given, one) for one in choices[: len(choices) - n_points])
+        return [part for part in parts if (part.lower <= part.upper).all()]
+
+    def _try_all(self, points: Floats) -> None:
+        """Keep the nearest of some rows that are allowed and have another answer."""
+        allowed = ((self.given.lower <= points) & (points <= self.given.upper)).all(axis=1)
+        points = points[allowed]
+        far = np.linalg.norm((points - self.row) * self.roots, axis=1)
+        points = points[far < self._far()]
+        for x in points[np.argsort(far[far < self._far()], kind="stable")]:
+            if self.accepts(x):
+                self.best = x
+                return
+
     def _ends(self, j: int) -> list[float]:
         """The lowest and the highest value that a feature may have, if there are both."""
         low, high = float(self.given.lower[j]), float(self.given.upper[j])
@@ -310,28 +354,28 @@ class CounterfactualSearch:
 
     # --- what is allowed ----------------------------------------------------------------
 
-    def _allowed(self, node: SearchNode) -> tuple[Floats, Floats] | None:
+    def _allowed(self, node: SearchNode, point: Floats) -> tuple[Floats, Floats] | None:
         """Limits that hold whole what the point has whole; or None, and its parts are pushed."""
         lower, upper = node.lower.copy(), node.upper.copy()
         for category in self.given.categories:
             if (lower[category] == upper[category]).all():
                 continue
             kinds = self.given.kinds(category)
-            gaps = [np.abs(node.point[category] - kind).max() for kind in kinds]
+            gaps = [np.abs(point[category] - kind).max() for kind in kinds]
             if not kinds or min(gaps) > _SAME:
                 self._split_category(node, category)
                 return None
             lower[category] = upper[category] = kinds[int(np.argmin(gaps))]
-        whole, off = self._nearest_whole(node.point)
+        whole, off = self._nearest_whole(point)
         open_ = np.flatnonzero(self.given.whole & (lower < upper))
         if off[open_].max(initial=0.0) > _SAME:
-            self._split_number(node, int(open_[off[open_].argmax()]))
+            self._split_number(node, point, int(open_[off[open_].argmax()]))
             return None
         lower[open_] = upper[open_] = whole[open_]
         most = self.given.max_changes
         if most is None:
             return lower, upper
-        changed = self._changed(node.point)
+        changed = self._changed(point)
         if len(changed) > most:
             self._split_columns(node, changed)
             return None
@@ -369,9 +413,9 @@ class CounterfactualSearch:
             if (node.lower[category] <= kind).all() and (kind <= node.upper[category]).all():
                 self._within(node, category, kind, kind)
 
-    def _split_number(self, node: SearchNode, j: int) -> None:
+    def _split_number(self, node: SearchNode, point: Floats, j: int) -> None:
         """The values of a feature below its point, and those above."""
-        low, high = self.given.ends(j, node.point[j])
+        low, high = self.given.ends(j, point[j])
         at = np.array([j])
         self._within(node, at, node.lower[at], np.array([low]))
         self._within(node, at, np.array([high]), node.upper[at])
@@ -393,7 +437,7 @@ class CounterfactualSearch:
         if (lower <= upper).all():
             self._push(node.target, lower, upper, changing)
 
-    def _split_anyhow(self, node: SearchNode) -> None:
+    def _split_anyhow(self, node: SearchNode, point: Floats) -> None:
         """The point is allowed, but has no other answer: itself, and all that is around it."""
         for category in self.given.categories:
             if (node.lower[category] < node.upper[category]).any():
@@ -401,7 +445,7 @@ class CounterfactualSearch:
                 return
         whole = np.flatnonzero(self.given.whole & (node.lower < node.upper))
         for j in whole[:1].tolist():
-            near = self._nearest_whole(node.point)[0][j]
+            near = self._nearest_whole(point)[0][j]
             below, above = self.given.ends(j, near - _SAME)[0], self.given.ends(j, near + _SAME)[1]
             at, here = np.array([j]), np.array([near])
             self._within(node, at, node.lower[at], np.array([below]))
@@ -415,8 +459,52 @@ class CounterfactualSearch:
             if c not in node.changing and (node.lower[column] < node.upper[column]).any()
         ]
         if self.given.max_changes is not None and undecided:
-            changed = [c for c in self._changed(node.point) if c in undecided]
+            changed = [c for c in self._changed(point) if c in undecided]
             self._split_columns(node, changed or undecided)
+
+
+Choice: TypeAlias = tuple[tuple[int, Floats], ...]
+"""Columns, and the values that their features are to have."""
+
+
+def _ways_to_choose(given: Conditions, most: int) -> tuple[list[Choice], int]:
+    """All ways to choose other values of so many categories, and how many change `most` of them.
+
+    These are the last. There are none at all where there are too many, or no categories.
+    """
+    ways = {
+        c: [(c, kind) for kind in given.kinds(column) if (kind != given.row[column]).any()]
+        for c, column in enumerate(given.columns)
+        if len(column) > 1
+    }
+    choices: list[Choice] = []
+    n_points = 0
+    for k in range(min(most, len(ways)) + 1 if ways else 0):
+        subsets = list(itertools.combinations(ways.values(), k))
+        n_points = sum(math.prod(map(len, subset)) for subset in subsets)
+        if n_points > _MOST_POINTS:
+            return [], 0
+        choices += [choice for subset in subsets for choice in itertools.product(*subset)]
+    return choices, n_points if most <= len(ways) else 0
+
+
+def _chosen(given: Conditions, choice: Choice) -> Part:
+    """Limits in which these columns have these values, and all other categories stay.
+
+    Where they change as many columns as may, nothing else is free.
+    """
+    lower, upper = given.lower.copy(), given.upper.copy()
+    is_full = len(choice) == given.max_changes
+    for column in given.columns:
+        if is_full or len(column) > 1:
+            own = given.row[column]
+            lower[column], upper[column] = (
+                np.maximum(lower[column], own),
+                np.minimum(upper[column], own),
+            )
+    for c, kind in choice:
+        lower[given.columns[c]] = upper[given.columns[c]] = kind
+    return Part(lower, upper, frozenset(c for c, _ in choice))
 
 
 def _with(row: Floats, places: Indices, values: Floats | float) -> Floats:
