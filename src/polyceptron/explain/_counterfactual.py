@@ -123,8 +123,9 @@ def counterfactual(
     max_changes : int, optional
         Columns that may change at most; the features of a category are one.
     max_nodes : int
-        Programs to solve: the search is as long as that. Whoever needs more gets the smallest change that was found; where none
-        was, up to twice as many look for any. ``exact`` is false in both cases.
+        Programs to solve: the search is as long as that. Whoever needs more gets the smallest
+        change that was found; where none was, up to twice as many look for any. ``exact`` is
+        false in both cases.
 
     Raises
     ------

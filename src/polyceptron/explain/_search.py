@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import heapq
 import itertools
-import math
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from polyceptron.explain._arguments import Conditions
+from polyceptron.explain._few_columns import Part, try_values
 from polyceptron.explain._targets import Target, targets_of
 from polyceptron.geometry.faces import faces_in_words
 from polyceptron.geometry.projection import Goal, Nearest, first, length
@@ -23,16 +24,6 @@ _ZOOMS, _STEPS = 2, 65
 """Of the way to a row: what is left is a four thousandth."""
 _SAME = 1e-6
 """Values that are this near are whole; the program that follows makes them so."""
-_MOST_POINTS, _MOST_PARTS = 100_000, 2_000
-"""Ways to choose values of categories that are tried one by one: without numbers, and with."""
-
-
-class Part(NamedTuple):
-    """Limits, and columns that are known to change."""
-
-    lower: Floats
-    upper: Floats
-    changing: frozenset[int]
 
 
 class SearchNode(NamedTuple):
@@ -85,15 +76,22 @@ class CounterfactualSearch:
 
     def accepts(self, x: Floats) -> bool:
         """Whether a row has an answer that is sought."""
-        answer = self.answer(x)
-        return answer != self.before if self.wanted is None else answer == self.wanted
+        return bool(self._accepted(x[None, :])[0])
+
+    def _accepted(self, rows: Floats) -> NDArray[np.bool_]:
+        places = self.rule.decide(rows).place
+        return np.asarray(
+            places != self.before if self.wanted is None else places == self.wanted, bool
+        )
 
     def run(self) -> Floats | None:
         """Return the nearest verified point, or None."""
         parts = [Part(self.given.lower, self.given.upper, frozenset())]
         if self.given.max_changes and self.targets:
             self._change_one()
-            parts = self._few_categories(self.given.max_changes) or parts
+            tried = try_values(self.given, self.roots, self._accepted, self._far())
+            if tried is not None:
+                self.best, parts = self.best if tried.best is None else tried.best, tried.parts
         for target, part in itertools.product(self.targets, parts):
             self._push(target, *part)
         while self.heap and not self.is_over:
@@ -173,7 +171,7 @@ class CounterfactualSearch:
             heapq.heappush(self.heap, (key, next(self.counter), node._replace(point=x)))
 
     def _hurry(self, number: int) -> None:
-        """Beyond `max_nodes` settle for what is there, or go down; in the end there is no answer."""
+        """Beyond `max_nodes` settle for what is there, or go down; at last there is no answer."""
         most = max(self.max_nodes, len(self.targets))
         self.exact &= number < most
         self.is_over = number >= 2 * most
@@ -296,30 +294,6 @@ class CounterfactualSearch:
             if length(shorter - row, self.roots) < self._far():
                 self.best = shorter
 
-    def _few_categories(self, most: int) -> list[Part]:
-        """Parts in which every category has a value, or none if there are too many of them.
-
-        Rows in which as many categories change as columns may have no part: they are tried here.
-        """
-        choices, n_points = _ways_to_choose(self.given, most)
-        if not choices or len(choices) - n_points > _MOST_PARTS:
-            return []
-        if n_points:
-            self._try_all(np.array([_chosen(self.given, one).lower for one in choices[-n_points:]]))
-        parts = (_chosen(self.given, one) for one in choices[: len(choices) - n_points])
-        return [part for part in parts if (part.lower <= part.upper).all()]
-
-    def _try_all(self, points: Floats) -> None:
-        """Keep the nearest of some rows that are allowed and have another answer."""
-        allowed = ((self.given.lower <= points) & (points <= self.given.upper)).all(axis=1)
-        points = points[allowed]
-        far = np.linalg.norm((points - self.row) * self.roots, axis=1)
-        points = points[far < self._far()]
-        for x in points[np.argsort(far[far < self._far()], kind="stable")]:
-            if self.accepts(x):
-                self.best = x
-                return
-
     def _ends(self, j: int) -> list[float]:
         """The lowest and the highest value that a feature may have, if there are both."""
         low, high = float(self.given.lower[j]), float(self.given.upper[j])
@@ -345,8 +319,7 @@ class CounterfactualSearch:
         near, far = 0.0, 1.0
         for _ in range(_ZOOMS):
             shares = np.linspace(near, far, _STEPS)
-            places = self.rule.decide(self.row + shares[:, None] * (x - self.row)).place
-            sought = places != self.before if self.wanted is None else places == self.wanted
+            sought = self._accepted(self.row + shares[:, None] * (x - self.row))
             k = max(int(sought.argmax()), 1)
             near, far = float(shares[k - 1]), float(shares[k])
         shorter = self.row + far * (x - self.row)
@@ -461,50 +434,6 @@ class CounterfactualSearch:
         if self.given.max_changes is not None and undecided:
             changed = [c for c in self._changed(point) if c in undecided]
             self._split_columns(node, changed or undecided)
-
-
-Choice: TypeAlias = tuple[tuple[int, Floats], ...]
-"""Columns, and the values that their features are to have."""
-
-
-def _ways_to_choose(given: Conditions, most: int) -> tuple[list[Choice], int]:
-    """All ways to choose other values of so many categories, and how many change `most` of them.
-
-    These are the last. There are none at all where there are too many, or no categories.
-    """
-    ways = {
-        c: [(c, kind) for kind in given.kinds(column) if (kind != given.row[column]).any()]
-        for c, column in enumerate(given.columns)
-        if len(column) > 1
-    }
-    choices: list[Choice] = []
-    n_points = 0
-    for k in range(min(most, len(ways)) + 1 if ways else 0):
-        subsets = list(itertools.combinations(ways.values(), k))
-        n_points = sum(math.prod(map(len, subset)) for subset in subsets)
-        if n_points > _MOST_POINTS:
-            return [], 0
-        choices += [choice for subset in subsets for choice in itertools.product(*subset)]
-    return choices, n_points if most <= len(ways) else 0
-
-
-def _chosen(given: Conditions, choice: Choice) -> Part:
-    """Limits in which these columns have these values, and all other categories stay.
-
-    Where they change as many columns as may, nothing else is free.
-    """
-    lower, upper = given.lower.copy(), given.upper.copy()
-    is_full = len(choice) == given.max_changes
-    for column in given.columns:
-        if is_full or len(column) > 1:
-            own = given.row[column]
-            lower[column], upper[column] = (
-                np.maximum(lower[column], own),
-                np.minimum(upper[column], own),
-            )
-    for c, kind in choice:
-        lower[given.columns[c]] = upper[given.columns[c]] = kind
-    return Part(lower, upper, frozenset(c for c, _ in choice))
 
 
 def _with(row: Floats, places: Indices, values: Floats | float) -> Floats:
