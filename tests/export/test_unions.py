@@ -103,7 +103,7 @@ def probable(parts, frame, y):
     }
 
 
-EVERY_ROW = ("one", "calibrated", "logistic", "learned", "unions")
+EVERY_ROW = ("one", "three", "calibrated", "logistic", "learned", "unions")
 """The others go through programs of plain Python and JavaScript with some."""
 
 
