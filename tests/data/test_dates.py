@@ -126,3 +126,35 @@ def test_what_is_no_date(tmp_path):
     rows = "start,y\n" + "2024-01-01,a\n" * 300 + "2024-02-30,b\n"
     (tmp_path / "d.csv").write_text(rows)
     assert "line 302, column 'start': '2024-02-30' is no date" in refused(tmp_path / "d.csv", "y")
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "%d-%b-%Y",
+        "%d %B %Y",
+        "%d%b%Y",
+        "%d/%b/%Y",
+        "%b %d %Y",
+        "%B %d, %Y",
+        "%d %B, %Y",
+        "%b-%d-%Y",
+    ],
+)
+@pytest.mark.parametrize("hours", ["", " %H:%M", " %I:%M %p"])
+@pytest.mark.parametrize("change", [str, str.upper])
+def test_english_months(form, hours, change, tmp_path):
+    texts = [change(time.strftime(form + hours)) for time in TIMES]
+    pd.DataFrame({"start": texts, "y": LABELS}).to_csv(tmp_path / "d.csv", index=False)
+    with pytest.warns(SourceWarning, match="dates become"):
+        source = open_blocks(tmp_path / "d.csv", "y", cache_dir=tmp_path)
+    times = TIMES if hours else [time.replace(hour=0, minute=0) for time in TIMES]
+    days = [(time - datetime.datetime(1970, 1, 1)) / datetime.timedelta(days=1) for time in times]
+    assert everything(source).X[:, 0].tolist() == days
+
+
+def test_words_that_are_no_dates_stay_text(tmp_path):
+    texts = ["13-Jun-2019", "Mayor 3 2019", "june 2019"] * 20
+    pd.DataFrame({"start": texts, "y": LABELS}).to_csv(tmp_path / "d.csv", index=False)
+    source = open_blocks(tmp_path / "d.csv", "y", cache_dir=tmp_path)
+    assert len(source.feature_names) == 3
