@@ -73,7 +73,9 @@ class TestLinearSteps:
     def test_the_same_answers(self, steps, learner):
         model = fit(make_pipeline(*LINEAR[steps](), quick(learner)), X, y)
         rule = as_rule(model)
-        assert rule.encoding is None
+        assert (rule.encoding is None) == (
+            steps != "columns"
+        )  # where some are left out, names count
         assert rule.feature_names == tuple("tpqr")
         np.testing.assert_array_equal(rule.predict(MORE), model.predict(MORE))
         if hasattr(model, "predict_proba"):
@@ -150,6 +152,26 @@ class TestTables:
             np.testing.assert_array_equal(rule.predict(table), model.predict(TABLE))
         again = pickle.loads(pickle.dumps(rule))
         np.testing.assert_array_equal(again.predict(TABLE), model.predict(TABLE))
+
+    def test_text_that_is_left_out(self, tmp_path):
+        """A pipeline of numbers alone answers the table that it was given, text and all."""
+        columns = make_column_transformer(
+            (make_pipeline(SimpleImputer(), StandardScaler()), ["pay", "age"])
+        )
+        model = fit(make_pipeline(columns, quick(SPLA1)), TABLE, CHOICE)
+        rule = as_rule(model)
+        assert rule.feature_names == ("age", "pay")
+        np.testing.assert_array_equal(rule.predict(TABLE), model.predict(TABLE))
+        assert "age" in explain.rules(model)
+        filled = TABLE.fillna({"age": 40.0}).iloc[0]
+        assert explain.counterfactual(model, filled).before == model.predict(TABLE)[0]
+        assert explain.verdict(model, TABLE, CHOICE).accuracy == model.score(TABLE, CHOICE)
+        save_model(model, tmp_path / "model.json")
+        loaded = read_model(tmp_path / "model.json")
+        assert loaded.predict(TABLE).tolist() == model.predict(TABLE).tolist()
+        no_gaps = make_column_transformer((StandardScaler(), ["pay"]))
+        model = fit(make_pipeline(no_gaps, quick(SPLA1)), TABLE, CHOICE)
+        np.testing.assert_array_equal(as_rule(model).predict(TABLE), model.predict(TABLE))
 
     @pytest.mark.parametrize(
         "how", [{}, {"handle_unknown": "use_encoded_value", "unknown_value": -3}]

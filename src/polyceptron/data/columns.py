@@ -194,7 +194,11 @@ def _notes_of_dates(table: Table, plan: Plan, request: Request) -> list[str]:
     notes = [f"{table.name}: dates become {quoted_names(made)} ({other} otherwise)"] if made else []
     for source, names in table.made_of.items():
         order = table.date_orders.get(source, "")
-        if order not in ("", "name") and request.file.date_order is None and set(names) & set(plan.features):
+        if (
+            order not in ("", "name")
+            and request.file.date_order is None
+            and set(names) & set(plan.features)
+        ):
             notes.append(f"{table.name}: {note_of_order(source, order)}")
     return notes
 

@@ -69,11 +69,15 @@ def fold_pipeline(pipeline: Any, rule: Rule, error: type[Exception] = ValueError
 
 @dataclass
 class _Fold:
-    """What the steps of a pipeline do to columns; ``used`` are those of the table."""
+    """What the steps of a pipeline do to columns; ``used`` are those of the table.
+
+    Where some of the table are ``left_out``, they need not be numbers.
+    """
 
     names: list[str]
     error: type[Exception]
     used: dict[str, Column] = field(default_factory=dict)
+    left_out: bool = False
 
     def refuse(self, what: str) -> Exception:
         """The error that says what cannot be part of a rule."""
@@ -199,6 +203,7 @@ class _Fold:
             if not (isinstance(part, str) and part == "drop"):
                 places = _places_of_columns(which, names)
                 found += self.through(part, [columns[j] for j in places])
+            self.left_out |= isinstance(part, str) and part == "drop"
         return found
 
     def joined(self, step: Any, columns: Sequence[_AnyColumn]) -> list[_AnyColumn]:
@@ -226,7 +231,8 @@ class _Fold:
         """The rule on the columns of the table."""
         plain = all(one == Column(one.name, "number") for one in self.used.values())
         read = [self.used[name] for name in self.names if name in self.used]
-        encoding = None if plain else Encoding(read)
+        left_out = is_named and self.left_out and len(read) < len(self.names)
+        encoding = None if plain and not left_out else Encoding(read)
         features = self.names if encoding is None else [*encoding.feature_names]
         place = {name: j for j, name in enumerate(features)}
         A = np.zeros((len(columns), len(features)), np.longdouble)
