@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from polyceptron import Polyhedron
-from polyceptron.plots import FaceHeatmapDisplay
+from polyceptron.plots import FaceHeatmapDisplay, PolyhedronDisplay
 
 TRIANGLE = Polyhedron([[1, 0], [0, 1], [-1, -2]], [0, 0, 4], ["age", "dose"])
 
@@ -66,7 +66,9 @@ def test_heat_map_of_several_classes_and_of_a_union(iris, union):
     model, X, _ = iris
     display = FaceHeatmapDisplay.from_estimator(model, X)
     names = [name.replace("\n", " ") for name in ticks(display.ax_.xaxis)]
-    assert names == ["setosa 0", "versicolor 0", "virginica 0"]
+    assert names == ["setosa 1.0", "versicolor 2.0", "virginica 3.0"]
+    plane = PolyhedronDisplay.from_estimator(model, X)
+    assert [name.split()[1] for name in names] == [*plane.text_]  # the other half of a picture
     display = FaceHeatmapDisplay.from_estimator(union)
     assert ", ".join(ticks(display.ax_.xaxis)) == "1.0, 1.1, 1.2, 1.3, 2.0, 2.1, 2.2, 3.0, 3.1"
     np.testing.assert_allclose(display.weights[6], -np.sqrt([0.5, 0.5]))

@@ -125,6 +125,26 @@ def test_a_region_whose_face_is_out_of_view_has_its_number():
     assert "nothing here is inside" in texts(display)
 
 
+def test_many_faces_of_long_names_leave_room_for_the_plane():
+    rng = np.random.default_rng(0)
+    names = [f"a name of a column that is far too long, number {j}" for j in range(5)]
+    P = Polyhedron(rng.normal(size=(30, 5)), np.full(30, 2.0), names)
+    display = PolyhedronDisplay.from_polyhedron(
+        P, rng.normal(size=(300, 5)), np.arange(300) % 2, plane="pca", regions="faces"
+    )
+    display.figure_.canvas.draw()
+    height = display.figure_.bbox.height
+    legend = display.ax_.get_legend().get_window_extent()
+    assert legend.y0 >= 0
+    assert legend.y1 <= height
+    assert display.ax_.get_window_extent().height > 0.6 * height
+    listed = [one for one in texts(display) if one.partition(":")[0].isdecimal()]
+    assert f"and {30 - len(listed)} more faces" in texts(display)
+    assert len(listed) > 5
+    assert len(display.faces_) > len(listed)
+    assert "out of view" not in "".join(listed)  # those that are seen come first
+
+
 @pytest.mark.parametrize("K", [4, 30])
 def test_numbers_do_not_cover_each_other(K):
     X, y, truth = make_polyhedron(100, 2, K, random_state=3)

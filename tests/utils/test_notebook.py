@@ -87,7 +87,8 @@ def test_hostile_names_are_text_in_a_browser(browser, width, scheme):
     names = HOSTILE[:-1]  # pandas takes no surrogates
     rows = pd.DataFrame(rng.random((8, len(names))), columns=names)
     fitted = quick(OC1).fit(rows, np.array(HOSTILE[:2] * 4, object))
-    page.set_content("".join(one._repr_html_() for one in (HOSTILE_RULE, fitted)))
+    long = Rule.inside(["a" * 90, "b"], 0, Polyhedron([[1.0]], [0], ["c" * 90]))
+    page.set_content("".join(one._repr_html_() for one in (HOSTILE_RULE, fitted, long)))
     assert page.locator(".polyceptron-rule :is(svg, script)").count() == 0
     shown = page.locator(".polyceptron-rule").first.locator("code").all_inner_texts()
     expected = "\n".join(one.polyhedron.to_text() for one in HOSTILE_RULE.pieces).splitlines()

@@ -94,7 +94,7 @@ class FaceHeatmapDisplay:
         faces = []
         for number, (label, p) in enumerate(every, 1):
             name = f"{style.shorten(label, 10)}\n" if len(unions) > 1 else ""
-            piece = f"{number}." if len(every) > len(unions) else ""
+            piece = f"{number}." if len(every) > 1 else ""  # as `PolyhedronDisplay` calls them
             faces += [f"{name}{piece}{k}" for k in range(p.n_faces)]
         W = np.concatenate([p.W for _, p in every])
         b = np.concatenate([p.b for _, p in every])

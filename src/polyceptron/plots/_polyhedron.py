@@ -20,7 +20,9 @@ from polyceptron.utils import palette
 from polyceptron.utils.types import Floats
 
 _LISTED = 12
-"""Faces in the legend; more would not fit."""
+"""Faces in the legend at most: those in view first, and as many as fit."""
+_LINE, _NEXT = 16, 12
+"""Points that the first and each further line of text in the legend needs."""
 _WIDE = 48
 """Characters in a line of the legend, which leaves room for the plane."""
 
@@ -227,7 +229,8 @@ class PolyhedronDisplay:
             self.ax_.set_yticks([])
             self.ax_.spines["left"].set_visible(False)
         if legend:
-            style.add_legend(self.ax_, entries + self._faces_in_words())
+            room = 72 * 0.95 * self.figure_.get_figheight() - _height(entries)
+            style.add_legend(self.ax_, entries + self._faces_in_words(room))
         # After all else: they depend on the size of the axes.
         self.numbers_ = paint.numbers(self.ax_, self._faces, coloured=self._by_face)
         return self
@@ -353,22 +356,33 @@ class PolyhedronDisplay:
         )  # fmt: skip
         return self.mistakes_, told
 
-    def _faces_in_words(self) -> Entries:
-        entries: Entries = []
+    def _faces_in_words(self, room: float) -> Entries:
+        """The faces with text, as many as fit in so many points of height."""
+        title: Entries = []
         if self.text_ and self.columns is None:
-            entries.append((paint.in_legend(), "faces, and what they depend on most:"))
-        for key, text in list(self.text_.items())[:_LISTED]:
-            view, k = self._faces[key]
-            seen = text if view.chord(k) is not None else f"{text} (out of view)"
-            if self._by_face:
-                colour, hatch, _ = style.look(k)
-                sample = _patch(facecolor=colour, hatch=hatch, edgecolor=palette.PAPER)
-                entries.append((sample, _in_lines(f"{k}:  {seen}")))
-            else:
-                entries.append((paint.in_legend(key), _in_lines(seen)))
-        if len(self.text_) > _LISTED:
-            entries.append((paint.in_legend(), f"and {len(self.text_) - _LISTED} more faces"))
-        return entries
+            title = [(paint.in_legend(), "faces, and what they depend on most:")]
+        room -= _height(title)
+        in_view = {key: view.chord(k) is not None for key, (view, k) in self._faces.items()}
+        far = {key: (not in_view[key], key not in self.cells_) for key in self.text_}
+        listed = sorted(self.text_, key=far.__getitem__)[:_LISTED]
+        entries = {key: self._face_in_words(key, in_view=in_view[key]) for key in listed}
+        while (
+            entries
+            and _height([*entries.values()]) + _LINE * (len(entries) < len(self.text_)) > room
+        ):
+            entries.popitem()
+        shown = [entries[key] for key in self.text_ if key in entries]
+        if len(shown) < len(self.text_):
+            shown.append((paint.in_legend(), f"and {len(self.text_) - len(shown)} more faces"))
+        return title + shown
+
+    def _face_in_words(self, key: Any, *, in_view: bool) -> tuple[Any, str]:
+        seen = self.text_[key] + ("" if in_view else " (out of view)")
+        if not self._by_face:
+            return paint.in_legend(key), _in_lines(seen)
+        colour, hatch, _ = style.look(self._faces[key][1])
+        sample = _patch(facecolor=colour, hatch=hatch, edgecolor=palette.PAPER)
+        return sample, _in_lines(f"{key}:  {seen}")
 
 
 PolyhedraDisplay = PolyhedronDisplay
@@ -382,3 +396,8 @@ def _in_lines(text: str) -> str:
     """Return a face in words, in lines that end before a sign."""
     joined = re.sub(r"(?<= )([-+≥\u2212]) ", "\\1\N{NO-BREAK SPACE}", text)
     return "\n".join(wrap(joined, _WIDE, break_long_words=False, break_on_hyphens=False))
+
+
+def _height(entries: Entries) -> int:
+    """How many points of height the legend needs for them."""
+    return sum(_LINE + _NEXT * text.count("\n") for _, text in entries)

@@ -20,7 +20,7 @@ _STYLE = """
 .polyceptron-rule :is(th, td) { padding: .2em .6em .2em 0; border: 0; text-align: left;
   vertical-align: top; color: inherit; background: none; }
 .polyceptron-rule td { border-top: 1px solid rgba(128, 128, 128, .35); }
-.polyceptron-rule th { padding-top: .5em; }
+.polyceptron-rule th { padding-top: .5em; overflow-wrap: anywhere; }
 .polyceptron-rule code { display: block; max-height: 9em; overflow-y: auto; padding: 0;
   white-space: pre-wrap; overflow-wrap: anywhere; word-break: normal; color: inherit;
   background: none; }
