@@ -131,6 +131,8 @@ def test_what_is_no_date(tmp_path):
 @pytest.mark.parametrize(
     "form",
     [
+        "%Y/%m/%d",
+        "%Y.%m.%d",
         "%d-%b-%Y",
         "%d %B %Y",
         "%d%b%Y",
@@ -143,7 +145,7 @@ def test_what_is_no_date(tmp_path):
 )
 @pytest.mark.parametrize("hours", ["", " %H:%M", " %I:%M %p"])
 @pytest.mark.parametrize("change", [str, str.upper])
-def test_english_months(form, hours, change, tmp_path):
+def test_dates_that_say_what_they_are(form, hours, change, tmp_path):
     texts = [change(time.strftime(form + hours)) for time in TIMES]
     pd.DataFrame({"start": texts, "y": LABELS}).to_csv(tmp_path / "d.csv", index=False)
     with pytest.warns(SourceWarning, match="dates become"):
@@ -154,7 +156,7 @@ def test_english_months(form, hours, change, tmp_path):
 
 
 def test_words_that_are_no_dates_stay_text(tmp_path):
-    texts = ["13-Jun-2019", "Mayor 3 2019", "june 2019"] * 20
+    texts = ["2019/6/13", "Mayor 3 2019", "june 2019"] * 20
     pd.DataFrame({"start": texts, "y": LABELS}).to_csv(tmp_path / "d.csv", index=False)
     source = open_blocks(tmp_path / "d.csv", "y", cache_dir=tmp_path)
     assert len(source.feature_names) == 3

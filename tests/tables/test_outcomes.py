@@ -58,6 +58,7 @@ READ = [
     ("thousands-us.csv", "all are asked for", "y", {"drop": "city", "missing": {"population": "indicator"}, "thousands": True}, (4, ("population", "population is missing"), ["u", "v"]), ""),
     ("dates-us.csv", "Excel, American", "y", {}, (19, ("a", f"{DAYS}(start)"), ["u", "v"]), "'start' are read as month/day/year (--date-order dmy"),
     ("dates-either.csv", "Excel, British", "y", {"date_order": "dmy", "dates": "parts"}, (2, ("month(start)", "weekday(start)"), ["u", "v"]), "dates become"),
+    ("dates-asia.csv", "Excel, Japanese; and vega's weather", "y", {}, (12, ("a", f"{DAYS}(start)"), ["u", "v"]), "dates become"),
     ("dates-names.csv", "Oracle", "y", {}, (19, ("a", f"{DAYS}(start)"), ["u", "v"]), "dates become"),
     ("dates-words.csv", "a web page", "y", {"dates": "parts"}, (8, ("a", "month(start)", "weekday(start)", "hour(start)"), ["u", "v"]), "dates become"),
     ("dates-de.csv", "Excel, German", "y", {"dates": "parts"}, (3, ("month(start)", "weekday(start)", "hour(start)"), ["u", "v"]), "day.month.year"),

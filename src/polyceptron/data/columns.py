@@ -193,13 +193,9 @@ def _notes_of_dates(table: Table, plan: Plan, request: Request) -> list[str]:
     other = request.option("dates", "parts" if request.file.dates == "days" else "days")
     notes = [f"{table.name}: dates become {quoted_names(made)} ({other} otherwise)"] if made else []
     for source, names in table.made_of.items():
-        order = table.date_orders.get(source, "")
-        if (
-            order not in ("", "name")
-            and request.file.date_order is None
-            and set(names) & set(plan.features)
-        ):
-            notes.append(f"{table.name}: {note_of_order(source, order)}")
+        told = note_of_order(source, table.date_orders.get(source, ""))
+        if told and request.file.date_order is None and set(names) & set(plan.features):
+            notes.append(f"{table.name}: {told}")
     return notes
 
 
