@@ -182,6 +182,22 @@ class TestDomain:
             Polyhedron([[1, 0]], [-12.0]), [3, 0], domain=domain, bounds={0: (None, 20)}
         ).x.tolist() == [12, 0]
 
+    def test_values_at_a_limit_are_exact(self):
+        """Not 7e-16 of rain where none is the least."""
+        rng = np.random.default_rng(0)
+        n_limits = 0
+        for _ in range(60):
+            w = rng.normal(size=(1, 4))
+            x = rng.uniform(0.1, 3, 4)
+            P = Polyhedron(w, [-float(w[0] @ np.where(w[0] > 0, 2.9, 0.05))])
+            found = counterfactual(P, x, domain=Domain((0,) * 4, (3,) * 4, (False,) * 4))
+            assert found.feasible
+            assert found.distance == pytest.approx(np.linalg.norm(found.x - x))
+            rest = np.minimum(found.x, 3 - found.x)
+            n_limits += (rest == 0).sum()
+            assert ((rest == 0) | (rest > 1e-9)).all()
+        assert n_limits > 10
+
     @pytest.mark.parametrize("most", [None, 1, 2])
     def test_as_near_as_trying_all(self, most):
         """Two numbers of few values and a category of three: 6 x 6 x 3 rows."""

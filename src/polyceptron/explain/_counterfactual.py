@@ -27,6 +27,8 @@ from polyceptron.utils.types import Floats
 
 _FEWEST = 6
 """Digits of the values shown, if that is enough."""
+_AT_LIMIT = 1e-12
+"""Of the size of numbers: what is left of a program's rounding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,12 +161,14 @@ def counterfactual(
     if new is None:
         known = given.clash is not None or search.exact
         return Counterfactual(None, None, np.inf, False, reason, before, before, {}, exact=known)
+    new = _at_limits(new, given, search)
+    far = length(new - row, roots)
     changes = {
         name: (float(old), float(now))
         for name, old, now in zip(rule.names, row, new, strict=True)
         if old != now
     }
-    far, after = length(new - row, roots), search.answer(new)
+    after = search.answer(new)
     texts = next(
         texts
         for texts, point in _written(row, new, given)
@@ -178,6 +182,17 @@ def counterfactual(
     return Counterfactual(
         new, new - row, far, True, "", before, label, changes, shown, search.exact
     )
+
+
+def _at_limits(new: Floats, given: Conditions, search: CounterfactualSearch) -> Floats:
+    """What is at a limit but for rounding is there, if the answer stays."""
+    exact = new.copy()
+    for side in (given.lower, given.upper):
+        size = np.where(np.isfinite(side), np.maximum(np.abs(given.row), np.abs(side)), 0.0)
+        with np.errstate(invalid="ignore"):
+            near = np.abs(new - side) <= _AT_LIMIT * size
+        exact = np.where(near, side, exact)
+    return exact if search.accepts(exact) else new
 
 
 def _written(row: Floats, new: Floats, given: Conditions) -> Iterator[tuple[list[str], Floats]]:
