@@ -37,6 +37,29 @@ Otherwise fine.
     )
 
 
+def test_of_many_classes_the_most_frequent_mistakes_are_shown(capsys):
+    steps = [Polyhedron([[1.0], [-1.0]], [-k, k + 0.9], ["dose"]) for k in range(15)]
+    rule = Rule([f"c{k}" for k in range(15)], [Piece(p, k) for k, p in enumerate(steps)], 0)
+    X = np.repeat(np.arange(15.0), 4)[:, None]
+    y = [f"c{k}" for k in range(15) for _ in range(4)]
+    y[1] = y[2] = "c7"
+    y[-1] = "c2"
+    _learning.show_verdict(verdict(rule, X, y))
+    text = capsys.readouterr().out
+    assert "class \\ answer" not in text
+    assert (
+        """Most frequent mistakes
+  class  answer  rows
+  c7     c0         2
+  c2     c14        1
+"""
+        in text
+    )
+    few = Rule.inside(["low", "high"], 1, steps[1])
+    _learning.show_verdict(verdict(few, X[:8], ["low"] * 8))
+    assert "class \\ answer" in capsys.readouterr().out
+
+
 def test_answers_on_rows_held_out():
     rule = Rule([0.5, 1.5], [Piece(Polyhedron([[1.0]], [0.0]), 1)], otherwise=0)
     score = held_out(rule, np.array([[-1.0], [-1.0], [1.0]]), np.array([0, 1, 1]))

@@ -1,5 +1,6 @@
 """Workbooks, JSON lines and queries: read as the same rows in a file of text would be."""
 
+import codecs
 import io
 import json
 import sys
@@ -149,11 +150,23 @@ def test_one_model_from_text_workbook_json_and_query(tmp_path):
     assert "class" in done("evaluate", tmp_path / "m.json", *sql)
 
 
-def test_json_that_is_none(tmp_path):
-    with pytest.raises(SourceError, match=r"no JSON lines, one object on each: .*row 1"):
-        opened(tmp_path, b'{"a": 1}\n{"a": }\n')
-    with pytest.raises(SourceError, match="no JSON lines, one object on each"):
-        opened(tmp_path, b'[{"a": 1}, {"a": 2}]\n')
+def test_json_is_a_list_or_lines(tmp_path):
+    names = [" [\n{\n", "\n},\n {", "}\n]"]
+    text = f'{names[0]}"a": 1, "y": "u{{"{names[1]}"y": "v", "b": null, "a": 2.5{names[2]}'
+    with opened(tmp_path, codecs.BOM_UTF8 + text.encode()) as table:
+        (batch,) = table.batches(["a"], ["y"])
+        assert batch.column("a").to_pylist() == [1, 2.5]
+        assert batch.column("y").to_pylist() == ["u{", "v"]
+        assert table.names == ("a", "y", "b")
+
+
+@pytest.mark.parametrize(
+    "text", [b'{"a": 1}\n{"a": }\n', b'[{"a": 1},', b'[{"a": 1}] 2', b'[{"a": 1}, 2]']
+)
+def test_json_that_is_none(tmp_path, text):
+    wrong = "neither JSON lines, one object on each, nor a list of them: "
+    with pytest.raises(SourceError, match=wrong):
+        opened(tmp_path, text)
 
 
 def test_what_is_missing_is_said(tmp_path, monkeypatch):

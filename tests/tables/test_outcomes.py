@@ -4,7 +4,7 @@ Most were written for this test after kinds of files that are in the wild: the U
 header, gaps as ?), Excel in German and French, pandas, R, exports of databases. No row of them is of a real person.
 Excerpts of public sets are penguins.csv (palmerpenguins, CC0, all of it), flights-2013.csv (nycflights13, CC0, every
 842nd flight), credit.csv (modeldata's credit_data, MIT, every 12th row, with its row numbers) and diamonds.tsv
-(ggplot2, MIT, 110 of each of three cuts).
+(ggplot2, MIT, 110 of each of three cuts). airports.csv (30 of them) and cars.json (made up, in its form) are after vega_datasets.
 """
 
 import warnings
@@ -33,6 +33,8 @@ READ = [
     ("iris.csv.bz2", "bzip2", "species", {}, IRIS, ""),
     ("iris-index.csv", "pandas with its index", "species", {}, IRIS, ""),
     ("iris.jsonl", "a log", "species", {}, IRIS, ""),
+    ("iris.json", "a web service", "species", {}, IRIS, ""),
+    ("cars.json", "a web page, as vega has it", "Origin", {"missing": "median"}, (12, ("Miles_per_Gallon", "Horsepower", f"{DAYS}(Year)"), ["Europe", "Japan", "USA"]), "dates become"),
     ("iris.xlsx", "Excel", "species", {}, IRIS, ""),
     ("two-sheets.xlsx", "a report", "species", {"sheet": "iris"}, IRIS, ""),
     ("iris.parquet", "pandas", "species", {}, IRIS, ""),
@@ -107,14 +109,16 @@ REFUSED = [
     ("one-class.csv", "a filter", "y", {}, ", column 'y': two classes are needed; all rows are 'u'"),
     ("names.csv", "a list of people", "y", {}, ": too many categories: 'name' has 30 in 30 rows"),
     ("measurement.csv", "a regression", "y", {}, ", column 'y': 120 different values in 120 rows are no classes (at most 100)"),
+    ("affairs.csv", "statsmodels, a regression", "affairs", {}, ", column 'affairs': '0.4347826' is no class, but a measurement, as 25 different values are numbers"),
+    ("airports.csv", "vega", "state", {}, ": too many categories: 'iata' has 30 in 30 rows, as of {}, line 2, column 'iata': '00M' is not a number; the same holds for 'name', 'city': leave"),
     ("currency.csv", "a shop", "y", {}, ": too many categories: 'price' has 12 in 12 rows, as of {}, line 2, column 'price': '$1200' is not a number"),
-    ("iris.json", "a web service", "species", {}, ": no JSON lines, one object on each"),
     ("iris.zip", "Kaggle", "species", {}, " is a zip archive, neither of arrays nor a workbook: unpack it (it holds 'iris.csv')"),
     ("iris.csv.xz", "a backup", "species", {}, " is compressed by xz: unpack it, or use gzip"),
     ("two-sheets.xlsx", "a report", "species", {}, ", sheet 'cover' (--sheet names another): column 'species' is missing"),
     ("two-sheets.xlsx", "a report", "species", {"sheet": "Iris"}, ": no sheet 'Iris'; there are 'cover', 'iris'"),
     ("a1a-bad.libsvm", "LIBSVM", None, {}, ", line 2: '1:x' is not index:value"),
     ("damaged.parquet", "a download that broke off", "species", {}, ": the file of Parquet is damaged"),
+    ("cut.json", "a download that broke off", "y", {}, ": neither JSON lines, one object on each, nor a list of them"),
     ("photo.png", "the wrong file", "y", {}, " is a picture, and no table"),
 ]  # fmt: skip
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -23,6 +24,8 @@ _MOST_COLUMNS = 100_000
 """Of which a model file says what is usual in them."""
 _FOR_THE_LEARNER = ("k", "inside", "n_polyhedra", "max_faces", "digits", "max_terms", "settings")
 _KNOWN = ("monotone", "faces", "together", "must_contain")
+_LISTED = 12
+"""Classes whose rows are said."""
 _TYPICAL_ROWS = 100_000
 """That tell what is usual, at most."""
 
@@ -315,7 +318,8 @@ def _say(estimator: Any, rows: Any, score: Any, on_disk: bool, has_costs: bool) 
     # Also rows held out, which have no weights there.
     of_class = [one.rows for one in learned.classes] if on_disk else np.bincount(rows.codes)
     pairs = zip(map(shown, rows.classes.tolist()), of_class, strict=True)
-    listed = ", ".join(f"{label} {count:.12g}" for label, count in pairs)
+    listed = ", ".join(f"{label} {count:.12g}" for label, count in islice(pairs, _LISTED))
+    listed += f" and {len(of_class) - _LISTED} more" if len(of_class) > _LISTED else ""
     features = f"{rows.n_features} feature{'s' if rows.n_features > 1 else ''}"
     weighed = ", by weight" if isinstance(learned.rows, float) else ""
     click.echo(f"Rows: {rows.n_samples} ({listed}{weighed if on_disk else ''}), {features}")

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from polyceptron.verdict import Verdict
 
 
+_MATRIX = 12
+"""Classes of which all answers are shown; of more, so many mistakes."""
 _MISTAKES = ("missed", "false")
 _OURS = ("standardize", "n_jobs")
 """Parameters that are not the learner's own choice here, nor the caller's before --set."""
@@ -259,19 +261,32 @@ def _share_right(counts: Any) -> float:
 def show_verdict(verdict: Verdict, what: str = "") -> None:
     """Print how well each class is answered, what is remarkable, and what to try.
 
-    The confusion matrix has a row for each class, and a column for each answer.
+    The confusion matrix has a row for each class, and a column for each answer; of many classes
+    only the most frequent mistakes are shown.
     """
     label, share = verdict.majority
     click.echo(f"Always answering {shown(label)}: {percent(share)}")
     click.echo(f"Balanced accuracy: {percent(verdict.balanced_accuracy)}")
     labels = list(map(shown, verdict.labels))
-    rows = [[label, *row] for label, row in zip(labels, verdict.answers, strict=True)]
-    title = f"Answers ({what})" if what else "Answers"
-    section(title, table(["class \\ answer", *labels], rows))
+    title = f" ({what})" if what else ""
+    if len(labels) <= _MATRIX:
+        rows = [[label, *row] for label, row in zip(labels, verdict.answers, strict=True)]
+        section(f"Answers{title}", table(["class \\ answer", *labels], rows))
+    elif mistakes := _frequent_mistakes(labels, verdict.answers):
+        section(f"Most frequent mistakes{title}", table(["class", "answer", "rows"], mistakes))
     cells = [[shown(one.label), one.rows, *map(_part, one[2:])] for one in verdict.classes]
     section("Classes", table(["class", "rows", "precision", "recall"], cells))
     if verdict.remarks:
         section("Remarks", "\n".join(verdict.remarks))
+
+
+def _frequent_mistakes(labels: list[str], answers: Sequence[Sequence[int]]) -> list[list[Any]]:
+    """The classes that are taken for each other most often, and in how many rows."""
+    cells = np.array(answers)
+    np.fill_diagonal(cells, 0)
+    largest = np.argsort(-cells, axis=None, kind="stable")[:_MATRIX]
+    pairs = [divmod(int(cell), len(labels)) for cell in largest if cells.flat[cell]]
+    return [[labels[own], labels[answer], int(cells[own, answer])] for own, answer in pairs]
 
 
 def show_cost(verdict: Verdict, cost: dict[Any, float]) -> None:

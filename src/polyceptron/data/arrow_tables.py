@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 import pyarrow.json
 import pyarrow.parquet
@@ -21,6 +22,8 @@ from polyceptron.data.tables import Batch, NoRowsError, Table, is_text, rows_of_
 from polyceptron.data.written_dates import DateStyle, guess_dates
 from polyceptron.utils.lazy import need
 
+_MARK = b"\xef\xbb\xbf"
+"""Of UTF-8, which some programs begin with."""
 _SOME = 200
 """Values that tell whether text is dates."""
 _ERRORS = (pa.ArrowException, OSError, ValueError, KeyError, IndexError, MemoryError, OverflowError)
@@ -162,13 +165,20 @@ class JsonTable(FrameTable):
 
 
 def open_json(name: str, file: Any, date_order: str | None = None) -> FrameTable:
-    """Read JSON lines, an object a row."""
+    """Read JSON lines, an object a row; or a list of objects."""
     try:
-        table = JsonTable(name, pa.json.read_json(file))
+        start = file.read(64).removeprefix(_MARK)
+        file.seek(0)
+        is_list = start.lstrip().startswith(b"[")
+        if is_list:  # text as it is, without Python's objects
+            rows = msgspec.json.decode(file.read().removeprefix(_MARK), type=list[msgspec.Raw])
+            file = pa.BufferReader(b"\n".join(map(bytes, rows)))
+        how = pa.json.ParseOptions(newlines_in_values=is_list)
+        table = JsonTable(name, pa.json.read_json(file, parse_options=how))
         table.date_order = date_order
         return table
-    except pa.ArrowException as error:
-        what = f"no JSON lines, one object on each: {one_line(error)}"
+    except (pa.ArrowException, msgspec.DecodeError) as error:
+        what = f"neither JSON lines, one object on each, nor a list of them: {one_line(error)}"
         raise SourceError(f"{name}: {what}") from None
 
 

@@ -65,10 +65,10 @@ def open_blocks(
     ----------
     path : path, list of paths, table, or pair of arrays
         A file, a directory, a glob (files in the order of their names), or a list of files (in
-        this order). Parquet, Arrow (Feather), delimited text, JSON lines, workbooks (.xlsx), .npz
-        and .npy, told by what is in them, also inside gzip, bzip2, Zstandard or LZ4. Or a table in
-        memory: of pandas, polars or pyarrow, a relation of DuckDB, or anything else that gives a
-        stream of Arrow. A tuple of two arrays is X and y in memory.
+        this order). Parquet, Arrow (Feather), delimited text, JSON (lines, or a list of objects),
+        workbooks (.xlsx), .npz and .npy, told by what is in them, also inside gzip, bzip2,
+        Zstandard or LZ4. Or a table in memory: of pandas, polars or pyarrow, a relation of DuckDB,
+        or anything else that gives a stream of Arrow. A tuple of two arrays is X and y in memory.
     target : str, int, path or array, optional
         The column of labels: its name, or its number, from the end -1. For files .npy it may also
         be another such file, or an array. Files .npz with X and y say it themselves.

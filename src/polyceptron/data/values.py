@@ -26,15 +26,45 @@ from polyceptron.data.encoding import (
 from polyceptron.data.guesses import as_number, has_decimal_comma
 from polyceptron.data.source import LabelKind, SourceError
 from polyceptron.data.tables import Batch
+from polyceptron.utils.text import quoted_names
 
 MAX_CLASSES = 100
 """A column with more different values is taken for something else than classes."""
+
+_MOST_FRACTIONS = 20
+"""More different labels that are numbers, with fractions, are a measurement."""
 
 MANY = 10_000
 """More different values are not counted to the end."""
 
 Kept = NDArray[np.bool_] | None
 """Which rows of a batch are taken; None is all."""
+
+
+class TooManyCategoriesError(ValueError):
+    """A column of text has so many values that it says nothing of new rows."""
+
+    def __init__(self, text: str, name: str) -> None:
+        super().__init__(f"{text}: leave such columns out")
+        self.text, self.name = text, name
+
+
+def columns_of(found: Sequence[Categories], fills: Sequence[str], most: int) -> dict[str, Column]:
+    """How columns become features, by name; all that have too many values are an error."""
+    columns, crowded = {}, []
+    for one in found:
+        try:
+            columns[one.name] = one.column(one.name in fills, most)
+        except TooManyCategoriesError as error:
+            crowded.append(error)
+    if len(crowded) > 1:
+        others = quoted_names([error.name for error in crowded[1:]])
+        raise TooManyCategoriesError(
+            f"{crowded[0].text}; the same holds for {others}", crowded[0].name
+        )
+    if crowded:
+        raise crowded[0]
+    return columns
 
 
 @dataclass
@@ -80,7 +110,7 @@ class Categories:
         if len(categories) > min(MANY, max(10, n // 2)):
             many = f"too many categories: {self.name!r} has {len(categories)} in {n} rows"
             many += "" if self.odd is None else f", as of {self.odd}"
-            raise self.doubt or ValueError(f"{many}: leave such columns out")
+            raise self.doubt or TooManyCategoriesError(many, self.name)
         if not categories:
             raise self.doubt or ValueError(f"column {self.name!r} has no value")
         if len(categories) > most_kept:
@@ -143,6 +173,15 @@ def as_labels(texts: Sequence[str]) -> list[Any]:
     return numbers if plain else list(texts)
 
 
+def _fraction_of_many(texts: Sequence[str]) -> str | None:
+    """A fraction among many labels that are all numbers, if there is one."""
+    numbers = [as_number(text) for text in texts] if len(texts) > _MOST_FRACTIONS else []
+    if any(number is None for number in numbers):
+        return None
+    pairs = zip(texts, numbers, strict=True) if numbers else ()
+    return next((text for text, number in pairs if number and not number.is_integer()), None)
+
+
 class Labels:
     """The labels, gathered batch by batch and numbered as they come."""
 
@@ -182,6 +221,11 @@ class Labels:
             odd = next(value for value in values if not float(value).is_integer())
             raise SourceError(
                 f"{self._where}: {odd} is no class, but a measurement (text would be a class)"
+            )
+        if self._kind == "written" and (odd := _fraction_of_many(values)):
+            raise SourceError(
+                f"{self._where}: {odd!r} is no class, but a measurement, as {len(values)} "
+                "different values are numbers: make few of them, such as low and high"
             )
         labels = as_labels(values) if self._kind == "written" else values
         order = sorted(range(len(labels)), key=labels.__getitem__)
