@@ -273,20 +273,22 @@ def show_verdict(verdict: Verdict, what: str = "") -> None:
         rows = [[label, *row] for label, row in zip(labels, verdict.answers, strict=True)]
         section(f"Answers{title}", table(["class \\ answer", *labels], rows))
     elif mistakes := _frequent_mistakes(labels, verdict.answers):
-        section(f"Most frequent mistakes{title}", table(["class", "answer", "rows"], mistakes))
+        section(
+            f"Most frequent mistakes{title}", table(["class", "answer", "rows"], mistakes, "<<>")
+        )
     cells = [[shown(one.label), one.rows, *map(_part, one[2:])] for one in verdict.classes]
     section("Classes", table(["class", "rows", "precision", "recall"], cells))
     if verdict.remarks:
         section("Remarks", "\n".join(verdict.remarks))
 
 
-def _frequent_mistakes(labels: list[str], answers: Sequence[Sequence[int]]) -> list[list[Any]]:
+def _frequent_mistakes(labels: list[str], answers: Sequence[Sequence[float]]) -> list[list[Any]]:
     """The classes that are taken for each other most often, and in how many rows."""
     cells = np.array(answers)
     np.fill_diagonal(cells, 0)
     largest = np.argsort(-cells, axis=None, kind="stable")[:_MATRIX]
     pairs = [divmod(int(cell), len(labels)) for cell in largest if cells.flat[cell]]
-    return [[labels[own], labels[answer], int(cells[own, answer])] for own, answer in pairs]
+    return [[labels[own], labels[answer], answers[own][answer]] for own, answer in pairs]
 
 
 def show_cost(verdict: Verdict, cost: dict[Any, float]) -> None:
