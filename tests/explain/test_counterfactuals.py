@@ -296,6 +296,36 @@ def test_rows_of_three_sets_flip_and_stay_in_range(name):
         assert (np.sort(new[:, category], axis=1) == [0, 0, 1]).all()
 
 
+@pytest.mark.parametrize("most", [1, 2])
+def test_whole_numbers_of_wide_ranges(most):
+    """Not all of them can be tried in pairs; what one column does alone is never farther."""
+    n_found = 0
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        W = rng.normal(size=(5, 5)) / [1, 1, 10, 100, 1000]
+        high = np.array([3, 5, 90, 1400, 9000.0])
+        x = np.floor(rng.uniform(0, high))
+        P = Polyhedron(W, rng.uniform(-0.5, 1.5, 5) - W @ x)
+        domain = Domain((0.0,) * 5, tuple(high), (True,) * 5)
+        weights = 1 / high**2
+        found = counterfactual(
+            P, x, weights=weights, domain=domain, max_changes=most, max_nodes=300
+        )
+        alone = np.inf
+        for j, top in enumerate(high):
+            rows = np.tile(x, (int(top) + 1, 1))
+            rows[:, j] = np.arange(top + 1)
+            there = P.contains(rows) != P.contains([x])
+            far = np.sqrt((rows - x) ** 2 @ weights)
+            alone = min(alone, far[there].min(initial=np.inf))
+        if most == 1:
+            assert found.exact
+            assert found.distance == pytest.approx(alone)
+        assert found.distance <= alone * (1 + 1e-6)
+        n_found += found.feasible
+    assert n_found > 4
+
+
 def many_categories(seed):
     """A union over categories of 40, 25 and 60 values and ten numbers, with a row."""
     rng, sizes = np.random.default_rng(seed), (40, 25, 60)

@@ -14,6 +14,7 @@ from polyceptron.explain._few_columns import Part, try_values
 from polyceptron.explain._targets import Target, targets_of
 from polyceptron.geometry.faces import faces_in_words
 from polyceptron.geometry.projection import Goal, Nearest, first, length
+from polyceptron.polyhedron import Polyhedron
 from polyceptron.rule import Rule
 from polyceptron.utils.text import quoted
 from polyceptron.utils.types import Floats, Indices
@@ -89,7 +90,8 @@ class CounterfactualSearch:
         parts = [Part(self.given.lower, self.given.upper, frozenset())]
         if self.given.max_changes and self.targets:
             self._change_one()
-            tried = try_values(self.given, self.roots, self._accepted, self._far())
+            faces = None if self.rule.is_most_probable else _all_faces(self.rule)
+            tried = try_values(self.given, self.roots, self._accepted, self._far(), faces)
             if tried is not None:
                 self.best, parts = self.best if tried.best is None else tried.best, tried.parts
         for target, part in itertools.product(self.targets, parts):
@@ -434,6 +436,12 @@ class CounterfactualSearch:
         if self.given.max_changes is not None and undecided:
             changed = [c for c in self._changed(point) if c in undecided]
             self._split_columns(node, changed or undecided)
+
+
+def _all_faces(rule: Rule) -> Polyhedron:
+    """Those of all pieces."""
+    W, b = zip(*((piece.polyhedron.W, piece.polyhedron.b) for piece in rule.pieces), strict=True)
+    return Polyhedron(np.concatenate(W), np.concatenate(b))
 
 
 def _with(row: Floats, places: Indices, values: Floats | float) -> Floats:
