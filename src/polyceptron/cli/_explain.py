@@ -23,6 +23,7 @@ from polyceptron.cli._options import (
 from polyceptron.cli._terminal import section, shown, table
 
 if TYPE_CHECKING:
+    from polyceptron.data.encoding import Column
     from polyceptron.data.guesses import FileOptions
     from polyceptron.data.tables import Batch
 
@@ -266,14 +267,16 @@ def _changes(loaded: Loaded, x: Any, found: Any) -> dict[str, tuple[str, str]]:
     """The old and the new value of every column that changes; of text, its categories."""
     changes = dict(found.shown)
     for column, start, stop in loaded.encoding.places() if loaded.encoding is not None else ():
-        if column.kind == "category" and (found.x[start:stop] != x[start:stop]).any():
+        if column.is_text and (found.x[start:stop] != x[start:stop]).any():
             for name in column.feature_names:
                 changes.pop(name, None)
-            pair = [
-                shown(column.categories[int(row[start:stop].argmax())])
-                if row[start:stop].any()
-                else "another"
-                for row in (x, found.x)
-            ]
-            changes[column.name] = (pair[0], pair[1])
+            old, new = (_category(column, row[start:stop]) for row in (x, found.x))
+            changes[column.name] = (old, new)
     return changes
+
+
+def _category(column: Column, features: Any) -> str:
+    """The value of a column of text that these features stand for."""
+    if column.kind == "binary":
+        return shown(column.categories[int(features[0])])
+    return shown(column.categories[int(features.argmax())]) if features.any() else "another"
