@@ -27,7 +27,14 @@ from polyceptron.data.files import ArrayWriter
 from polyceptron.data.identifiers import SAMPLE_ROWS, identifiers_among
 from polyceptron.data.source import ArraySource, RowFacts, SourceError
 from polyceptron.data.tables import Batch
-from polyceptron.data.values import Categories, Kept, Labels, YesNoColumns, columns_of, has_missing
+from polyceptron.data.values import (
+    Categories,
+    Kept,
+    Labels,
+    YesNoColumns,
+    columns_of_text,
+    has_missing,
+)
 from polyceptron.utils.text import quoted_names
 
 Progress = Callable[[int, int], None]
@@ -205,7 +212,7 @@ class Conversion:
                     categories.add(batch, values[categories.name], kept)
                 with_gaps |= {name for name in told if has_missing(values[name], kept)}
             most = self._request.max_categories
-            columns.update(columns_of(found, fills, most))
+            columns.update(columns_of_text(found, fills, most))
             self._notes = [
                 f"{c.name!r}: the {most} most frequent values have a "
                 f"feature, {c.n_others} others have none ({option})"

@@ -49,7 +49,9 @@ class TooManyCategoriesError(ValueError):
         self.text, self.name = text, name
 
 
-def columns_of(found: Sequence[Categories], fills: Sequence[str], most: int) -> dict[str, Column]:
+def columns_of_text(
+    found: Sequence[Categories], fills: Sequence[str], most: int
+) -> dict[str, Column]:
     """How columns become features, by name; all that have too many values are an error."""
     columns, crowded = {}, []
     for one in found:

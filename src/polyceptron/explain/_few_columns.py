@@ -38,7 +38,7 @@ class Part(NamedTuple):
     changing: frozenset[int]
 
 
-class Tried(NamedTuple):
+class ValuesTried(NamedTuple):
     """The nearest row of those tried that will do, and where other columns change as well."""
 
     best: Floats | None
@@ -47,7 +47,7 @@ class Tried(NamedTuple):
 
 def try_values(
     given: Conditions, roots: Floats, accepted: Accepted, far: float, faces: Polyhedron | None
-) -> Tried | None:
+) -> ValuesTried | None:
     """Try every row nearer than `far` that differs in as few columns as may change, or fewer.
 
     Columns of real numbers, or of too many whole ones, are left as they are in these. Where one of
@@ -77,7 +77,7 @@ def try_values(
         found = _first(given, rows[costs < far], costs[costs < far], accepted)
         if found is not None:
             best, far = found
-    return Tried(best, [part for part in parts if (part.lower <= part.upper).all()])
+    return ValuesTried(best, [part for part in parts if (part.lower <= part.upper).all()])
 
 
 def _chosen_values(
