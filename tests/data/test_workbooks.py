@@ -161,7 +161,15 @@ def test_json_is_a_list_or_lines(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "text", [b'{"a": 1}\n{"a": }\n', b'[{"a": 1},', b'[{"a": 1}] 2', b'[{"a": 1}, 2]']
+    "text",
+    [
+        b'{"a": 1}\n{"a": }\n',
+        b'[{"a": 1},',
+        b'[{"a": 1}] 2',
+        b'[{"a": 1}, 2]',
+        b'{"a": "u\xf0"}\n',
+        b'[{"\x92": 1}]',
+    ],
 )
 def test_json_that_is_none(tmp_path, text):
     wrong = "neither JSON lines, one object on each, nor a list of them: "

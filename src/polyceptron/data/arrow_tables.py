@@ -174,10 +174,12 @@ def open_json(name: str, file: Any, date_order: str | None = None) -> FrameTable
             rows = msgspec.json.decode(file.read().removeprefix(_MARK), type=list[msgspec.Raw])
             file = pa.BufferReader(b"\n".join(map(bytes, rows)))
         how = pa.json.ParseOptions(newlines_in_values=is_list)
-        table = JsonTable(name, pa.json.read_json(file, parse_options=how))
+        read = pa.json.read_json(file, parse_options=how)
+        read.validate(full=True)  # text that is not UTF-8 is none
+        table = JsonTable(name, read)
         table.date_order = date_order
         return table
-    except (pa.ArrowException, msgspec.DecodeError) as error:
+    except (pa.ArrowException, msgspec.DecodeError, UnicodeDecodeError) as error:
         what = f"neither JSON lines, one object on each, nor a list of them: {one_line(error)}"
         raise SourceError(f"{name}: {what}") from None
 
