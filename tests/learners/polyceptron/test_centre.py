@@ -15,7 +15,9 @@ from polyceptron.learners.polyceptron.hyperplanes import (
     Setting,
     centre_of,
     matched_mean,
+    n_mistakes,
     online_run,
+    parting,
 )
 from polyceptron.scoring import least_margins
 
@@ -105,3 +107,48 @@ class TestCentre:
         assert 0 < found.n_converged < 5
         assert found.n_converged == sum(converged for _, _, converged in runs)
         assert found.n_passes == max(passes for _, passes, _ in runs)
+
+
+class TestParting:
+    SETTING = Setting(1, 4, 0.0, 1e-4)
+
+    @pytest.mark.parametrize("inside", [0, 1])
+    @pytest.mark.parametrize("n", [100, 300])
+    def test_makes_no_mistake(self, n, inside):
+        X, y = square(n)
+        data = blocks(X, y if inside == 1 else -y)
+        theta, n_passes = parting(data, self.SETTING._replace(inside=inside), [1, 2, 3, 4], FIT)
+        assert n_mistakes(data, theta, inside) == 0
+        assert 1 <= n_passes <= FIT.max_iter
+
+    @pytest.mark.parametrize("n", [100, 300])
+    def test_none_where_no_run_does(self, n):
+        X, y = square(n)
+        y[: n // 4] *= -1
+        assert parting(blocks(X, y), self.SETTING, [1, 2, 3, 4], FIT) is None
+
+    def test_keeps_farther_from_the_rows_than_runs(self):
+        """Likelihood does not end where the last mistake was."""
+        X, y = square(100)
+        data = blocks(X, y)
+        nearest = []
+        for seed in range(5):
+            run, _, converged = online_run(data, 4, 0.0, seed, 1000)
+            theta, _ = parting(data, self.SETTING, [seed], FIT)
+            assert converged
+            nearest.append([distance(theta, X), distance(run, X)])
+        ours, runs = np.mean(nearest, axis=0)
+        assert ours > 1.5 * runs
+
+    def test_a_run_where_likelihood_leaves_mistakes(self):
+        """A penalty that shrinks every face to nothing."""
+        X, y = square(100)
+        data = blocks(X, y)
+        theta, _ = parting(data, self.SETTING._replace(penalty=100.0), [1, 2], FIT)
+        assert n_mistakes(data, theta, 1) == 0
+
+
+def distance(theta, X):
+    """From the boundary to the nearest row."""
+    scores = (X @ theta[:, :-1].T + theta[:, -1]) / np.linalg.norm(theta[:, :-1], axis=1)
+    return np.abs(scores.min(axis=1)).min()

@@ -14,7 +14,8 @@ from sklearn.preprocessing import MaxAbsScaler
 
 from common import array_blocks, snapshot, square
 from polyceptron import Polyceptron, Polyhedron
-from polyceptron.learners.polyceptron import hyperplanes
+from polyceptron.datasets import make_polyhedron
+from polyceptron.learners.polyceptron import hyperplanes, selection
 from polyceptron.learners.polyceptron import two_classes as module
 from polyceptron.learners.polyceptron.hyperplanes import min_scores
 from polyceptron.learners.polyceptron.selection import stratified_rows
@@ -40,6 +41,56 @@ def three(n=150, seed=0):
 def assert_same(one, other):
     """To the last bit; pickles hold what is computed when it is first asked for."""
     assert snapshot(one) == snapshot(other)
+
+
+# --- rows that can be parted ---------------------------------------------------------
+
+
+class TestSeparable:
+    def instance(self, seed):
+        """Rows that a few faces part, and others of the same class."""
+        random = np.random.default_rng([14, seed])
+        d, K, n = (int(random.integers(*ends)) for ends in ((2, 4), (2, 4), (20, 60)))
+        X, y, _ = make_polyhedron(n + 1000, d, K, margin=0.01, random_state=random)
+        return K, X[:n], y[:n], X[n:], y[n:]
+
+    def test_faces_that_are_given_part_small_sets(self, monkeypatch):
+        """39 of 40 without a mistake, 29 where nothing is parted; and fresh rows gain by it."""
+        sets = [self.instance(seed) for seed in range(40)]
+        models = [Polyceptron(K, random_state=0).fit(X, y) for K, X, y, _, _ in sets]
+        monkeypatch.setattr(module, "parting", lambda *_: None)
+        before = [Polyceptron(K, random_state=0).fit(X, y) for K, X, y, _, _ in sets]
+        assert sum(m.score(one[1], one[2]) == 1 for m, one in zip(models, sets, strict=True)) >= 37
+        scores = [
+            [m.score(one[3], one[4]) for m, one in zip(some, sets, strict=True)]
+            for some in (models, before)
+        ]
+        assert np.mean(scores[0]) > np.mean(scores[1])
+
+    def test_what_was_chosen_is_said(self):
+        model, X, y = self.parted()
+        assert (model.margin_, model.penalty_, model.sampled_) == (0.0, 1e-4, False)
+        table = model.selection_
+        (place,) = np.flatnonzero(table["chosen"])
+        assert table["margin"][place] == 0.0
+        assert model.score(X, y) == 1
+
+    def test_not_with_a_strength_that_is_given(self):
+        model, X, y = self.parted(penalty=1e-3)
+        assert model.penalty_ == 1e-3
+        assert model.score(X, y) < 1
+
+    def test_not_where_held_out_rows_speak_against_it(self, monkeypatch):
+        monkeypatch.setattr(module, "CLEARLY", -100.0)
+        monkeypatch.setattr(selection, "CLEARLY", 2.0)
+        model, X, y = self.parted()
+        assert model.margin_ == 20.0
+        assert model.score(X, y) < 1
+
+    def parted(self, **parameters):
+        """A set that the likelihood alone does not part."""
+        K, X, y, _, _ = self.instance(5)
+        return Polyceptron(K, random_state=0, **parameters).fit(X, y), X, y
 
 
 # --- small and odd data ---------------------------------------------------------------

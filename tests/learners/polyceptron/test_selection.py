@@ -16,6 +16,7 @@ from polyceptron.learners.polyceptron.selection import (
     CLEAN,
     CLEARLY,
     LADDER,
+    PARTING,
     PATIENCE,
     STRENGTHS,
     FoldTrials,
@@ -623,6 +624,22 @@ class TestTrials:
         hard = Setting(1, 4, *CLEAN)
         assert not self.trials(X, y).separates(hard)
         assert self.trials(*square(400)).separates(hard)
+
+    def test_several_are_needed_where_one_is_wrong_for_many(self):
+        setting = Setting(1, 4, *PARTING)
+        assert self.trials(*square(60)).needs_several(setting)
+        X = np.random.default_rng(0).uniform(-1, 1, (60, 2))
+        y = np.where(X[:, 0] > 0, 1, -1)
+        y[X[:, 0].argmin()] = 1
+        assert not self.trials(X, y).needs_several(setting)
+
+    def test_few_numbers_may_part(self):
+        """Three times three further ones, three times six, and none."""
+        found = self.trials(*square(60))
+        assert found.may_part(Setting(1, 4, *PARTING))
+        assert not found.may_part(Setting(1, 1, *PARTING))
+        X = np.random.default_rng(0).standard_normal((60, 5))
+        assert not self.trials(X, np.where(X[:, 0] > 0, 1, -1)).may_part(Setting(1, 4, *PARTING))
 
     @pytest.mark.parametrize(("converged", "expected"), [(2, False), (3, True)])
     def test_most_is_more_than_half(self, converged, expected, monkeypatch):

@@ -28,6 +28,9 @@ _NEAR = 0.3
 """The share of rows, those nearest to a cut, that say where it is even."""
 _OVERLAP = 30
 """Mistakes by the best cut, at least, for rows to tell that."""
+_FEW_ROWS, _FIRST_RUNS = 200, 3
+"""Of more rows, runs that may all fail to part them before the others are left out."""
+_HOPELESS = 0.05
 LEAST_SAMPLES = 10
 Strength = tuple[float | None, float | None]
 
@@ -116,20 +119,27 @@ def centre_of(data: ArrayBlocks, setting: Setting, seeds: list[int], effort: Eff
 
     Every run has its own start and order of rows, and is scaled to norm one: runs count alike.
     """
+    runs = _runs(data, setting, seeds, effort)
+    mean = matched_mean([theta / (np.linalg.norm(theta) or 1.0) for theta, _, _ in runs])
+    return Centre(
+        to_mean_size(data, mean), max(run[1] for run in runs), sum(run[2] for run in runs)
+    )
+
+
+def _runs(
+    data: ArrayBlocks, setting: Setting, seeds: list[int], effort: Effort
+) -> list[tuple[Floats, int, bool]]:
+    """What `online_run` returns for each seed."""
     n_passes, margin = effort.max_iter, setting.margin or 0.0
     if margin > 0:
         n_passes = min(n_passes, max(10, _VISITS // data.n_samples))
     elif data.n_samples > 1000:
         n_passes = min(n_passes, max(10, 10 * _VISITS // data.n_samples))
     rows, K = in_sign(data, setting.inside), setting.n_hyperplanes
-    runs = map_in_order(
+    return map_in_order(
         lambda seed: online_run(rows, K, margin, seed, n_passes, effort.hopeless),
         seeds,
         data.n_threads,
-    )
-    mean = matched_mean([theta / (np.linalg.norm(theta) or 1.0) for theta, _, _ in runs])
-    return Centre(
-        to_mean_size(data, mean), max(run[1] for run in runs), sum(run[2] for run in runs)
     )
 
 
@@ -161,6 +171,42 @@ def matched_mean(runs: list[Floats]) -> Floats:
         _, columns = linear_sum_assignment(total @ run.T, maximize=True)
         total += run[columns]
     return total / len(runs)
+
+
+# --- hyperplanes that part all rows ----------------------------------------------------
+
+
+def parting(
+    data: ArrayBlocks, setting: Setting, seeds: list[int], effort: Effort
+) -> tuple[Floats, int] | None:
+    """The likeliest hyperplanes that part all rows, and passes; None where no run parts them.
+
+    The likelihood begins at each run that parts them, and takes no label to be wrong. Where it
+    leaves mistakes nevertheless, the run itself is as good as any.
+    """
+    few = seeds if data.n_samples <= _FEW_ROWS else seeds[:_FIRST_RUNS]
+    effort = effort._replace(hopeless=min(effort.hopeless, _HOPELESS))
+    runs = _runs(data, setting, few, effort)
+    if any(converged for _, _, converged in runs):
+        runs += _runs(data, setting, seeds[len(few) :], effort)
+    starts = [to_mean_size(data, theta) for theta, _, converged in runs if converged]
+    if not starts:
+        return None
+    total, K = float(data.weights.sum()), setting.n_hyperplanes
+    loss = mixture.Loss(
+        in_sign(data, setting.inside), (K,), setting.penalty or 0.0, total, is_noisy=False
+    )
+    flats = [mixture.maximise(loss, start, effort.n_steps) for start in starts]
+    likely = sorted(flats, key=lambda flat: loss(flat)[0])
+    offers = [with_offset(data, loss.unpack(flat)[0], setting.inside) for flat in likely]
+    parted = (one for one in offers if not n_mistakes(data, one, setting.inside))
+    return next(parted, starts[0]), max(run[1] for run in runs)
+
+
+def n_mistakes(data: ArrayBlocks, theta: Floats, inside: int) -> int:
+    """Rows on the wrong side."""
+    is_inside = (data.y > 0) == (inside == 1)
+    return int(((min_scores(data, theta) >= 0) != is_inside).sum())
 
 
 # --- refinement -----------------------------------------------------------------------

@@ -21,6 +21,8 @@ from polyceptron.learners.polyceptron.hyperplanes import (
     centre_of,
     learn_hyperplanes,
     min_scores,
+    n_mistakes,
+    parting,
     refined,
 )
 from polyceptron.optim.checkpoint import NO_JOURNAL, FitJournal
@@ -38,6 +40,8 @@ STRENGTHS: list[Strength] = [CLEAN, *NOISY]
 
 For noisy labels the ladder is climbed with the first of them.
 """
+PARTING = (0.0, 1e-4)
+"""That of hyperplanes that part all rows, where their number is given."""
 HOPELESS = 0.1
 """Accuracy that clean labels do not cost, whatever the number of hyperplanes."""
 CLEARLY = 2.0
@@ -51,6 +55,8 @@ _ROWS_BEYOND_CHANCE = 10
 """Rows for each number learned: 2 is what a hyperplane parts by chance half of the time."""
 _MISTAKES_BEYOND_CHANCE = 3
 """Mistakes of one hyperplane for each number of the others: few are mended by chance, too."""
+_MISTAKES_TO_PART, _FEW_NUMBERS = 0.2, 16
+"""The same where the number of hyperplanes is given, and the most numbers of the others there."""
 ROWS_TO_SELECT = 4000
 """Most rows that the selection looks at."""
 _LEAST_OF_A_CLASS = 0.05
@@ -152,16 +158,29 @@ class FoldTrials:
                 )
             )
 
-        def scored(number: int) -> Floats:
-            train, test, _ = self.folds[number]
-            start = self._centres[plain][number]
-            theta = refined(train, start, setting, self._own_seeds[0], self._own_effort)
-            return min_scores(test, theta)
+        def learned(number: int) -> Floats:
+            start, how = self._centres[plain][number], (self._own_seeds[0], self._own_effort)
+            return refined(self.folds[number][0], start, setting, *how)
 
+        return self._scores_of(learned)
+
+    def _scores_of(self, learned: Callable[[int], Floats]) -> Floats:
+        """Scores of every row by the hyperplanes that are learned from the other folds."""
+        found = self.in_folds(lambda number: min_scores(self.folds[number][1], learned(number)))
         h = np.empty(self.data.n_samples)
-        for (_, _, places), one in zip(self.folds, self.in_folds(scored), strict=True):
+        for (_, _, places), one in zip(self.folds, found, strict=True):
             h[places] = one
         return h
+
+    def parting_outcome(self, setting: Setting) -> TrialOutcome:
+        """Scores by hyperplanes that part the rows they saw, where runs find such."""
+
+        def learned(number: int) -> Floats:
+            how = self.folds[number][0], setting, self._own_seeds, self._own_effort
+            return (parting(*how) or learn_hyperplanes(*how))[0]
+
+        (h,) = self.journal.memo(f"parting by {setting}", lambda: (self._scores_of(learned),))
+        return TrialOutcome(h, self.is_inside(setting.inside), self.weight)
 
     def in_folds(self, work: Callable[[int], T]) -> list[T]:
         """The same for the number of each fold, in threads."""
@@ -182,7 +201,7 @@ class FoldTrials:
 
     def separates(self, setting: Setting) -> bool:
         """Whether most runs part all rows without a mistake, and not by chance."""
-        more = (setting.n_hyperplanes - 1) * (self.data.n_features + 1)
+        more = self._further_numbers(setting)
         if more and self._mistakes_of_one(setting.inside) < _MISTAKES_BEYOND_CHANCE * more:
             return False
 
@@ -192,13 +211,25 @@ class FoldTrials:
         (n_converged,) = self.journal.memo(f"runs of {setting}", converged)
         return 2 * int(n_converged) > len(self._seeds)
 
+    def may_part(self, setting: Setting) -> bool:
+        """Whether the further hyperplanes have so few numbers that they mend little by chance."""
+        return 0 < self._further_numbers(setting) <= _FEW_NUMBERS
+
+    def needs_several(self, setting: Setting) -> bool:
+        """Whether one hyperplane leaves mistakes enough to speak for the others."""
+        mistakes = self._mistakes_of_one(setting.inside)
+        return mistakes >= _MISTAKES_TO_PART * self._further_numbers(setting)
+
+    def _further_numbers(self, setting: Setting) -> int:
+        """Those of all hyperplanes but one."""
+        return (setting.n_hyperplanes - 1) * (self.data.n_features + 1)
+
     def _mistakes_of_one(self, inside: int) -> int:
         """Those of a single hyperplane."""
         if inside not in self._mistakes:
             setting = Setting(inside, 1, *NOISY[0])
             theta, _ = learn_hyperplanes(self.data, setting, self._own_seeds, self._own_effort)
-            wrong = (min_scores(self.data, theta) >= 0) != self.is_inside(inside)
-            self._mistakes[inside] = int(wrong.sum())
+            self._mistakes[inside] = n_mistakes(self.data, theta, inside)
         return self._mistakes[inside]
 
     def pins(self, n_hyperplanes: int) -> bool:
@@ -313,6 +344,14 @@ class Selection:
         """By how much the accuracy of a setting is less, and the standard error of that."""
         lost = self.outcome(best).right - self.outcome(setting).right
         return mean_and_error(lost, self.weight)
+
+    def is_open(self, best: Setting, inside: int) -> bool:
+        """Whether a setting with this class inside is about as accurate as the best."""
+        rivals = [one for one in self.outcomes if one.inside == inside]
+        if not rivals:
+            return False
+        lost, error = self.less_accurate_than(best, self.best(rivals))
+        return lost <= CLEARLY * error
 
     def is_near(self, best: Setting, setting: Setting) -> bool:
         """Whether log-losses, which need fewer rows than accuracies, do not tell them apart."""

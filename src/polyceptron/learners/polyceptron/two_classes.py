@@ -15,7 +15,14 @@ from polyceptron.data.training import TrainingData
 from polyceptron.learners._parameters import check_seed
 from polyceptron.learners.polyceptron.automatic import choose_automatically
 from polyceptron.learners.polyceptron.fitted import LearnedUnion
-from polyceptron.learners.polyceptron.hyperplanes import FIT, Setting, learn_hyperplanes, needed
+from polyceptron.learners.polyceptron.hyperplanes import (
+    FIT,
+    Setting,
+    learn_hyperplanes,
+    n_mistakes,
+    needed,
+    parting,
+)
 from polyceptron.learners.polyceptron.knowledge import Knowledge
 from polyceptron.learners.polyceptron.limited import Search, fewest_terms, path_table
 from polyceptron.learners.polyceptron.parameters import (
@@ -29,7 +36,9 @@ from polyceptron.learners.polyceptron.parameters import (
 from polyceptron.learners.polyceptron.rounding import round_faces, rows_to_round_by
 from polyceptron.learners.polyceptron.sample import Sample, refined_by_all
 from polyceptron.learners.polyceptron.selection import (
+    CLEARLY,
     LADDER,
+    PARTING,
     FoldTrials,
     Selection,
     TrialOutcome,
@@ -45,6 +54,7 @@ from polyceptron.learners.polyceptron.union_trials import (
 )
 from polyceptron.optim.checkpoint import FitJournal
 from polyceptron.scoring import scores
+from polyceptron.utils.types import Floats
 
 if TYPE_CHECKING:
     from polyceptron.learners.polyceptron.learner import Polyceptron
@@ -85,9 +95,36 @@ class TwoClassFit:
 
         theta, n_iter = self._journal.memo("fit", lambda: fitted(sample.data))
         sample, theta = refined_by_all(self._training, sample, theta, chosen, fitted, self._journal)
+        asks = self._n_faces and all(is_auto(getattr(self._model, name)) for name in OF_ONE)
+        if asks and sample.numbers is None:
+            chosen, theta, n_iter = self._or_parting(selection, chosen, theta, n_iter)
         theta = needed(sample.data, theta)
         found = Union(theta, (len(theta),))
         return self._in_user_units(sample, found, selection, chosen, n_iter=int(n_iter))
+
+    def _or_parting(
+        self, selection: Selection, chosen: Setting, theta: Floats, n_iter: NDArray[Any]
+    ) -> tuple[Setting, Floats, NDArray[Any]]:
+        """The same, or as many hyperplanes that part all rows where that is no chance.
+
+        A likelihood gives rows up for those to come; of few rows more than it has to.
+        """
+        data, trials = self._sample.data, selection.trials
+        if not trials.may_part(chosen) or not n_mistakes(data, theta, chosen.inside):
+            return chosen, theta, n_iter
+        margin, penalty = PARTING
+        for inside in sorted(self._insides, key=lambda one: one != chosen.inside):
+            if not selection.is_open(chosen, inside):
+                continue
+            setting = Setting(inside, chosen.n_hyperplanes, margin, penalty)
+            found = parting(data, setting, self._seeds, self._effort)
+            if found is None or not trials.needs_several(setting):
+                continue
+            selection.add(setting, trials.parting_outcome(setting))
+            lost, error = selection.less_accurate_than(chosen, setting)
+            if lost <= CLEARLY * error:
+                return setting, found[0], np.array(found[1])
+        return chosen, theta, n_iter
 
     def _selection(self, data: ArrayBlocks) -> Selection:
         """Settings to be tried on these rows."""
