@@ -71,7 +71,7 @@ def _path_of(model: str) -> dict[str, list[Any]]:
     """What was tried to learn this model with few terms."""
     from polyceptron.model_file import read_model
 
-    path: dict[str, list[Any]] | None = getattr(read_model(Path(model)).estimator, "path_", None)
+    path: dict[str, list[Any]] | None = read_model(Path(model)).estimator._remembered("path_")
     if path is None:
         raise click.UsageError(f"--path: {model} was learned without --max-terms and the like.")
     return path

@@ -266,10 +266,10 @@ def encode(
     parameters, notes = documents.write_parameters(estimator)
     if not isinstance(rule, Rule | None):
         raise ValueError(f"rule must be a Rule or None; got {type(rule).__name__}")
-    verdict = getattr(estimator, "verdict_", None) if rule is None else None
+    verdict = estimator._remembered("verdict_") if rule is None else None
     rule = as_rule(pipeline) if rule is None else rule
     encoding = encoding or rule.encoding
-    names = getattr(estimator, "feature_names_in_", None)
+    names = estimator._remembered("feature_names_in_")
     names = names if pipeline is estimator else rule.feature_names
     fitted = _json.plain(estimator._fitted(), "fitted", measured=True)
     document = {

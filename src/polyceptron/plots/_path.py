@@ -46,11 +46,14 @@ class PathDisplay:
         from sklearn.utils.validation import check_is_fitted
 
         check_is_fitted(estimator)
-        if not hasattr(estimator, "path_"):
-            raise ValueError("there is no path_: fit with max_terms, such as max_terms='auto'")
-        if "class" in estimator.path_:
+        try:
+            path = estimator.path_
+        except AttributeError:
+            none = "there is no path_: fit with max_terms, such as max_terms='auto'"
+            raise ValueError(none) from None
+        if "class" in path:
             raise ValueError("each class has a path of its own: draw one of estimator.estimators_")
-        return cls(estimator.path_).plot(ax=ax)
+        return cls(path).plot(ax=ax)
 
     @classmethod
     def from_predictions(cls, path: Mapping[str, Sequence[Any]], *, ax: Any = None) -> Self:
