@@ -82,8 +82,7 @@ def choose_automatically(
             if selection.is_better(union.setting, best):
                 less, error = selection.worse_than(union.setting, best)
                 if less > CLEARLY * error:
-                    union = _with_more_faces(trials, union, shape, seed)
-                    selection.add(union.setting, union.outcome)
+                    union = _with_more_faces(selection, union, shape, seed)
                 best, best_choice = union.setting, union
     less, error = selection.worse_than(best, one.setting)
     if less <= _BEYOND_NOISE * error:
@@ -107,9 +106,10 @@ def first_shape(data: ArrayBlocks, faces: Faces, several: bool) -> Shape:
 
 
 def _with_more_faces(
-    trials: FoldTrials, choice: UnionChoice, shape: Shape, seed: int
+    selection: Selection, choice: UnionChoice, shape: Shape, seed: int
 ) -> UnionChoice:
     """The same, or as many or fewer pieces of more faces, where all that there were are kept."""
+    trials = selection.trials
     n_pieces, inside = choice.setting.n_polyhedra, choice.setting.inside
     if choice.setting.n_hyperplanes < n_pieces * (shape.n_faces - 1):
         return choice
@@ -122,6 +122,7 @@ def _with_more_faces(
         lost, error = mean_and_error(more.surprise - choice.surprise, trials.weight)
         if lost < _NEARLY * error:
             choice = more
+            selection.add(more.setting, more.outcome)
         elif number < n_pieces:
             break
     return choice

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from polyceptron.learners.polyceptron.learner import Polyceptron
 
 USUAL_FACES, MOST_FACES = 16, 36
+"""Of a union, where the caller gives no number."""
 OF_ONE = ("margin", "penalty", "sampled")
 """Parameters that speak of one polyhedron."""
 

@@ -161,7 +161,7 @@ class TwoClassFit:
         gained, error = mean_and_error(wide.surprise - found.surprise, selection.weight)
         if gained <= error:
             return self._sample, selection, wide
-        narrow.outcomes |= selection.outcomes
+        narrow.outcomes, narrow.beside = selection.outcomes, selection.beside
         narrow.add(found.setting, found.outcome)
         return sample, narrow, found
 
