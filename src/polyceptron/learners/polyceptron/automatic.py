@@ -109,19 +109,18 @@ def _with_more_faces(
     selection: Selection, choice: UnionChoice, shape: Shape, seed: int
 ) -> UnionChoice:
     """The same, or as many or fewer pieces of more faces, where all that there were are kept."""
-    trials = selection.trials
+    trials, likeliest = selection.trials, choice
     n_pieces, inside = choice.setting.n_polyhedra, choice.setting.inside
-    if choice.setting.n_hyperplanes < n_pieces * (shape.n_faces - 1):
+    if choice.setting.n_hyperplanes < n_pieces * (shape.n_faces - 1) or shape.beyond <= shape.most:
         return choice
     for number in range(n_pieces, 1, -1):
-        wider = shape._replace(n_pieces=number, n_faces=max(shape.most, shape.beyond) // number)
-        if wider.n_faces <= shape.n_faces:
-            continue
+        n_faces = max(shape.beyond // number, shape.n_faces + 2)
+        wider = shape._replace(n_pieces=number, n_faces=n_faces)
         more = choose_union(trials, [inside], wider, seed)
         assert more is not None  # without a rival there is always one
-        lost, error = mean_and_error(more.surprise - choice.surprise, trials.weight)
+        lost, error = mean_and_error(more.surprise - likeliest.surprise, trials.weight)
         if lost < _NEARLY * error:
-            choice = more
+            choice, likeliest = more, more if lost < 0.0 else likeliest
             selection.add(more.setting, more.outcome)
         elif number < n_pieces:
             break
