@@ -10,7 +10,7 @@
 
 Everything is automatic; draws depend on ``--seed`` and their number alone. With ``--rivals`` the
 same draws of PH are learned by PCH in our reading, too, which is told how many faces there are, and
-those of shapes by an RBF-SVM tuned by cross-validation.
+those of shapes by an RBF-SVM tuned by cross-validation. A part of 0 draws stays as the file has it.
 """
 
 from __future__ import annotations
@@ -193,13 +193,14 @@ def main() -> None:
         "--rivals", action="store_true", help="measure PCH on PH and RBF-SVM as well"
     )
     given = parser.parse_args()
-    summary = {
-        "environment": environment(),
-        "seed": given.seed,
-        "ph": ph(given.seed, given.ph_draws, PH_DIMENSIONS, given.rivals),
-        "shapes": shapes(given.seed, given.draws, given.rivals),
-    }
-    write_text(Path(given.out), json.dumps(summary, indent=1) + "\n")
+    out = Path(given.out)
+    summary = json.loads(out.read_text()) if out.exists() else {}
+    summary |= {"environment": environment(), "seed": given.seed}
+    if given.ph_draws:
+        summary["ph"] = ph(given.seed, given.ph_draws, PH_DIMENSIONS, given.rivals)
+    if given.draws:
+        summary["shapes"] = shapes(given.seed, given.draws, given.rivals)
+    write_text(out, json.dumps(summary, indent=1) + "\n")
 
 
 if __name__ == "__main__":

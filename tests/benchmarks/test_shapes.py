@@ -72,6 +72,11 @@ def test_summary(shapes, tmp_path, monkeypatch):
     summary = json.loads(out.read_text())
     assert [one["d"] for one in summary["ph"]] == [2]
     assert [one["d"] for one in summary["shapes"]] == [2, 5]
+    monkeypatch.setattr(sys, "argv", [*sys.argv[:-1], "--ph-draws", "0"])
+    shapes.main()
+    again = json.loads(out.read_text())
+    assert again["ph"] == summary["ph"]  # a part without draws stays
+    assert all("rivals" not in one for one in again["shapes"])
     peers = [one["rivals"]["pch"] for one in summary["ph"]]
     peers += [one["rivals"]["rbf"] for one in summary["shapes"]]
     assert all(one["accuracy"] > 85 for one in [*summary["ph"], *peers, *summary["shapes"]])

@@ -328,9 +328,10 @@ union_options = all_of(
     ),
     click.option(
         "--max-faces",
-        type=click.IntRange(1, 10_000),
-        metavar="N",
-        help="Most inequalities of all polyhedra of a class together.",
+        type=count_or({"auto": "auto"}),
+        metavar="N|auto",
+        help="Most inequalities of all polyhedra of a class together; auto is 16, and more "
+        "where held-out rows clearly ask for more.",
     ),
 )
 knowledge_options = all_of(

@@ -191,8 +191,11 @@ class TestLearner:
         centres = ((0, 0), (4, 4), (8, 0), (0, 4), (8, 4))
         y = np.any([np.abs(X - one).max(axis=1) <= 1 for one in centres], axis=0)
         model = Polyceptron(random_state=0).fit(X[:2000], y[:2000])
-        assert model.score(X[2000:], y[2000:]) > 0.96
-        assert model.n_hyperplanes_ <= 16
+        assert model.n_polyhedra_ == 5
+        assert model.score(X[2000:], y[2000:]) > 0.98
+        few = Polyceptron(max_faces=16, random_state=0).fit(X[:2000], y[:2000])
+        assert few.n_hyperplanes_ <= 16
+        assert few.score(X[2000:], y[2000:]) > 0.96
 
     def test_five_balls_are_five_pieces(self):
         """Random starts left one out; then the other class, in six pieces, was the likelier."""
@@ -207,6 +210,42 @@ class TestLearner:
         model = Polyceptron(random_state=0).fit(X, y)
         assert model.n_polyhedra_ == 5
         assert model.score(X, y) > 0.99
+
+    def test_more_faces_than_usual_where_rows_clearly_ask(self):
+        """Three balls in five columns: sixteen faces are five each."""
+        random, n = np.random.default_rng(0), 2000
+        middles = 0.5 * np.array([[1, 1, 1, 1, 1], [-1, -1, 1, 1, -1], [1, -1, -1, -1, 1]])
+        ways = random.standard_normal((3 * n, 5))
+        balls = 0.6 * ways / np.linalg.norm(ways, axis=1)[:, None]
+        balls *= random.random((3 * n, 1)) ** 0.2
+        balls += middles[random.integers(3, size=3 * n)]
+        X = random.uniform(-1, 1, (10 * n, 5))
+        X = X[np.linalg.norm(X[:, None] - middles, axis=2).min(axis=1) > 0.8][: 3 * n]
+        X, y = np.vstack([balls, X]), np.repeat([True, False], 3 * n)
+        rows = random.permutation(len(X))
+        X, y = X[rows], y[rows]
+        usual, auto = (
+            Polyceptron(max_faces=most, random_state=0).fit(X[:n], y[:n]) for most in (16, "auto")
+        )
+        assert usual.n_hyperplanes_ <= 16 < auto.n_hyperplanes_ <= 36
+        assert auto.n_polyhedra_ == 3
+        assert auto.score(X[n:], y[n:]) > usual.score(X[n:], y[n:]) + 0.005
+
+    def test_columns_that_do_harm_are_left_out(self, tmp_path):
+        X, y = chessboard(1500, d=6)
+        model = Polyceptron(digits=None, random_state=0).fit(X, y)
+        np.testing.assert_array_equal(model.coef_[:, 2:], 0.0)
+        assert model.score(*chessboard(3000, d=6, seed=1)) > 0.99
+        kept = Polyceptron(digits=None, random_state=0, checkpoint=tmp_path / "c").fit(X, y)
+        np.testing.assert_array_equal(kept.coef_, model.coef_)
+
+    def test_a_ring_keeps_pieces_that_its_corners_need(self):
+        """The soft union of five pieces is round enough, the rule of five is a pentagon."""
+        X = np.random.default_rng([0, 1005, 2, 1]).uniform(-1, 1, (8000, 2))
+        y = np.abs(np.linalg.norm(X, axis=1) - 0.7) < 0.2
+        model = Polyceptron(max_faces=24, random_state=1).fit(X[:2000], y[:2000])
+        assert model.n_polyhedra_ == 6
+        assert model.score(X[2000:], y[2000:]) > 0.953
 
     def test_why_there_is_no_polyhedron(self):
         X, y = chessboard(300)

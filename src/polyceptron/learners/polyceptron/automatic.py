@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
 from polyceptron.data.blocks import ArrayBlocks
 from polyceptron.learners.polyceptron.hyperplanes import Setting
 from polyceptron.learners.polyceptron.selection import (
@@ -9,13 +14,15 @@ from polyceptron.learners.polyceptron.selection import (
     LADDER,
     MANY_ROWS,
     NOISY,
+    FoldTrials,
     Selection,
     better_clean,
     clean_settings,
     first_proven,
+    mean_and_error,
     with_samples,
 )
-from polyceptron.learners.polyceptron.union import ROWS_A_NUMBER
+from polyceptron.learners.polyceptron.union import ROWS_A_NUMBER, soft_scores
 from polyceptron.learners.polyceptron.union_trials import (
     FIRST_FACES,
     FIRST_PIECES,
@@ -23,16 +30,30 @@ from polyceptron.learners.polyceptron.union_trials import (
     Shape,
     UnionChoice,
     choose_union,
+    tempered,
 )
+from polyceptron.utils.types import Floats
 
 _FEW_FACES = 6
 """Most faces that are tried with a share of wrong labels."""
+_NEARLY = 0.5
+"""Standard errors that tell fewer pieces from more too little."""
+_TRIED_COLUMNS = 8
+"""How many numbers of columns are thought of."""
 _BEYOND_NOISE = 5.0
 """Standard errors of a gain by several polyhedra that no share of wrong labels explains."""
 
 
+class Faces(NamedTuple):
+    """How many a union may keep."""
+
+    usual: int
+    most: int
+    """Where rows held out clearly ask for more."""
+
+
 def choose_automatically(
-    selection: Selection, insides: list[int], most: int, several: bool, seed: int
+    selection: Selection, insides: list[int], faces: Faces, several: bool, seed: int
 ) -> tuple[Setting, UnionChoice | None]:
     """The setting that rows held out speak for, and how it is fitted if not from online runs.
 
@@ -41,8 +62,9 @@ def choose_automatically(
     ``several`` are allowed, and a few faces with a share of wrong labels.
     """
     trials = selection.trials
-    few = min(ONE_FACES, most)
-    one = _one(selection, insides, Shape(1, few, most), seed)
+    shape = first_shape(trials.data, faces, several=False)
+    few, most = shape.n_faces, shape.most
+    one = _one(selection, insides, shape, seed)
     enough = len(trials.weight) >= MANY_ROWS
     if enough and one.setting.n_hyperplanes == few < most:  # as many as there were
         one = _one(selection, insides, Shape(1, most, most), seed)
@@ -53,23 +75,80 @@ def choose_automatically(
         return proven, None
     best, best_choice = one.setting, one
     if several:
-        shape = Shape(_first_pieces(trials.data), FIRST_FACES, most)
+        shape = first_shape(trials.data, faces, several)
         union = choose_union(trials, insides, shape, seed, rival=one)
         if union is not None and union.setting != one.setting:  # it may have come to the same
             selection.add(union.setting, union.outcome)
             if selection.is_better(union.setting, best):
+                less, error = selection.worse_than(union.setting, best)
+                if less > CLEARLY * error:
+                    union = _with_more_faces(selection, union, shape, seed)
                 best, best_choice = union.setting, union
     less, error = selection.worse_than(best, one.setting)
     if less <= _BEYOND_NOISE * error:
         best = _or_noisy(selection, best, one.setting.inside, numbers)
     best = better_clean(selection, best, clean)
-    return best, best_choice if best == best_choice.setting else None
+    if best != best_choice.setting:
+        return best, None
+    if best.n_hyperplanes > 1:
+        best_choice = best_choice._replace(columns=_enough_columns(trials, best_choice))
+    return best, best_choice
 
 
-def _first_pieces(data: ArrayBlocks) -> int:
-    """Pieces to begin with: more where few columns leave many rows for each number learned."""
-    n = data.n_samples // (ROWS_A_NUMBER * FIRST_FACES * (data.n_features + 1))
-    return min(max(FIRST_PIECES, n), 2 * FIRST_PIECES)
+def first_shape(data: ArrayBlocks, faces: Faces, several: bool) -> Shape:
+    """What is begun with: more pieces where few columns leave many rows for each number learned."""
+    usual = min(faces.usual, data.n_samples)
+    if not several:
+        return Shape(1, min(ONE_FACES, usual), usual)
+    n_faces = data.n_samples // (ROWS_A_NUMBER * (data.n_features + 1))
+    n_pieces = min(max(FIRST_PIECES, n_faces // FIRST_FACES), 2 * FIRST_PIECES)
+    return Shape(n_pieces, FIRST_FACES, usual, min(faces.most, n_faces))
+
+
+def _with_more_faces(
+    selection: Selection, choice: UnionChoice, shape: Shape, seed: int
+) -> UnionChoice:
+    """The same, or as many or fewer pieces of more faces, where all that there were are kept."""
+    trials, likeliest = selection.trials, choice
+    n_pieces, inside = choice.setting.n_polyhedra, choice.setting.inside
+    if choice.setting.n_hyperplanes < n_pieces * (shape.n_faces - 1) or shape.beyond <= shape.most:
+        return choice
+    for number in range(n_pieces, 1, -1):
+        n_faces = max(shape.beyond // number, shape.n_faces + 2)
+        wider = shape._replace(n_pieces=number, n_faces=n_faces)
+        more = choose_union(trials, [inside], wider, seed)
+        assert more is not None  # without a rival there is always one
+        lost, error = mean_and_error(more.surprise - likeliest.surprise, trials.weight)
+        if lost < _NEARLY * error:
+            choice, likeliest = more, more if lost < 0.0 else likeliest
+            selection.add(more.setting, more.outcome)
+        elif number < n_pieces:
+            break
+    return choice
+
+
+def _enough_columns(trials: FoldTrials, choice: UnionChoice) -> NDArray[np.intp] | None:
+    """Those of the greatest weights, if held-out rows are clearly likelier without the others.
+
+    Nothing is fitted anew for that: columns that say nothing do harm as long as they are there.
+    """
+    inside, d = choice.setting.inside, trials.data.n_features
+    squares = sum((one.theta[:, :-1] ** 2).sum(axis=0) for one in choice.in_folds)
+    order = np.argsort(-np.asarray(squares), kind="stable")
+
+    def losses(number: int) -> Floats:
+        h = np.empty(trials.data.n_samples)
+        for (_, test, places), union in zip(trials.folds, choice.in_folds, strict=True):
+            theta = union.theta.copy()
+            theta[:, order[number:]] = 0.0
+            h[places] = soft_scores(test, union._replace(theta=theta))
+        return tempered(h, trials.is_inside(inside), trials.weight)
+
+    numbers = np.unique(np.linspace(1, d, min(d, _TRIED_COLUMNS), dtype=np.intp))
+    found = {int(number): losses(int(number)) for number in numbers}
+    best = min(found, key=lambda number: float(trials.weight @ found[number]))
+    less, error = mean_and_error(found[d] - found[best], trials.weight)
+    return np.sort(order[:best]) if less > CLEARLY * error else None
 
 
 def _or_noisy(selection: Selection, best: Setting, inside: int, numbers: list[int]) -> Setting:

@@ -67,9 +67,11 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         How many polyhedra the class inside is the union of, at most. 1 is a single one. "auto"
         lets rows held out choose between one and several; one if `n_hyperplanes`, `margin`,
         `penalty` or `sampled` is given, which speak of one.
-    max_faces : int, default=16
+    max_faces : int or "auto", default="auto"
         Most inequalities of all polyhedra together, with more than two classes of those of each
-        class; a number given as `n_hyperplanes` of one polyhedron may be greater.
+        class; a number given as `n_hyperplanes` of one polyhedron may be greater. "auto" is 16,
+        and up to 36 of several polyhedra where rows held out clearly ask for more and there are
+        ten for each number learned.
     margin : float, None or "auto", default="auto"
         How far on their side rows must be for an online run to leave them alone, in updates
         on standardised columns. 0 suits clean labels. None makes no online runs: the likelihood
@@ -198,7 +200,7 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
     n_hyperplanes: int | str = "auto"  # type: ignore[assignment]
     _: KW_ONLY
     n_polyhedra: int | str = "auto"
-    max_faces: int = 16
+    max_faces: int | str = "auto"
     margin: float | str | None = "auto"
     penalty: float | str | None = "auto"
     sampled: bool | str = "auto"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from polyceptron.learners._parameters import check_flag, check_inside, check_n_jobs, check_verbose
+from polyceptron.learners.polyceptron.automatic import Faces
 from polyceptron.learners.polyceptron.hyperplanes import Strength
 from polyceptron.learners.polyceptron.knowledge import NAMES
 from polyceptron.learners.polyceptron.selection import STRENGTHS
@@ -22,6 +23,8 @@ from polyceptron.utils.checks import as_count, as_real
 if TYPE_CHECKING:
     from polyceptron.learners.polyceptron.learner import Polyceptron
 
+USUAL_FACES, MOST_FACES = 16, 36
+"""Of a union, where the caller gives no number."""
 OF_ONE = ("margin", "penalty", "sampled")
 """Parameters that speak of one polyhedron."""
 
@@ -34,6 +37,12 @@ def is_auto(value: Any) -> bool:
 def number_or(value: Any, otherwise: int) -> int:
     """A number that is given, or that for "auto"."""
     return otherwise if is_auto(value) else int(value)
+
+
+def allowed_faces(value: Any) -> Faces:
+    """How many faces a union may keep: of "auto" more than usual where that is clearly better."""
+    usual = number_or(value, USUAL_FACES)
+    return Faces(usual, MOST_FACES if is_auto(value) else usual)
 
 
 def possible_insides(inside: Any, classes: NDArray[Any]) -> list[int]:
@@ -82,7 +91,8 @@ def check_parameters(model: Polyceptron) -> None:
     _check_or_auto(model, "n_polyhedra", as_count, "'auto'")
     if number_or(model.n_polyhedra, 1) > 1:
         _check_auto(model, OF_ONE, f"one polyhedron: with n_polyhedra={model.n_polyhedra!r}")
-    for name in ("max_faces", "n_init", "max_iter"):
+    _check_or_auto(model, "max_faces", as_count, "'auto'")
+    for name in ("n_init", "max_iter"):
         as_count(getattr(model, name), name)
     check_n_jobs(model.n_jobs)
     check_verbose(model.verbose)

@@ -60,6 +60,12 @@ class Sample(NamedTuple):
         """The rows of these numbers."""
         return cls(*varied(training.take(numbers)), numbers)
 
+    def of_columns(self, columns: NDArray[np.intp]) -> Sample:
+        """The same rows of these columns of ``data``."""
+        X = self.data.matrix[:, columns]
+        data = self.data.like(X, self.data.y, self.data.weight)
+        return self._replace(data=data, columns=self.columns[columns])
+
     def in_all_columns(self, theta: Floats, n_features: int) -> Floats:
         """Hyperplanes [w_k, b_k] with zeros for the columns that the sample lacks."""
         full = np.zeros((len(theta), n_features + 1))

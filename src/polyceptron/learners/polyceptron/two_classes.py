@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from polyceptron.data.blocks import ArrayBlocks, count_threads
 from polyceptron.data.training import TrainingData
 from polyceptron.learners._parameters import check_seed
-from polyceptron.learners.polyceptron.automatic import choose_automatically
+from polyceptron.learners.polyceptron.automatic import choose_automatically, first_shape
 from polyceptron.learners.polyceptron.fitted import LearnedUnion
 from polyceptron.learners.polyceptron.hyperplanes import (
     FIT,
@@ -27,6 +27,7 @@ from polyceptron.learners.polyceptron.knowledge import Knowledge
 from polyceptron.learners.polyceptron.limited import Search, fewest_terms, path_table
 from polyceptron.learners.polyceptron.parameters import (
     OF_ONE,
+    allowed_faces,
     asked_shape,
     asked_strengths,
     is_auto,
@@ -42,6 +43,7 @@ from polyceptron.learners.polyceptron.selection import (
     FoldTrials,
     Selection,
     TrialOutcome,
+    mean_and_error,
     search,
 )
 from polyceptron.learners.polyceptron.union import Union
@@ -73,6 +75,7 @@ class TwoClassFit:
         self._insides = possible_insides(model.inside, training.classes)
         self._n_faces = number_or(model.n_hyperplanes, 0)
         self._n_pieces = number_or(model.n_polyhedra, 0)
+        self._faces = allowed_faces(model.max_faces)
 
     def learned(self, knowledge: Knowledge | None) -> LearnedUnion:
         """Choose a setting by trials, and learn with it from a sample, then from all rows."""
@@ -81,6 +84,9 @@ class TwoClassFit:
         sample = self._sample
         selection = self._selection(sample.data)
         chosen, union = self._choose(selection)
+        if union is not None and union.columns is not None:
+            sample, selection, union = self._narrowed(selection, union, union.columns)
+            chosen = union.setting
         if self._model.verbose:
             n_rows = sample.data.n_samples
             sys.stdout.write(f"Polyceptron: the best of these is fitted to {n_rows:,} rows\n")
@@ -126,12 +132,13 @@ class TwoClassFit:
                 return setting, found[0], np.array(found[1])
         return chosen, theta, n_iter
 
-    def _selection(self, data: ArrayBlocks) -> Selection:
+    def _selection(self, data: ArrayBlocks, journal: FitJournal | None = None) -> Selection:
         """Settings to be tried on these rows."""
+        journal = self._journal if journal is None else journal
         threads = count_threads(self._model.n_jobs, sys.maxsize)
         report = self._say if self._model.verbose else lambda *_: None
         return Selection(
-            FoldTrials(data, self._seed, self._seeds, self._effort, self._journal, report, threads)
+            FoldTrials(data, self._seed, self._seeds, self._effort, journal, report, threads)
         )
 
     def _say(self, setting: Setting, share: float) -> None:
@@ -157,18 +164,18 @@ class TwoClassFit:
     def _choose(self, selection: Selection) -> tuple[Setting, UnionChoice | None]:
         """The setting that rows held out speak for, and the union if it is not of online runs."""
         model, data, insides = self._model, self._sample.data, self._insides
-        most = min(model.max_faces, data.n_samples)
+        usual = self._faces.usual
         if self._n_pieces > 1:
-            shape = asked_shape(self._n_pieces, self._n_faces, model.max_faces)
+            shape = asked_shape(self._n_pieces, self._n_faces, usual)
         elif model.margin is None:
-            shape = asked_shape(1, self._n_faces, most)
+            shape = asked_shape(1, self._n_faces, min(usual, data.n_samples))
         elif self._n_faces or not all(is_auto(getattr(model, name)) for name in OF_ONE):
             return self._search(selection), None
         else:
             several = not self._n_pieces
-            best, union = choose_automatically(selection, insides, most, several, self._seed)
+            best, union = choose_automatically(selection, insides, self._faces, several, self._seed)
             share = selection.accuracy(best)
-            sharp = choose_sharp(data, insides, model.max_faces, self._seed, share)
+            sharp = choose_sharp(data, insides, usual, self._seed, share)
             if sharp is not None:
                 selection.add(sharp.setting, sharp.outcome)
             return (best, union) if sharp is None else (sharp.setting, sharp)
@@ -179,11 +186,27 @@ class TwoClassFit:
         selection.add(union.setting, union.outcome)
         return union.setting, union
 
+    def _narrowed(
+        self, selection: Selection, wide: UnionChoice, columns: NDArray[np.intp]
+    ) -> tuple[Sample, Selection, UnionChoice]:
+        """A union of these columns alone, if rows held out prefer it to that of all."""
+        sample = self._sample.of_columns(columns)
+        narrow = self._selection(sample.data, self._journal.part(f"columns {columns.tolist()}"))
+        shape = first_shape(sample.data, self._faces, wide.setting.n_polyhedra > 1)
+        found = choose_union(narrow.trials, [wide.setting.inside], shape, self._seed)
+        assert found is not None  # without a rival there is always one
+        gained, error = mean_and_error(wide.surprise - found.surprise, selection.weight)
+        if gained <= error:
+            return self._sample, selection, wide
+        narrow.outcomes, narrow.beside = selection.outcomes, selection.beside
+        narrow.add(found.setting, found.outcome)
+        return sample, narrow, found
+
     def _search(self, selection: Selection) -> Setting:
         """What rows held out speak for among settings of online runs."""
         model, n_rows = self._model, self._sample.data.n_samples
         numbers = [self._n_faces] if self._n_faces else list(LADDER)
-        most = max(model.max_faces, numbers[0])
+        most = max(self._faces.usual, numbers[0])
         numbers = [number for number in numbers if number <= min(n_rows, most)]
         sampled = None if is_auto(model.sampled) else bool(model.sampled)
         strengths = asked_strengths(model.margin, model.penalty)
@@ -200,7 +223,7 @@ class TwoClassFit:
         if len(insides) == 1 and trials.is_inside(insides[0]).all():
             return self._given(knowledge, selection, insides[0])
         n_pieces = self._n_pieces or int(self._n_faces > 0)
-        most = min(model.max_faces, trials.data.n_samples)
+        most = min(self._faces.usual, trials.data.n_samples)
         shape = asked_shape(n_pieces, self._n_faces, most)
         within = Search(shape, limits, model.max_terms is not None, rows)
         penalty = None if is_auto(model.penalty) else float(model.penalty)  # type: ignore[arg-type]

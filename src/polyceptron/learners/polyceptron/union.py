@@ -201,12 +201,15 @@ def _mean_row(data: ArrayBlocks, rows: NDArray[np.intp]) -> Floats:
 
 
 def thinned(
-    data: ArrayBlocks, union: Union, penalty: float, most: int, n_steps: int
+    data: ArrayBlocks, union: Union, penalty: float, most: int, n_steps: int, beyond: int = 0
 ) -> Iterator[Union]:
-    """Unions of ever fewer faces, each fitted anew: of at most ``most``, down to a single one."""
+    """Unions of ever fewer faces, each fitted anew: of at most ``most``, down to a single one.
+
+    Those on the way there are among them, too, if they have at most ``beyond``.
+    """
     rows = whole_rows(data)
     while True:
-        if union.n_faces <= most:
+        if union.n_faces <= max(most, beyond):
             yield union
         if union.n_faces == 1:
             return

@@ -65,6 +65,8 @@ class Shape(NamedTuple):
     n_faces: int
     """Of each piece."""
     most: int
+    beyond: int = 0
+    """How many it may keep where rows held out clearly ask for more than that."""
 
 
 class UnionChoice(NamedTuple):
@@ -78,6 +80,10 @@ class UnionChoice(NamedTuple):
     start: Union | None
     """Without one, a long online run is where one polyhedron of many faces starts."""
     seed: int = 0
+    in_folds: tuple[Union, ...] = ()
+    """The soft unions of this size that the folds gave."""
+    columns: NDArray[np.intp] | None = None
+    """Those that are enough, where rows held out say that the others do harm."""
 
 
 def choose_union(
@@ -125,14 +131,15 @@ def choose_union(
 
 def _judged(search: _Paths, inside: int, penalty: float, unions: list[Union]) -> UnionChoice:
     """Thin the unions of the folds, choose a number of faces, and judge the rules of that size."""
-    trials, most = search.trials, search.shape.most
+    trials = search.trials
 
     def thin(number: int) -> list[Union]:
         train = in_sign(trials.folds[number][0], inside)
-        return list(thinned(train, unions[number], penalty, most, _THIN_STEPS))
+        shape = search.shape
+        return list(thinned(train, unions[number], penalty, shape.most, _THIN_STEPS, shape.beyond))
 
     paths = trials.in_folds(thin)
-    size, surprise = _size(trials, inside, paths)
+    size, surprise = _size(trials, inside, paths, search.shape.most)
 
     def scored(number: int) -> Floats:
         train, test, _ = trials.folds[number]
@@ -149,7 +156,8 @@ def _judged(search: _Paths, inside: int, penalty: float, unions: list[Union]) ->
     per_row = penalty / float(trials.weight.sum())
     setting = Setting(inside, size, None, per_row, n_polyhedra=n_pieces)
     outcome = TrialOutcome(h, trials.is_inside(inside), trials.weight)
-    return UnionChoice(setting, penalty, outcome, surprise, start)
+    in_folds = tuple(of_size(path, size) for path in paths)
+    return UnionChoice(setting, penalty, outcome, surprise, start, in_folds=in_folds)
 
 
 def choose_sharp(
@@ -234,7 +242,7 @@ def fit_union(training: TrainingData, sample: Sample, choice: UnionChoice) -> Un
         union = ascend(rows, choice.start, choice.penalty, _STEPS)
         path = thinned(rows, union, choice.penalty, size, _THIN_STEPS)
         soft = ascend(rows, next(path), choice.penalty, _STEPS)
-        soft = without_spare_pieces(rows, soft, choice.penalty, _STEPS)
+        soft = _in_as_few_pieces(rows, soft, choice.penalty)
     if everything.n_samples > rows.n_samples:
         free = [*sample.columns, everything.n_features]
         fixed = np.ones(everything.n_features + 1, bool)
@@ -246,6 +254,22 @@ def fit_union(training: TrainingData, sample: Sample, choice: UnionChoice) -> Un
     if choice.start is not None:
         soft = hardened(rows, soft, choice.penalty, _STEPS)
     return without_idle_faces(rows, settled(rows, soft))
+
+
+def _in_as_few_pieces(rows: ArrayBlocks, soft: Union, penalty: float) -> Union:
+    """Without spare pieces, if the rule makes hardly more mistakes then: one for each face gone.
+
+    A soft union has round corners, which a rule needs further pieces for.
+    """
+    fewer = without_spare_pieces(rows, soft, penalty, _STEPS)
+    if len(fewer.sizes) == len(soft.sizes):
+        return soft
+
+    def mistakes(union: Union) -> float:
+        rule = settled(rows, hardened(rows, union, penalty, _STEPS))
+        return float(rows.weights @ ((rule.scores(rows) >= 0) != (rows.y > 0)))
+
+    return fewer if mistakes(fewer) <= mistakes(soft) + soft.n_faces - fewer.n_faces else soft
 
 
 class _Paths(NamedTuple):
@@ -260,7 +284,7 @@ class _Paths(NamedTuple):
         self, insides: list[int], numbers: Iterable[int], places: Iterable[int]
     ) -> dict[int, dict[int, dict[int, Union]]]:
         """By class inside, fold and penalty, those at these places, a union each."""
-        pieces, faces, _ = self.shape
+        pieces, faces = self.shape[:2]
 
         def path(task: tuple[int, int]) -> dict[int, Union]:
             inside, number = task
@@ -303,7 +327,8 @@ class _Paths(NamedTuple):
 
         def thin(inside: int) -> tuple[int, Floats]:
             penalty, data = self.penalties[places[inside]], in_sign(train, inside)
-            path = list(thinned(data, unions[inside], penalty, self.shape.most, _THIN_STEPS))
+            most, beyond = self.shape.most, self.shape.beyond
+            path = list(thinned(data, unions[inside], penalty, most, _THIN_STEPS, beyond))
             is_inside = self.trials.is_inside(inside)[rows]
             losses = {
                 one.n_faces: tempered(soft_scores(test, one), is_inside, weight)
@@ -361,15 +386,23 @@ def tempered(h: Floats, is_inside: NDArray[np.bool_], weight: Floats) -> Floats:
     return losses(float(found.x))
 
 
-def _size(trials: FoldTrials, inside: int, thin: list[list[Union]]) -> tuple[int, Floats]:
-    """The number of faces of least log-loss, of few rows the fewest within a standard error."""
+def _size(
+    trials: FoldTrials, inside: int, thin: list[list[Union]], most: int
+) -> tuple[int, Floats]:
+    """The number of faces of least log-loss, of few rows the fewest within a standard error.
+
+    It is more than ``most`` where that is clearly better.
+    """
     weight, found = trials.weight, {}
     for size in sorted({one.n_faces for path in thin for one in path}):
         h = np.empty(trials.data.n_samples)
         for (_, test, places), path in zip(trials.folds, thin, strict=True):
             h[places] = soft_scores(test, of_size(path, size))
         found[size] = tempered(h, trials.is_inside(inside), weight)
-    best = _least(found, weight, is_near=len(weight) < MANY_ROWS)
+    usual = {size: loss for size, loss in found.items() if size <= most}
+    best = _least(usual or found, weight, is_near=len(weight) < MANY_ROWS)
+    if not _is_near(found[best], found.values(), weight, CLEARLY):
+        best = _least(found, weight, is_near=True)
     return best, found[best]
 
 
