@@ -287,11 +287,8 @@ class Conversion:
         batch.refuse(weight < 0, str(plan.weight), weight, "is no weight: it must be at least 0")
         left_out = weight == 0
         needed = [*plan.with_missing("drop", "error"), plan.weight, plan.target]
-        gaps: dict[str, NDArray[np.bool_]] = {}
-        for name in needed:
-            values = columns.get(name) if name else None
-            if name and (isinstance(values, Coded) or values is not None):
-                gaps[name] = gaps_of(values)
+        # Of sparse rows, which have no gaps, only the labels are there.
+        gaps = {name: gaps_of(columns[name]) for name in needed if name in columns}
         gaps = {name: rows & ~left_out for name, rows in gaps.items() if (rows & ~left_out).any()}
         wrong = {name: rows for name, rows in gaps.items() if plan.missing[name] == "error"}
         if wrong:
