@@ -34,6 +34,7 @@ from polyceptron.data.values import (
     YesNoColumns,
     columns_of_text,
     has_missing,
+    notes_of_blanks,
 )
 from polyceptron.utils.text import quoted_names
 
@@ -219,6 +220,7 @@ class Conversion:
                 for c in found
                 if c.n_others
             ]
+            self._notes += [note for c in found for note in notes_of_blanks(c.name, c.counts)]
             pairs = [(c, Column(c.name, "missing")) for c in columns.values()]
             return Encoding([c for two in pairs for c in two[: 1 + (two[0].name in with_gaps)]])
         except SourceError:
@@ -274,7 +276,12 @@ class Conversion:
             firsts=firsts,
             n_left_out=n_read - codes.n_rows,
             unnamed=plan.unnamed,
-            notes=(*plan.notes, *self._notes_of_identifiers(plan), *self._notes),
+            notes=(
+                *plan.notes,
+                *self._notes_of_identifiers(plan),
+                *self._notes,
+                *notes_of_blanks(plan.target, found),
+            ),
         )
         return Converted(vstack(matrices, format="csr") if matrices else X, codes, weight, facts)
 
