@@ -109,12 +109,12 @@ def test_blanks_mean_the_same_everywhere(tmp_path):
     answers = [row["prediction"] for row in read_csv(done("predict", tmp_path / "memory", data))]
     assert answers == [" yes" if yes else "no" for yes in inside]
 
-    table = f"CREATE TABLE data AS FROM '{data}'"
     query = done("export", tmp_path / "memory", "--to", "sql")
-    assert [row[-1] for row in duckdb.sql(f"{table}; {query}").fetchall()] == answers
-
-    as_text = duckdb.sql(f"FROM read_csv('{data}', all_varchar=true)")
-    found = [dict(zip(as_text.columns, row, strict=True)) for row in as_text.fetchall()]
+    with duckdb.connect() as connection:
+        connection.execute(f"CREATE TABLE data AS FROM '{data}'")
+        assert [row[-1] for row in connection.execute(query).fetchall()] == answers
+        as_text = connection.execute(f"FROM read_csv('{data}', all_varchar=true)").fetchall()
+    found = [dict(zip(("c", "code", "x", "y"), row, strict=True)) for row in as_text]
     program = {}
     exec(done("export", tmp_path / "memory", "--to", "python"), program)
     assert [program["predict"](row) for row in found] == answers

@@ -508,7 +508,7 @@ class TestGaps:
 
     @pytest.mark.parametrize("place", [0, 1, 2, 3])
     def test_of_a_column_whose_name_is_empty(self, tmp_path, place):
-        """Parquet and Arrow allow it: a number, a word, a weight or a label may be missing there."""
+        """Parquet and Arrow allow it: a number, a word, a weight or a label may miss there."""
         columns = [[1.5, 2.0, 3.0, 4.0], ["u", "v"] * 2, [1, 3, 1, 2], ["n", "y", "n", "y"]]
         names = ["a", "k", "w", "y"]
         columns[place][1], names[place] = None, ""

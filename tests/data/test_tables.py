@@ -583,7 +583,7 @@ def test_text_is_that_of_duckdb(tmp_path, rows):
     path = write(tmp_path, text)
     found = read_table(path, header=True, texts=["x", "y"])
     options = f"header=true, delim=',', quote='\"', all_varchar=true, nullstr={list(MISSING)}"
-    expected = duckdb.sql(f"FROM read_csv('{path}', {options})").fetchall()
+    expected = duckdb.connect().sql(f"FROM read_csv('{path}', {options})").fetchall()
     assert list(zip(*found.values(), strict=True)) == expected
 
 

@@ -276,12 +276,7 @@ class Conversion:
             firsts=firsts,
             n_left_out=n_read - codes.n_rows,
             unnamed=plan.unnamed,
-            notes=(
-                *plan.notes,
-                *self._notes_of_identifiers(plan),
-                *self._notes,
-                *notes_of_blanks(plan.target, found),
-            ),
+            notes=self._all_notes(plan, found),
         )
         return Converted(vstack(matrices, format="csr") if matrices else X, codes, weight, facts)
 
@@ -314,6 +309,10 @@ class Conversion:
                 f"{option('missing', 'drop')} leaves such rows out, "
                 f"{option('missing', 'median')} fills them"
             )
+
+    def _all_notes(self, plan: Plan, classes: list[Any]) -> tuple[str, ...]:
+        of_classes = notes_of_blanks(plan.target, classes)
+        return (*plan.notes, *self._notes_of_identifiers(plan), *self._notes, *of_classes)
 
     def _notes_of_identifiers(self, plan: Plan) -> list[str]:
         if not plan.identifiers:

@@ -33,6 +33,7 @@ from polyceptron.data.guesses import (
     guess_header,
     guess_thousands,
     has_decimal_comma,
+    has_text,
     is_too_large,
     is_unicode,
     known_of,
@@ -121,11 +122,10 @@ def find_dialect(
 
     Names that are `expect`-ed tell a header.
     """
-    source = stream.name
-    head = stream.peek(HEAD)
+    source, head = stream.name, stream.peek(HEAD)
     mark = 3 if head.startswith(b"\xef\xbb\xbf") else 0
     given = re.match(rb"sep=([,;\t|: ])\r?\n", head[mark:])  # as Excel writes it
-    skipped = mark + (len(given[0]) if given else 0)
+    skipped = mark + len(given[0] if given else b"")
     body = _whole_records(stream, skipped, given[1] if given else b",")
     text = body.decode("utf-8", "surrogateescape")
     if not text.strip():
@@ -163,16 +163,12 @@ def find_dialect(
         told = f"{source}: numbers of {quoted_names(sorted(grouped))} are read with separators of"
         notes += (f"{told} thousands (--no-thousands reads them otherwise)",) if grouped else ()
     skip_blanks = guess_blanks(text, delimiter)
-    if skip_blanks and delimiter != " " and _have_text(known, decimal):
-        notes += (f"{source}: the blank after every {_brief(delimiter)} is taken for a part of it",)
+    if skip_blanks and delimiter != " " and has_text(known, decimal):
+        notes += (f"{source}: the blank after every {delimiter!r} is taken for a part of it",)
     return Dialect(
         source, delimiter, made, unnamed, start, line, header, decimal, notes, dates, grouped,
         skip_blanks,
     )  # fmt: skip
-
-
-def _have_text(columns: Sequence[Sequence[str]], decimal: str) -> bool:
-    return any(as_number(cell, decimal) is None for cells in columns for cell in cells)
 
 
 def _guessed(

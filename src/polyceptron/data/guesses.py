@@ -192,6 +192,11 @@ def _is_clear(cells: Sequence[str]) -> bool:
     )
 
 
+def has_text(columns: Sequence[Sequence[str]], decimal: str) -> bool:
+    """Whether some cell of columns that are known is no number."""
+    return any(as_number(cell, decimal) is None for cells in columns for cell in cells)
+
+
 def guess_thousands(
     names: Sequence[str], columns: Sequence[Sequence[str]], decimal: str
 ) -> frozenset[str]:
