@@ -125,6 +125,14 @@ class TestText:
         with open_table(path, expect=["2020"]) as table:
             assert table.names == ("2019", "2020")
 
+    def test_a_header_that_begins_like_a_zip_archive(self, tmp_path):
+        """A primary key may be called so; the rows were there twice, and of two bytes never."""
+        path = write(tmp_path, "PK,b\nu,x\nv,y\n")
+        assert read_table(path) == {"PK": ["u", "v"], "b": ["x", "y"]}
+        for header in (None, True):
+            with pytest.raises(SourceError, match="has a header and no rows"):
+                read_table(write(tmp_path, "PK"), header=header)
+
     def test_a_long_header(self, tmp_path, monkeypatch):
         """Longer than what is looked at first, and then."""
         monkeypatch.setattr(dialect, "HEAD", 1 << 12)

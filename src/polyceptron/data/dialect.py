@@ -254,8 +254,8 @@ def text_blocks(stream: ByteStream, dialect: Dialect) -> Iterator[TextBlock]:
     """Cut a file, after its header, into blocks of whole records."""
     skip, line, left = dialect.start, dialect.line, b""
     delimiter = dialect.delimiter.encode()
-    while skip:
-        skip -= len(stream.read(skip))
+    while skip and (head := stream.read(skip)):  # what was shorter meanwhile has no rows
+        skip -= len(head)
     while more := stream.read(BLOCK):
         data = left + more
         end, _ = boundary(data, delimiter)

@@ -370,7 +370,8 @@ def _choose(stream: ByteStream, options: FileOptions, expect: Collection[str]) -
         b"ARROW1": arrow_tables.IpcTable,
         b"\xff\xff\xff\xff": arrow_tables.IpcTable,
     }
-    if head.startswith((b"PK", b"\xd0\xcf\x11\xe0")):
+    # What is looked at as a file is not read as text after that.
+    if head.startswith((b"PK\x03\x04", b"PK\x05\x06", b"\xd0\xcf\x11\xe0")):
         file = stream.seekable()
         if head[:2] != b"PK" or workbooks.is_workbook(file):
             if head[:2] == b"PK":
