@@ -422,7 +422,7 @@ class TestLimits:
 
     def test_an_index_of_libsvm(self, tmp_path):
         path = write(tmp_path, "1 1:1 10000000:1\n0 1:0.5\n")
-        with pytest.raises(SourceError, match="line 1: index .10000000. is more than 50,000"):
+        with pytest.raises(SourceError, match=r"line 1: index .10000000. is more than 50,000"):
             open_table(path)
 
     def test_columns_of_text(self, tmp_path, monkeypatch):
