@@ -299,6 +299,27 @@ def other_head(random: Choices, data: bytes) -> bytes:
     return packed(files | {_HEAD: npy(np.frombuffer(text, np.uint8))})
 
 
+def resealed(random: Choices, data: bytes) -> bytes:
+    """A checkpoint of other arrays, with the digest that they have."""
+    files = unpacked(data)
+    head = json.loads(np.load(io.BytesIO(files.pop(_HEAD))).tobytes())
+    for _ in range(random.choice([1, 1, 2, 4])):
+        name, other, kind = *random.choices(list(files), k=2), random.randint(0, 9)
+        if kind == 0 and len(files) > 1:
+            del files[name]
+        elif kind == 1:
+            files[name], files[other] = files[other], files[name]
+        elif kind == 2:
+            files[name.replace(".npy", random.choice(["x", ".x", "/x"]) + ".npy")] = files[name]
+        elif kind < 5:
+            files[name] = npy(odd_array(random))
+        else:
+            files[name] = spoilt_array(random, files[name])
+    arrays = {name.removesuffix(".npy"): np.load(io.BytesIO(one)) for name, one in files.items()}
+    head["digest"] = checkpoint.digest_by_name(arrays)
+    return packed({_HEAD: npy(np.frombuffer(json.dumps(head).encode(), np.uint8))} | files)
+
+
 def checkpoint_target() -> Target:
     path = _folder() / "fit.checkpoint"
     corpus, expected = [], {}
@@ -327,7 +348,8 @@ def checkpoint_target() -> Target:
             assert model.coef_.tobytes() == expected[name]
         return True
 
-    return Target(corpus, [spoilt_archive, spoilt_archive, spoilt_bytes, cut, other_head], read)
+    spoil = [spoilt_archive, spoilt_bytes, cut, other_head, *[resealed] * 4]
+    return Target(corpus, spoil, read)
 
 
 def _interrupted(learner: Any, name: str, path: Path, stop: int | None) -> Any:

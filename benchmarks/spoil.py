@@ -211,6 +211,9 @@ def npy(array: Any) -> bytes:
     return out.getvalue()
 
 
+ODD_NUMBERS = [0.0, 1.0, 3.0, 100.0, -1.0, 0.5, np.nan, np.inf, -np.inf, 1e308, -1e308, 5e-324]
+
+
 def odd_array(random: Choices) -> Any:
     """An array of any type and shape."""
     shape = random.choice([(), (0,), (1,), (3,), (2, 3), (3, 0), (2, 2, 2), (1, 1, 1, 1)])
@@ -259,10 +262,12 @@ def spoilt_array(random: Choices, data: bytes) -> bytes:
         elif kind == 2:
             kinds = ["f4", "i8", "i1", "U8", "?", ">f8"]
             with suppress(ValueError, TypeError):  # text that is no number
-                array = array.astype(random.choice(kinds), casting="unsafe")
+                real = array.real if array.dtype.kind == "c" else array
+                array = real.astype(random.choice(kinds), casting="unsafe")
         elif kind == 3 and array.size:
             array = np.array(array)
-            array.flat[random.randrange(array.size)] = random.choice([0, 1, 3, 100])
+            others = ODD_NUMBERS if array.dtype.kind == "f" else [0, 1, 3, 100]
+            array.flat[random.randrange(array.size)] = random.choice(others)
         else:
             array = np.concatenate([array.ravel()] * 2)
     return npy(array)

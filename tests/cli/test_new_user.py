@@ -4,13 +4,19 @@ Excerpts of palmerpenguins (CC0), nycflights13 (CC0), modeldata's credit_data an
 (MIT).
 """
 
+import json
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import duckdb
+import numpy as np
 import pytest
 
-from cli_files import done, read_csv, run
+from cli_files import QUICK, done, read_csv, run
+from polyceptron.data.encoding import Column
+from polyceptron.model_file import read_model
 
 TABLES = Path(__file__).parents[1] / "tables"
 FEW = ["-k", 1]
@@ -71,3 +77,50 @@ def test_from_a_file_to_sql(tmp_path, name):
     held_out = float(re.search(r"Accuracy: ([0-9.]+)%", result.stdout)[1])
     always = float(re.search(r"Always answering \w+: ([0-9.]+)%", result.stdout)[1])
     assert held_out > always
+
+
+BLANKS = ["a", " a", "a ", '"a"', '" a"', '"a "', '"b"', ' "a" ']
+
+
+def test_blanks_mean_the_same_everywhere(tmp_path):
+    """In text they count, quoted or not, and around numbers not: in memory, on disk, exported."""
+    rng = np.random.default_rng(0)
+    rows = [(BLANKS[i % 8], [" 1", "2 ", "3"][i % 3], f" {rng.random():.3f}") for i in range(240)]
+    inside = [c in (" a", '" a"') or code == "2 " for c, code, _ in rows]
+    lines = [
+        ",".join([*row, " yes" if yes else "no"]) for row, yes in zip(rows, inside, strict=True)
+    ]
+    data = tmp_path / "rows.csv"
+    data.write_text("\n".join([" c, code ,x,y", *lines, ""]))
+    options = ["-t", "y", "--categories", "code", "--inside", " yes", *QUICK]
+    for name, how in [
+        ("memory", []),
+        ("disk", ["--out-of-core", "--cache-dir", tmp_path / "cache"]),
+    ]:
+        result = run("fit", data, *options, *how, "-o", tmp_path / name)
+        assert result.exit_code == 0, result.output
+        for padded in ("'c': blanks around text count, as in ' a'", "'y': blanks", "as in ' yes'"):
+            assert padded in result.stderr
+    model = read_model(tmp_path / "memory")
+    assert model.encoding == read_model(tmp_path / "disk").encoding
+    codes = Column("code", "category", ("1", "2", "3"))
+    words = Column("c", "category", (" a", "a", "a ", "b"))
+    assert model.encoding.columns == (words, codes, Column("x", "number"))
+    answers = [row["prediction"] for row in read_csv(done("predict", tmp_path / "memory", data))]
+    assert answers == [" yes" if yes else "no" for yes in inside]
+
+    query = done("export", tmp_path / "memory", "--to", "sql")
+    with duckdb.connect() as connection:
+        connection.execute(f"CREATE TABLE data AS FROM '{data}'")
+        assert [row[-1] for row in connection.execute(query).fetchall()] == answers
+        as_text = connection.execute(f"FROM read_csv('{data}', all_varchar=true)").fetchall()
+    found = [dict(zip(("c", "code", "x", "y"), row, strict=True)) for row in as_text]
+    program = {}
+    exec(done("export", tmp_path / "memory", "--to", "python"), program)
+    assert [program["predict"](row) for row in found] == answers
+    if shutil.which("node"):
+        source = done("export", tmp_path / "memory", "--to", "javascript")
+        driver = f"console.log(JSON.stringify({json.dumps(found)}.map(module.exports.predict)))"
+        (tmp_path / "model.cjs").write_text(f"{source}\n{driver}")
+        node = subprocess.run(["node", "model.cjs"], cwd=tmp_path, capture_output=True, check=True)
+        assert json.loads(node.stdout) == answers

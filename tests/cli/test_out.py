@@ -8,7 +8,7 @@ from contextlib import suppress
 import click
 import pytest
 
-from cli_files import done, failed, run
+from cli_files import QUICK, done, failed, run
 from polyceptron.cli import app
 
 
@@ -45,6 +45,14 @@ class TestPipes:
                 written = read.result(timeout=60)
             assert path.is_fifo()
             assert written.startswith(b"\x89PNG") or written == (folder / "m.json").read_bytes()
+
+    def test_one_that_nobody_reads_from(self, folder, tmp_path):
+        """Nobody may ever."""
+        path = tmp_path / "m.json"
+        os.mkfifo(path)
+        error = failed("fit", folder / "people.csv", "-t", "class", *QUICK, "-o", path)
+        assert f"{path}: a pipe that nobody reads from" in error
+        assert path.is_fifo()
 
 
 class TestFolders:

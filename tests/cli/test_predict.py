@@ -269,7 +269,8 @@ def test_text_that_a_terminal_or_a_spreadsheet_would_obey(tmp_path):
     assert "\x1b" not in told + done("show", tmp_path / "m.json")
 
 
-def test_a_terminal_gets_no_escapes(tmp_path):
+@pytest.mark.parametrize("command", [["predict", "m.json", "d.csv"], ["export", "m.json"]])
+def test_a_terminal_gets_no_escapes(tmp_path, command):
     """Neither from labels nor from columns, whatever was asked for."""
     pty = pytest.importorskip("pty")
     rows = [[x, "a" if x < 20 else "\x1b[2Jb"] for x in range(40)]
@@ -277,16 +278,21 @@ def test_a_terminal_gets_no_escapes(tmp_path):
     fit = ("-t", "class", "-l", "batch", "-k", 1, "-o", tmp_path / "m.json")
     done("fit", tmp_path / "d.csv", *fit)
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "polyceptron", "predict", "m.json", "d.csv"]
-    process = subprocess.Popen(command, cwd=tmp_path, stdout=theirs)
+    sql = ["--to", "sql"] if command[0] == "export" else []
+    command = [sys.executable, "-m", "polyceptron", *command, *sql]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=theirs, stderr=subprocess.PIPE)
     os.close(theirs)
     shown = b""
     with suppress(OSError):  # which is the end of it
         while data := os.read(ours, 1 << 16):
             shown += data
     os.close(ours)
-    assert process.wait() == 0
-    assert b"x1b[2Jb" in shown
+    _, said = process.communicate()
+    if sql:
+        assert b"characters that a terminal would obey: -o says which file" in said
+    else:
+        assert b"x1b[2Jb" in shown
+    assert process.returncode == bool(sql)
     assert b"\x1b" not in shown
 
 

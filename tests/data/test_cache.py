@@ -311,6 +311,19 @@ class TestNothingOutside:
         assert len(list(precious.iterdir())) == 2
         assert again.X.path.resolve().is_relative_to(root)
 
+    def test_arrays_that_are_none(self, path, root):
+        """Listed all the same, and removed where it is asked for."""
+        open_blocks(path, "y")
+        folder = root / "polyceptron-rows" / ("0" * 16) / ("1" * 16)
+        folder.mkdir(mode=0o700, parents=True)
+        folder.parent.chmod(0o700)
+        (folder / "codes.npy").write_bytes(b"\x93NUMPY\x01\x00\xff\xff")
+        entries = cache.kept_entries(root / "polyceptron-rows")
+        assert sorted(str(entry.rows) for entry in entries)[1] == "None"
+        for entry in entries:
+            cache.remove_entry(entry.folder)
+        assert not cache.kept_entries(root / "polyceptron-rows")
+
     def test_arrays_that_are_links(self, path, precious):
         source = open_blocks(path, "y")
         source.X.path.unlink()

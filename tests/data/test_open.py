@@ -506,6 +506,19 @@ class TestGaps:
         assert rows.X.tolist() == [[1, 1, 0], [1, 2, 1], [1, 4, 1]]
         assert rows.codes.tolist() == [0, 1, 1]
 
+    @pytest.mark.parametrize("place", [0, 1, 2, 3])
+    def test_of_a_column_whose_name_is_empty(self, tmp_path, place):
+        """Parquet and Arrow allow it: a number, a word, a weight or a label may miss there."""
+        columns = [[1.5, 2.0, 3.0, 4.0], ["u", "v"] * 2, [1, 3, 1, 2], ["n", "y", "n", "y"]]
+        names = ["a", "k", "w", "y"]
+        columns[place][1], names[place] = None, ""
+        pq.write_table(pa.table(columns, names), tmp_path / "t")
+        asked = {"target": names[3], "weight": names[2]}
+        assert "row 1, column '': a missing value" in refused(tmp_path / "t", **asked)
+        source, rows = opened(tmp_path / "t", **asked, missing="drop")
+        assert (source.n_samples, source.n_left_out) == (3, 1)
+        assert rows.X.tolist() == [[1.5, 0], [3, 0], [4, 1]]
+
     @pytest.mark.parametrize("dtype", ["float64", "float32"])
     def test_filled(self, tmp_path, dtype):
         rng = np.random.default_rng(0)

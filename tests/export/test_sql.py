@@ -193,14 +193,14 @@ def test_what_duckdb_reads_otherwise(tmp_path):
     words = Encoding([Column("w", "category", ("a", "b")), Column("f", "category", ("F", "T"))])
     P = Polyhedron([[1.0, 0.0, 0.0, 1.0]], [-0.5], words.feature_names)
     path = tmp_path / "t.csv"
-    path.write_text('w,f\n a ,F\n" a",F\nb,F\na,T\n')
+    path.write_text('w,f\n a ,F\n" a",F\nb,F\na,T\n"a" ,F\n')
     con, sql = duckdb.connect(), to_sql(P, encoding=words)
     table = f"CREATE TABLE data AS FROM read_csv('{path}', header=true"
     con.execute(f"{table}, types={{'f': 'VARCHAR'}})")
-    assert [row[-1] for row in con.execute(sql).fetchall()] == ["1", "1", "0", "1"]
+    assert [row[-1] for row in con.execute(sql).fetchall()] == ["0", "0", "0", "1", "1"]
     con.execute("DROP TABLE data")
     con.execute(f"{table})")  # T and F become BOOLEAN
-    assert [row[-1] for row in con.execute(sql).fetchall()] == ["1", "1", "0", "1"]
+    assert [row[-1] for row in con.execute(sql).fetchall()] == ["0", "0", "0", "1", "1"]
 
 
 @pytest.mark.parametrize("words", [("no", "yes"), ("NO", "Yes"), ("F", "T"), ("t", "f")])

@@ -105,6 +105,21 @@ def assert_same(one, other):
         np.testing.assert_array_equal(values, other.history_[name])
 
 
+def forged(whole):
+    """The arrays of a checkpoint with one that is another, in every way for every array."""
+    for name, array in whole.items():
+        others = [array[..., None], array.ravel()[:-1], np.resize(array, (100, *array.shape[1:]))]
+        others += [array.astype("f4"), array.astype(">f8"), array.astype("U8"), array.astype(bool)]
+        for number in (np.nan, np.inf, -1, 1e308, 0.5):
+            spoilt = array.copy()
+            with np.errstate(invalid="ignore"):
+                spoilt.reshape(-1)[:1] = np.asarray(number).astype(array.dtype)
+            others.append(spoilt)
+        yield {one: own for one, own in whole.items() if one != name}
+        yield {name + "x" if one == name else one: own for one, own in whole.items()}
+        yield from (whole | {name: other} for other in others)
+
+
 @pytest.mark.parametrize(
     "asked",
     [
@@ -257,6 +272,36 @@ class TestFiles:
         with pytest.raises(CheckpointError, match="not a whole checkpoint; remove it"):
             fit(copy("batch", path))
 
+    @pytest.mark.parametrize("name", [*LEARNERS, "union"])
+    def test_forged(self, name, tmp_path, monkeypatch):
+        """Whole, with the right digest, but of arrays that no fit wrote: never another error."""
+        path = tmp_path / "c"
+        if name == "union":
+            monkeypatch.setitem(
+                LEARNERS, name, Polyceptron(n_polyhedra=2, max_faces=4, random_state=0)
+            )
+        interrupted(name, path, monkeypatch, after=2)
+        with np.load(path) as file:
+            whole = dict(file)
+        head = json.loads(whole.pop("checkpoint").tobytes())
+        outcomes = []
+        for arrays in forged(whole):
+            head["digest"] = checkpoint.digest_by_name(arrays)
+            with path.open("wb") as out:
+                sealed = np.frombuffer(json.dumps(head).encode(), np.uint8)
+                np.savez(out, checkpoint=sealed, **arrays)
+            model = copy(name, path)
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", RuntimeWarning)  # where numbers are great
+                    fit(model)
+            except CheckpointError:
+                outcomes.append("refused")
+            else:
+                assert set(model.predict(X)) <= {-1, 1}
+                outcomes.append("taken")
+        assert outcomes.count("refused") > len(outcomes) / 2
+
     def test_of_another_form(self, tmp_path, monkeypatch):
         """Whole, but of a version that kept other things."""
         path = tmp_path / "c"
@@ -327,8 +372,9 @@ class TestFiles:
     def test_an_error_leaves_it(self, tmp_path, monkeypatch):
         interrupted("batch", tmp_path / "c", monkeypatch)
         monkeypatch.setattr(BatchPolyceptron, "_conclude", lambda *_: 1 / 0)
-        with pytest.raises(ZeroDivisionError):
+        with pytest.raises(CheckpointError, match="went on from it failed") as caught:
             fit(copy("batch", tmp_path / "c"))
+        assert isinstance(caught.value.__cause__, ZeroDivisionError)
         assert (tmp_path / "c").exists()
 
     def test_a_file_that_shrinks_leaves_checkpoint_and_cache(self, tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -16,6 +17,7 @@ from polyceptron.cli._out import check_free, write
 from polyceptron.export import FORMATS
 
 _BINARY = ("onnx", "scipy")
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 @click.command(
@@ -78,8 +80,11 @@ def export(
         raise click.ClickException(f"{error}{hint}") from error
     if to in _BINARY and output == "-" and sys.stdout.isatty():
         raise click.ClickException(f"{to} is not text: -o says which file to write")
-    if isinstance(content, str) and not content.endswith("\n"):
-        content += "\n"
+    if isinstance(content, str):
+        if output == "-" and sys.stdout.isatty() and _CONTROLS.search(content):
+            what = "names or labels have characters that a terminal would obey"
+            raise click.ClickException(f"{what}: -o says which file to write")
+        content += "" if content.endswith("\n") else "\n"
     write(output, content)
 
 

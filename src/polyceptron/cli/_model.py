@@ -154,7 +154,7 @@ def places_of_labels(texts: Sequence[str | None], labels: Sequence[Any]) -> list
     def place(text: str | None) -> int | None:
         if text is None or text in places:
             return places.get(text)
-        number = as_number(text)
+        number = as_number(text.strip())
         return None if number is None else numbers.get(number)
 
     return [place(text) for text in texts]

@@ -31,7 +31,9 @@ _LINE = re.compile(
 _DENSE = 0.25
 """From this share of values that are not zero on, the features of LIBSVM are kept dense."""
 MOST_FEATURES = 1_000_000
-"""Columns of arrays, and the greatest index of LIBSVM."""
+"""Columns of arrays."""
+MOST_INDEX = 50_000
+"""The greatest index of LIBSVM; a model file does not hold many more columns of a table."""
 _LONGEST = 1 << 18
 """Bytes of an item of an array: text has 4 for each character."""
 
@@ -280,7 +282,7 @@ def open_libsvm(stream: ByteStream, expect: Collection[str] = ()) -> Table:
         _explain_line(stream.name, file)
         raise SourceError(f"{stream.name}: {one_line(error)}") from None
     finite = np.isfinite(matrix.data).all() and np.isfinite(labels).all()
-    if not finite or matrix.shape[1] > MOST_FEATURES + 1:
+    if not finite or matrix.shape[1] > MOST_INDEX + 1:
         _explain_line(stream.name, file)
     if not len(labels):
         raise SourceError(f"{stream.name} is empty")
@@ -311,8 +313,10 @@ def _explain_line(name: str, file: IO[bytes]) -> None:
                 continue
             if not (colon and index.isascii() and index.isdigit()) or as_number(value) is None:
                 raise SourceError(f"{where}: {field!r:.60} is not index:value")
-            if len(index) > 9 or int(index) > MOST_FEATURES:
-                raise SourceError(f"{where}: index {index!r:.60} is more than {MOST_FEATURES}")
+            if len(index) > 9 or int(index) > MOST_INDEX:
+                what = f"index {index!r:.60} is more than {MOST_INDEX:,}, which model files hold"
+                other = "in Python, fit takes the matrix of scikit-learn's load_svmlight_file"
+                raise SourceError(f"{where}: {what} ({other})")
             if int(index) <= before:
                 raise SourceError(f"{where}: index {int(index)} after {before}; they must increase")
             before = int(index)

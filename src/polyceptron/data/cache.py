@@ -31,12 +31,13 @@ from typing import Annotated, Any, Literal, NamedTuple
 import msgspec
 import numpy as np
 
+from polyceptron.data.array_tables import DAMAGED
 from polyceptron.data.source import RowFacts, SourceError
 from polyceptron.data.streams import naming
 from polyceptron.utils.atomic import write_bytes
 from polyceptron.utils.locks import held
 
-VERSION: Literal[5] = 5
+VERSION: Literal[6] = 6
 
 _JSON = "entry.json"
 _DIGITS = "^[0-9a-f]{16}$"
@@ -162,7 +163,7 @@ class Description(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `folder` is where the arrays are, in the entry.
     """
 
-    version: Literal[5]
+    version: Literal[6]
     request: str
     files: list[Stamp]
     folder: Annotated[str, msgspec.Meta(pattern=_DIGITS)]
@@ -305,7 +306,12 @@ def kept_entries(root: Path) -> list[KeptEntry]:
         if re.fullmatch(_DIGITS, folder.name) and _is_ours(folder):
             files = [path for path in folder.rglob("*") if _is_file(path)]
             arrays = [path for path in files if path.name == "codes.npy"]
-            rows = len(np.load(arrays[0], mmap_mode="r")) if len(arrays) == 1 else None
+            rows = None
+            if len(arrays) == 1:
+                with contextlib.suppress(
+                    *DAMAGED
+                ):  # it is listed, and can be removed, all the same
+                    rows = len(np.load(arrays[0], mmap_mode="r"))
             size = sum(path.lstat().st_size for path in files)
             found.append(KeptEntry(folder, size, rows, _age(folder) / _DAY))
     return sorted(found, key=lambda entry: entry.days)

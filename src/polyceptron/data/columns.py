@@ -230,7 +230,8 @@ def _columns(table: Table, request: Request) -> Plan:
     codes = tuple(
         column_of(name, features, source) for name in listed(request.categories, features)
     )
-    missing = _ways(request, [target, *([weight] if weight else [])], features, columns)
+    both = [target] if weight is None else [target, weight]
+    missing = _ways(request, both, features, columns)
     plan = Plan(
         target, weight, features, (), codes, np.dtype(np.float64), "str", left_out, True, {}
     )

@@ -34,6 +34,7 @@ from polyceptron.data.values import (
     YesNoColumns,
     columns_of_text,
     has_missing,
+    notes_of_blanks,
 )
 from polyceptron.utils.text import quoted_names
 
@@ -219,6 +220,7 @@ class Conversion:
                 for c in found
                 if c.n_others
             ]
+            self._notes += [note for c in found for note in notes_of_blanks(c.name, c.counts)]
             pairs = [(c, Column(c.name, "missing")) for c in columns.values()]
             return Encoding([c for two in pairs for c in two[: 1 + (two[0].name in with_gaps)]])
         except SourceError:
@@ -274,7 +276,7 @@ class Conversion:
             firsts=firsts,
             n_left_out=n_read - codes.n_rows,
             unnamed=plan.unnamed,
-            notes=(*plan.notes, *self._notes_of_identifiers(plan), *self._notes),
+            notes=self._all_notes(plan, found),
         )
         return Converted(vstack(matrices, format="csr") if matrices else X, codes, weight, facts)
 
@@ -287,11 +289,8 @@ class Conversion:
         batch.refuse(weight < 0, str(plan.weight), weight, "is no weight: it must be at least 0")
         left_out = weight == 0
         needed = [*plan.with_missing("drop", "error"), plan.weight, plan.target]
-        gaps: dict[str, NDArray[np.bool_]] = {}
-        for name in needed:
-            values = columns.get(name) if name else None
-            if name and (isinstance(values, Coded) or values is not None):
-                gaps[name] = gaps_of(values)
+        # Of sparse rows, which have no gaps, only the labels are there.
+        gaps = {name: gaps_of(columns[name]) for name in needed if name in columns}
         gaps = {name: rows & ~left_out for name, rows in gaps.items() if (rows & ~left_out).any()}
         wrong = {name: rows for name, rows in gaps.items() if plan.missing[name] == "error"}
         if wrong:
@@ -310,6 +309,10 @@ class Conversion:
                 f"{option('missing', 'drop')} leaves such rows out, "
                 f"{option('missing', 'median')} fills them"
             )
+
+    def _all_notes(self, plan: Plan, classes: list[Any]) -> tuple[str, ...]:
+        of_classes = notes_of_blanks(plan.target, classes)
+        return (*plan.notes, *self._notes_of_identifiers(plan), *self._notes, *of_classes)
 
     def _notes_of_identifiers(self, plan: Plan) -> list[str]:
         if not plan.identifiers:

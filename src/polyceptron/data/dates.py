@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
+from polyceptron.data.guesses import unpadded
 from polyceptron.data.source import SourceError
 from polyceptron.data.tables import Batch, Table, is_text
 from polyceptron.data.written_dates import DATE_EXAMPLES, DateStyle, as_iso, is_ambiguous
@@ -116,7 +117,8 @@ def _times(batch: Batch, name: str, order: str) -> Any:
     if not is_text(column.type):
         zone = column.type.tz if pt.is_timestamp(column.type) else None
         return column.cast(pa.timestamp("us", zone), safe=False)
-    codes, values = batch.texts(name)
+    codes, texts = batch.texts(name)
+    values = [None if text is None else unpadded(text) for text in texts]
     found: list[Any] = []
     for j, text in enumerate(values):
         row = int((codes == j).argmax())

@@ -1,7 +1,11 @@
 """Delimited text: its delimiter, header and columns, and where its records end.
 
 pyarrow reads what is plain. What is left to Python's `csv` is what pyarrow reads in another way
-(blanks before a quote), and what is wrong: the records of one block, to say on which line.
+(a blank after every delimiter), and what is wrong: the records of one block, to say on which line.
+
+Text has the blanks that it is written with, in quotes and without, as for pandas, pyarrow and
+DuckDB; numbers, dates and names of columns may have some around them. Blanks between a quote and
+a delimiter belong to neither, as for DuckDB.
 """
 
 from __future__ import annotations
@@ -23,17 +27,20 @@ from polyceptron.data.guesses import (
     FileOptions,
     as_number,
     first_records,
+    guess_blanks,
     guess_decimal,
     guess_delimiter,
     guess_header,
     guess_thousands,
     has_decimal_comma,
+    has_text,
     is_too_large,
     is_unicode,
     known_of,
     note_of_header,
     records_of,
     ungrouped,
+    unpadded,
 )
 from polyceptron.data.source import SourceError
 from polyceptron.data.streams import ByteStream
@@ -81,8 +88,8 @@ class Dialect:
     """How to read the records of a file of delimited text, which errors call `source`.
 
     `unnamed` are names that we made up as the header has none; after the header there is the byte
-    `start`, on this line. Numbers of `grouped` columns may have thousands separators. `notes`
-    say what was guessed.
+    `start`, on this line. Numbers of `grouped` columns may have thousands separators. With
+    `skip_blanks` those after a delimiter are a part of it. `notes` say what was guessed.
     """
 
     source: str
@@ -96,9 +103,10 @@ class Dialect:
     notes: tuple[str, ...] = ()
     dates: dict[str, DateStyle] = field(default_factory=dict)
     grouped: frozenset[str] = frozenset()
+    skip_blanks: bool = False
 
     def number(self, text: str, column: str) -> float | None:
-        """A cell of a column as a number, if it is one."""
+        """A cell of a column as a number, if it is one; no blanks are around it."""
         plain = ungrouped(text, self.decimal) if column in self.grouped else text
         return as_number(plain, self.decimal)
 
@@ -114,11 +122,10 @@ def find_dialect(
 
     Names that are `expect`-ed tell a header.
     """
-    source = stream.name
-    head = stream.peek(HEAD)
+    source, head = stream.name, stream.peek(HEAD)
     mark = 3 if head.startswith(b"\xef\xbb\xbf") else 0
     given = re.match(rb"sep=([,;\t|: ])\r?\n", head[mark:])  # as Excel writes it
-    skipped = mark + (len(given[0]) if given else 0)
+    skipped = mark + len(given[0] if given else b"")
     body = _whole_records(stream, skipped, given[1] if given else b",")
     text = body.decode("utf-8", "surrogateescape")
     if not text.strip():
@@ -155,9 +162,13 @@ def find_dialect(
         grouped = guess_thousands(made, columns, decimal)
         told = f"{source}: numbers of {quoted_names(sorted(grouped))} are read with separators of"
         notes += (f"{told} thousands (--no-thousands reads them otherwise)",) if grouped else ()
+    skip_blanks = guess_blanks(text, delimiter)
+    if skip_blanks and delimiter != " " and has_text(known, decimal):
+        notes += (f"{source}: the blank after every {delimiter!r} is taken for a part of it",)
     return Dialect(
-        source, delimiter, made, unnamed, start, line, header, decimal, notes, dates, grouped
-    )
+        source, delimiter, made, unnamed, start, line, header, decimal, notes, dates, grouped,
+        skip_blanks,
+    )  # fmt: skip
 
 
 def _guessed(
@@ -243,8 +254,8 @@ def text_blocks(stream: ByteStream, dialect: Dialect) -> Iterator[TextBlock]:
     """Cut a file, after its header, into blocks of whole records."""
     skip, line, left = dialect.start, dialect.line, b""
     delimiter = dialect.delimiter.encode()
-    while skip:
-        skip -= len(stream.read(skip))
+    while skip and (head := stream.read(skip)):  # what was shorter meanwhile has no rows
+        skip -= len(head)
     while more := stream.read(BLOCK):
         data = left + more
         end, _ = boundary(data, delimiter)
@@ -320,15 +331,27 @@ def parse(
     return batch if batch is not None else _parse_records(block, dialect, numbers, texts)
 
 
+def _without_blanks_around_quotes(data: bytes, delimiter: str) -> bytes:
+    """Records in which a quote is next to a delimiter or the end of a line."""
+    end = re.escape(delimiter.encode())
+    if b'"' not in data or delimiter == " ":
+        return data
+    if re.search(rb'(?:\A|[\r\n%s]) +"|" +(?:[\r\n%s]|\Z)' % (end, end), data) is None:
+        return data
+    quoted = rb'(\A|[\r\n%s]) *("[^"]*+(?:""[^"]*+)*+")(?: +(?=[\r\n%s]|\Z))?' % (end, end)
+    return re.sub(quoted, rb"\1\2", data)
+
+
 def _parse_plain(
     block: TextBlock, dialect: Dialect, numbers: Sequence[str], texts: Sequence[str]
 ) -> pa.RecordBatch | None:
     """The columns as pyarrow reads them; None where `csv` would read them in another way."""
-    data, delimiter = block.data, dialect.delimiter.encode()
+    data = _without_blanks_around_quotes(block.data, dialect.delimiter)
+    delimiter = dialect.delimiter.encode()
     has_quotes = b'"' in data
-    if has_quotes and re.search(rb'(?:\A|[\r\n%s]) +"' % re.escape(delimiter), data):
-        return None
-    if delimiter == b" " and re.search(rb"(?:\A|[\r\n ]) ", data):
+    # Several in a row are one delimiter; in quotes they are a part of the text.
+    other = rb"(?:\A|[\r\n ]) " if delimiter == b" " else b'"'
+    if dialect.skip_blanks and re.search(other, data):
         return None
     names = [*numbers, *texts]
     grouped = [name for name in numbers if name in dialect.grouped]
@@ -361,32 +384,33 @@ def _parse_plain(
         columns[names.index(name)] = values
     if any(pc.all(pc.is_finite(column)).as_py() is False for column in columns[:n]):
         return None
-    return pa.record_batch([*columns[:n], *map(_stripped, columns[n:])], names)
+    if dialect.skip_blanks and delimiter != b" ":
+        columns[n:] = map(_without_blanks_before, columns[n:])
+    return pa.record_batch(columns, names)
 
 
 def _numbers(column: Any, name: str, dialect: Dialect) -> Any:
     """A column of text as numbers; None where one is none."""
-    column = _stripped(column)
-    values = column.dictionary.to_pylist()
+    values = list(map(unpadded, column.dictionary.to_pylist()))
     found = [None if text is None else dialect.number(text, name) for text in values]
     if any(text is not None and x is None for text, x in zip(values, found, strict=True)):
         return None
     return pa.array(found, pa.float64()).take(column.indices)
 
 
-def _stripped(column: Any) -> Any:
-    """A column of text without the blanks around it, which may hide that it is missing."""
-    values = column.dictionary.to_pylist()
-    stripped = [value.strip() for value in values]
-    if stripped == values:
-        return column
-    cleaned = pa.array([None if value in _MISSING else value for value in stripped], pa.string())
-    return cleaned.take(column.indices).dictionary_encode()
+def _without_blanks_before(column: Any) -> Any:
+    """A column of text without those that may hide that it is missing."""
+    values = [value.lstrip(" ") for value in column.dictionary.to_pylist()]
+    known = pa.array([None if value in _MISSING else value for value in values], pa.string())
+    return known.take(column.indices).dictionary_encode()
 
 
 def records(block: TextBlock, dialect: Dialect) -> tuple[list[list[str]], list[int]]:
     """Return the fields of every record, and the line that it begins on."""
-    reader = records_of(block.data.decode("utf-8", "surrogateescape"), dialect.delimiter)
+    data = _without_blanks_around_quotes(block.data, dialect.delimiter)
+    reader = records_of(
+        data.decode("utf-8", "surrogateescape"), dialect.delimiter, dialect.skip_blanks
+    )
     rows: list[list[str]] = []
     lines: list[int] = []
     width, line = len(dialect.names), block.line
@@ -413,9 +437,11 @@ def _parse_records(
     columns = []
     for name, kind in types.items():
         j = dialect.names.index(name)
-        cells: list[Any] = [None if (c := row[j].strip()) in _MISSING else c for row in rows]
+        cells: list[Any] = [None if row[j] in _MISSING else row[j] for row in rows]
         for i, cell in enumerate(cells):
-            if kind is not _TEXT and cell is not None:
+            if kind is not _TEXT and cell is not None and (cell := unpadded(cell)) is None:
+                cells[i] = None
+            elif kind is not _TEXT and cell is not None:
                 cells[i] = dialect.number(cell, name)
                 if cells[i] is None:
                     where = dialect.place(lines[i], name)

@@ -13,6 +13,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from polyceptron.data.guesses import as_number
 from polyceptron.utils.text import quoted_names
 from polyceptron.utils.types import Floats
 
@@ -107,7 +108,17 @@ class Column(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
 
     def knows(self, text: str) -> bool:
         """Whether a value is one of the categories."""
-        return text in self.categories or canonical_text(text) in self.categories
+        return text in self.categories or self.canonical(text) in self.categories
+
+    def canonical(self, text: Any) -> Any:
+        """A value as categories are written: true and false in small letters, codes unpadded."""
+        if not isinstance(text, str):
+            return text
+        if text.lower() in BOOLEANS:
+            return text.lower()
+        plain = text.strip()
+        are_codes = plain != text and None not in map(as_number, self.shown_categories)
+        return plain if are_codes else text
 
 
 @dataclass(frozen=True)
@@ -270,7 +281,7 @@ def _set_categories(X: NDArray[Any], column: Column, found: Coded) -> None:
     places: dict[Any, int] = {name: j for j, name in enumerate(column.shown_categories)}
     # What stands for a value is looked up once, not for every row.
     texts = [column.fill if value is None else value for value in found.values]
-    place = [places.get(text, places.get(canonical_text(text), -1)) for text in texts]
+    place = [places.get(text, places.get(column.canonical(text), -1)) for text in texts]
     at = np.array(place or [0])[found.codes]
     known = np.flatnonzero(at >= 0)
     X[known, at[known]] = 1.0
@@ -313,11 +324,6 @@ def are_zero_one(values: NDArray[Any]) -> NDArray[np.bool_]:
 def is_flag(values: NDArray[Any]) -> bool:
     """Whether numbers are 0, 1, or missing, and both are there."""
     return bool(are_zero_one(values).all() and (values == 0).any() and (values == 1).any())
-
-
-def canonical_text(text: Any) -> Any:
-    """Return true and false, however they are written, in small letters."""
-    return text.lower() if isinstance(text, str) and text.lower() in BOOLEANS else text
 
 
 def as_text(item: Any) -> str:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 MISSING = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "NAN", "null", "NULL", "#N/A")
-"""What counts as a missing value in a file of text, blanks around it apart."""
+"""What counts as a missing value in a file of text."""
 
 _COMMON, _RARE = ",\t;|", ": "
 _SAMPLE = 200
@@ -57,6 +57,12 @@ FIND_OUT = FileOptions()
 """Where nothing is said."""
 
 
+def unpadded(text: str) -> str | None:
+    """A number or a date as text without blanks around it; None where it is missing."""
+    stripped = text.strip()
+    return None if stripped in _MISSING else stripped
+
+
 def as_number(text: str, decimal: str = ".") -> float | None:
     """Return a number as pyarrow reads it, or None: no nan, no infinity, no underscores."""
     if decimal != ".":
@@ -88,9 +94,10 @@ def is_unicode(text: str) -> bool:
     return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
-def records_of(text: str, delimiter: str) -> Any:
-    """A reader of records, lists of fields."""
-    return csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True)
+def records_of(text: str, delimiter: str, skip_blanks: bool = True) -> Any:
+    """A reader of records, lists of fields, with or without the blanks before them."""
+    lines = io.StringIO(text, newline="")
+    return csv.reader(lines, delimiter=delimiter, skipinitialspace=skip_blanks)
 
 
 def first_records(text: str, delimiter: str) -> list[list[str]]:
@@ -185,6 +192,11 @@ def _is_clear(cells: Sequence[str]) -> bool:
     )
 
 
+def has_text(columns: Sequence[Sequence[str]], decimal: str) -> bool:
+    """Whether some cell of columns that are known is no number."""
+    return any(as_number(cell, decimal) is None for cells in columns for cell in cells)
+
+
 def guess_thousands(
     names: Sequence[str], columns: Sequence[Sequence[str]], decimal: str
 ) -> frozenset[str]:
@@ -198,6 +210,15 @@ def guess_thousands(
         ):
             found.add(name)
     return frozenset(found)
+
+
+def guess_blanks(text: str, delimiter: str) -> bool:
+    """Whether a blank follows every delimiter, below a header, and so is a part of it."""
+    if delimiter == " ":
+        return True
+    lines = [line for line in re.sub(r'"[^"]*+"', '""', text).splitlines() if line.strip()]
+    fields = [line.split(delimiter)[1:] for line in lines[1:_SAMPLE] or lines]
+    return any(fields) and all(field.startswith(" ") for line in fields for field in line)
 
 
 # --- header --------------------------------------------------------------------------------

@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 from polyceptron.data import dialect
 from polyceptron.data.blocks import count_threads
 from polyceptron.data.encoding import Coded, Encoding, are_zero_one, as_text, gaps_of
-from polyceptron.data.guesses import FIND_OUT, MISSING, FileOptions, as_number, guess_encoding
+from polyceptron.data.guesses import FIND_OUT, FileOptions, as_number, guess_encoding, unpadded
 from polyceptron.data.source import SourceError
 from polyceptron.data.streams import ByteStream
 from polyceptron.data.written_dates import DateStyle
@@ -149,7 +149,7 @@ class Batch(NamedTuple):
         codes, values = self.texts(name)
         numbers: list[float | None] = []
         for j, text in enumerate(values):
-            cell = None if text is None or text.strip() in MISSING else text.strip()
+            cell = None if text is None else unpadded(text)
             numbers.append(None if cell is None else as_number(cell, self.decimal))
             if cell is not None and numbers[-1] is None and (codes == j).any():
                 where = self.where(int((codes == j).argmax()), name)
@@ -300,8 +300,9 @@ class TextTable(Table):
         batch = Batch(dialect.parse(block, self.dialect, [], names), self.place(0))
         types: dict[str, Any] = {}
         for name in names:
-            found = [text for text in batch.coded(name).values if text is not None]
-            numbers = all(self.dialect.number(text, name) is not None for text in found)
+            cells = [unpadded(text) for text in batch.coded(name).values if text is not None]
+            found = [cell for cell in cells if cell is not None]
+            numbers = all(self.dialect.number(cell, name) is not None for cell in found)
             types[name] = (pa.float64() if numbers else pa.string()) if found else pa.null()
         return types
 
@@ -369,7 +370,8 @@ def _choose(stream: ByteStream, options: FileOptions, expect: Collection[str]) -
         b"ARROW1": arrow_tables.IpcTable,
         b"\xff\xff\xff\xff": arrow_tables.IpcTable,
     }
-    if head.startswith((b"PK", b"\xd0\xcf\x11\xe0")):
+    # What is looked at as a file is not read as text after that.
+    if head.startswith((b"PK\x03\x04", b"PK\x05\x06", b"\xd0\xcf\x11\xe0")):
         file = stream.seekable()
         if head[:2] != b"PK" or workbooks.is_workbook(file):
             if head[:2] == b"PK":

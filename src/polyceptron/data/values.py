@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,7 +24,7 @@ from polyceptron.data.encoding import (
     gaps_of,
     kind_of,
 )
-from polyceptron.data.guesses import as_number, has_decimal_comma
+from polyceptron.data.guesses import as_number, has_decimal_comma, unpadded
 from polyceptron.data.source import LabelKind, SourceError
 from polyceptron.data.tables import Batch
 from polyceptron.utils.text import quoted_names
@@ -90,7 +91,7 @@ class Categories:
         counts = found.take(kept).counts()
         if self.may_be_numbers and self.odd is None:
             self.decimal = batch.decimal
-            odd = next((text for text in counts if as_number(text, batch.decimal) is None), None)
+            odd = next(filter(self._is_odd, counts), None)
             if odd is not None:
                 row = int((found.codes == found.values.index(odd)).argmax())
                 self.odd = f"{batch.where(row, self.name)}: {not_a_number(odd)}"
@@ -98,13 +99,22 @@ class Categories:
         if len(self.counts) > MANY:
             self.column(fill=False)  # which says so
 
+    def _is_odd(self, text: str) -> bool:
+        """Whether a value of a column of numbers is none, and not missing either."""
+        plain = unpadded(text)
+        return plain is not None and as_number(plain, self.decimal) is None
+
     def column(self, fill: bool, most_kept: int = MAX_CATEGORIES) -> Column:
         """How the column becomes features; of many values the most frequent are kept."""
+        if not any(map(_is_word, self.counts)):  # codes, as numbers may have blanks around them
+            counts, self.counts = self.counts, Counter()
+            for text, count in counts.items():
+                self.counts[text.strip()] += count
         n, categories = self.counts.total(), tuple(sorted(self.counts))
         if self.odd is not None:
-            odd = [text for text in self.counts if as_number(text, self.decimal) is None]
+            odd = list(filter(self._is_odd, self.counts))
             # Another decimal sign is a number that is written wrong, not text.
-            words = [t for t in odd if not has_decimal_comma(t) and as_number(t) is None]
+            words = [t for t in odd if not has_decimal_comma(t.strip()) and _is_word(t)]
             n_odd, n_words = (sum(self.counts[text] for text in texts) for texts in (odd, words))
             if 2 * n_words < n:
                 more = f", as are {n_odd - 1} more of {n} values" if n_odd > 1 else ""
@@ -125,6 +135,16 @@ class Categories:
             kind, categories = "binary", BOOLEANS
             most = max(BOOLEANS, key=lambda text: _count_alike(self.counts, text))
         return Column(self.name, kind, categories, most if fill else None)
+
+
+def _is_word(text: str) -> bool:
+    return as_number(text.strip()) is None
+
+
+def notes_of_blanks(name: str, values: Iterable[Any]) -> list[str]:
+    """Say that blanks around text count, where some value has them."""
+    padded = [text for text in values if isinstance(text, str) and text != text.strip()]
+    return [f"{name!r}: blanks around text count, as in {min(padded)!r:.60}"] if padded else []
 
 
 def _count_alike(counts: Counter[str], text: str) -> int:
@@ -166,13 +186,13 @@ def as_labels(texts: Sequence[str]) -> list[Any]:
     """Return labels as whole numbers if they are all written as such, else as text.
 
     Text has no types: what is not a whole number, such as true or 1.0, is the text that it is.
+    Blanks around numbers do not count.
     """
-    try:
-        numbers = [int(text) for text in texts]
-    except ValueError:
+    if any(map(_is_word, texts)):
         return list(texts)
-    plain = all(str(n) == text and len(text) < 18 for n, text in zip(numbers, texts, strict=True))
-    return numbers if plain else list(texts)
+    plain = [text.strip() for text in texts]
+    whole = all(len(text) < 18 and re.fullmatch("0|-?[1-9][0-9]*", text) for text in plain)
+    return [int(text) for text in plain] if whole else plain
 
 
 def _fraction_of_many(texts: Sequence[str]) -> str | None:
@@ -216,7 +236,9 @@ class Labels:
         values = list(self._numbers)
         if len(values) > MAX_CLASSES:
             self._refuse_many()
-        if len(values) < 2:
+        labels = as_labels(values) if self._kind == "written" else values
+        classes = sorted(set(labels)) if len(values) > 1 else values
+        if len(classes) < 2:
             found = f"all rows are {values[0]!r}" if values else "every row has a missing value"
             raise SourceError(f"{self._where}: two classes are needed; {found}")
         if self._kind == "float" and not all(float(value).is_integer() for value in values):
@@ -224,13 +246,9 @@ class Labels:
             raise SourceError(
                 f"{self._where}: {odd} is no class, but a measurement (text would be a class)"
             )
-        if self._kind == "written" and (odd := _fraction_of_many(values)):
+        if self._kind == "written" and (odd := _fraction_of_many(labels)):
             raise SourceError(
-                f"{self._where}: {odd!r} is no class, but a measurement, as {len(values)} "
+                f"{self._where}: {odd!r} is no class, but a measurement, as {len(classes)} "
                 "different values are numbers: make few of them, such as low and high"
             )
-        labels = as_labels(values) if self._kind == "written" else values
-        order = sorted(range(len(labels)), key=labels.__getitem__)
-        places = np.empty(len(order), np.int8)
-        places[order] = np.arange(len(order), dtype=np.int8)
-        return [labels[j] for j in order], places
+        return classes, np.array([classes.index(label) for label in labels], np.int8)

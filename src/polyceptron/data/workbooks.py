@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from typing import IO, Any
 
 import pyarrow as pa
@@ -11,7 +12,7 @@ import pyarrow as pa
 from polyceptron.data.array_tables import DAMAGED
 from polyceptron.data.arrow_tables import FrameTable
 from polyceptron.data.encoding import as_text
-from polyceptron.data.guesses import MISSING, FileOptions, guess_header, note_of_header
+from polyceptron.data.guesses import MISSING, FileOptions, guess_header, note_of_header, unpadded
 from polyceptron.data.source import SourceError
 from polyceptron.data.streams import BUFFER, one_line, too_large
 from polyceptron.utils.lazy import need
@@ -114,8 +115,10 @@ def _read(name: str, file: IO[bytes], asked: str | None) -> tuple[str, list[str]
 
 def _column(cells: Sequence[Any]) -> Any:
     """Cells of one type, or as text."""
-    known = [None if isinstance(cell, str) and cell.strip() in MISSING else cell for cell in cells]
-    try:
-        return pa.array(known)
-    except pa.ArrowException:
-        return pa.array([None if cell is None else as_text(cell) for cell in known], pa.string())
+    known = [None if isinstance(cell, str) and cell in MISSING else cell for cell in cells]
+    # Among numbers, blanks alone are a gap.
+    numbers = [None if isinstance(cell, str) and unpadded(cell) is None else cell for cell in known]
+    for values in (known, numbers):
+        with suppress(pa.ArrowException):
+            return pa.array(values)
+    return pa.array([None if cell is None else as_text(cell) for cell in known], pa.string())

@@ -83,10 +83,9 @@ def to_sql(
     nearer to a face than rounding, some 1e-15 of its terms, may come out on the other side, and one
     of which two classes are as probable but for rounding may get either. The scores of classes
     need the function EXP, which SQLite has where it was built with its mathematical functions. Text
-    is compared as the database compares it: some, as MySQL, take capitals for small letters. Blanks
-    around it do not count, as in files of text. A column that DuckDB has as BOOLEAN counts as the
-    words that the model knows, if they are two such as no and yes, or F and T; else it gives NULL:
-    it has lost what was written.
+    is compared as the database compares it: some, as MySQL, take capitals for small letters. A
+    column that DuckDB has as BOOLEAN counts as the words that the model knows, if they are two such
+    as no and yes, or F and T; else it gives NULL: it has lost what was written.
 
     Examples
     --------
@@ -204,7 +203,7 @@ class _Writer:
             name = f"LOWER(CAST({name} AS {kind}))"
         elif _is_words(column):
             kind = self.exp.DataType.build("text").sql(dialect=self.dialect)
-            text = f"TRIM(CAST({name} AS {kind}))"
+            text = f"CAST({name} AS {kind})"
             if self.dialect == "duckdb" and (pair := _yes_and_no(column.categories)):
                 # Of a file, DuckDB makes these words BOOLEAN.
                 words = [self.text(word, "category") for word in pair]
@@ -374,14 +373,9 @@ def _yes_and_no(words: Sequence[str]) -> tuple[str, str] | None:
 
 
 def _is_words(column: Column) -> bool:
-    """Whether categories are text with no blanks around it, and not numbers or booleans."""
+    """Whether categories are text, and not numbers or booleans."""
     words = column.categories
-    return (
-        bool(words)
-        and words != BOOLEANS
-        and all(word == word.strip(" ") for word in words)
-        and any(as_number(word) is None for word in words)
-    )
+    return bool(words) and words != BOOLEANS and any(as_number(word) is None for word in words)
 
 
 def _joined(parts: list[str], sign: str) -> str:

@@ -108,6 +108,8 @@ class IteratedClassifier(PolyhedralClassifier):
     _Fitted: ClassVar[Any] = RunFitted
     _packs_steps: ClassVar[bool] = True
     """Whether a run goes on from its middle; if not, only those at their end are packed."""
+    _grows: ClassVar[frozenset[str]] = frozenset()
+    """Arrays of a packed state that may have more rows than at the start."""
 
     @property
     def _kept(self) -> str:
@@ -128,16 +130,17 @@ class IteratedClassifier(PolyhedralClassifier):
         training = TrainingData.of(source, **self._training_options(source))
         journal = self._journal(training)
         seeds = self._seeds(journal.random(_parameters.check_seed(self.random_state)))
-        run = solver.run(
-            self,
-            training.data,
-            self._starts(training, seeds),
-            self._stopping(),
-            [solver.PrintedProgress(type(self).__name__)] if self.verbose else [],
-            journal,
-        )
-        self._publish(training, self._answer(run.state))
-        yield from self._report(run)
+        with journal.going_on():
+            run = solver.run(
+                self,
+                training.data,
+                self._starts(training, seeds),
+                self._stopping(),
+                [solver.PrintedProgress(type(self).__name__)] if self.verbose else [],
+                journal,
+            )
+            self._publish(training, self._answer(run.state))
+            yield from self._report(run)
         journal.finish()
 
     def _pack(self, state: Any) -> StateArrays | None:

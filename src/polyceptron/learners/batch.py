@@ -177,13 +177,16 @@ class BatchPolyceptron(IteratedClassifier, FitsBlocks):
                 moved = moved.descend(there, float(self.step_size), unit)
         return moved
 
+    _grows = frozenset({"W", "b"})
+
     def _pack(self, state: BatchState) -> StateArrays:
         W, b = zip(*(planes.arrays() for planes in (state.planes, *state.tail)), strict=True)
         numbers = [state.unit, state.mistakes, state.fewest]
         return {"W": np.array(W), "b": np.array(b), "numbers": np.array(numbers)}
 
     def _unpack(self, data: Blocks, record: StateArrays) -> BatchState:
-        planes, *tail = map(Planes.of, record["W"], record["b"])
+        both = zip(record["W"], record["b"], strict=True)
+        planes, *tail = (Planes.of(W, b) for W, b in both)
         unit, mistakes, fewest = record["numbers"].tolist()
         return BatchState(planes, unit, Pruning(data, self.prune), mistakes, fewest, tuple(tail))
 

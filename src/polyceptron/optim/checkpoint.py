@@ -3,7 +3,8 @@
 The file is an ``.npz`` of plain arrays; reading it executes nothing. It is written in one step,
 so there is a whole one at any time, and it names the learner, its parameters and its data: it is
 refused for others. That is looked at before any array is. Arrays are not compressed, so the file is
-as large as what is in it, and the head has a digest of them.
+as large as what is in it, and the head has a digest of them. The digest tells damage and no forger:
+every array is `checked` for its type, its shape and its numbers before anything is done with it.
 """
 
 from __future__ import annotations
@@ -21,13 +22,15 @@ from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 from tokenize import TokenError
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from polyceptron.data.blocks import Block, Blocks
+from polyceptron.data.source import SourceError
+from polyceptron.data.streams import one_line
 from polyceptron.utils.atomic import write_bytes
 from polyceptron.utils.checks import as_count
 
@@ -46,6 +49,8 @@ _DAMAGED = (
     RuntimeError, NotImplementedError, MemoryError, RecursionError, SyntaxError, TokenError,
     zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
+_GREATEST = 1e150  # of a matrix, so that squares are finite
+_WRONG_NUMBERS = (ValueError, TypeError, IndexError, KeyError, AttributeError, ArithmeticError)
 
 
 class CheckpointError(ValueError):
@@ -137,6 +142,7 @@ class FitJournal:
                 raise CheckpointError(f"{self._path}: a folder; a checkpoint is a file")
             if self._path.exists():
                 self._records = self._read()
+        self._is_gone_on_from = bool(self._records)
 
     def get(self, name: str) -> Record | None:
         """A record of before, if there is one."""
@@ -198,12 +204,13 @@ class FitJournal:
         elif self._path.exists() or time.monotonic() - self._begun >= self._checkpoint.seconds:
             self.write()  # a fit that was short is soon done again
 
-    def memo(self, name: str, compute: Callable[[], Arrays]) -> Arrays:
-        """Arrays that were computed before, or are now."""
+    def memo(self, name: str, compute: Callable[[], Arrays], *forms: Form) -> Arrays:
+        """Arrays of these forms that were computed before, or are now."""
         record = self.get(name)
         if record is not None:
             with self.restoring():
-                return tuple(record[str(place)] for place in range(len(record)))
+                found = (record[str(place)] for place in range(len(record)))
+                return tuple(checked(*both) for both in zip(found, forms, strict=True))
         arrays = compute()
         self.put(name, {str(place): array for place, array in enumerate(arrays)})
         return arrays
@@ -238,7 +245,10 @@ class FitJournal:
             self.put("random", record)
         again = np.random.RandomState()
         with self.restoring():
-            place, has_gauss, gauss = record["rest"].tolist()
+            checked(record["keys"], Form(np.uint32, (624,)))
+            place, has_gauss, gauss = checked(record["rest"], Form(float, (3,))).tolist()
+            if not 0 <= place <= 624:  # which numpy does not look at
+                raise ValueError("no place among the keys")
             again.set_state(("MT19937", record["keys"], int(place), int(has_gauss), gauss))
         return again
 
@@ -293,9 +303,46 @@ class FitJournal:
                 raise
             raise self._error("a checkpoint that this version cannot go on from") from error
 
+    @contextmanager
+    def going_on(self) -> Iterator[None]:
+        """Where a fit goes on: numbers of before that make it fail are those of no fit."""
+        try:
+            yield
+        except _WRONG_NUMBERS as error:
+            if not self._is_gone_on_from or isinstance(error, CheckpointError | SourceError):
+                raise
+            problem = f"the fit that went on from it failed ({one_line(error):.500})"
+            raise self._error(problem) from error
+
     def _error(self, problem: str) -> CheckpointError:
         return CheckpointError(f"{self._path}: {problem}; remove it to begin anew")
 
+
+class Form(NamedTuple):
+    """What an array of a record is like: its type, and its shape, in which None is any length."""
+
+    dtype: Any
+    shape: tuple[int | None, ...]
+    is_finite: bool = True
+
+
+def checked(array: NDArray[Any], form: Form) -> NDArray[Any]:
+    """An array of a record, if it has this form; no number is NaN, and whole ones are counts."""
+    pairs = zip(array.shape, form.shape, strict=True)
+    if array.dtype != form.dtype or any(n not in (m, None) for m, n in pairs):
+        raise ValueError(f"{array.dtype} of shape {array.shape} where {form} should be")
+    if array.dtype.kind == "f":
+        most = _GREATEST if array.ndim > 1 else np.inf
+        wrong = ~(np.abs(array) < most) if form.is_finite else np.isnan(array)
+    else:
+        wrong = array < 0
+    if wrong.any():
+        raise ValueError(f"{array[wrong].flat[0]} where a number of a fit should be")
+    return array
+
+
+A_COUNT = Form(np.int64, ())
+"""A whole number."""
 
 NO_JOURNAL = FitJournal(None, {})
 """Keeps nothing."""

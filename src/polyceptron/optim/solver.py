@@ -14,7 +14,14 @@ from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from polyceptron.data.blocks import Blocks
-from polyceptron.optim.checkpoint import NO_JOURNAL, FitJournal, Record, StateArrays
+from polyceptron.optim.checkpoint import (
+    NO_JOURNAL,
+    FitJournal,
+    Form,
+    Record,
+    StateArrays,
+    checked,
+)
 from polyceptron.optim.criterion import gradient
 from polyceptron.optim.planes import Planes
 from polyceptron.utils.types import Floats
@@ -54,9 +61,13 @@ class Step(NamedTuple, Generic[State]):
 
 
 class IterativeLearner(Protocol[State]):
-    """What the loop needs of a learner."""
+    """What the loop needs of a learner.
+
+    Packed states have the forms of that at the start, but for the length of arrays that grow.
+    """
 
     _packs_steps: ClassVar[bool]
+    _grows: ClassVar[frozenset[str]]
 
     def _step(self, data: Blocks, state: State) -> Step[State]: ...
     def _rank(self, data: Blocks, state: State) -> Rank: ...
@@ -142,10 +153,16 @@ class Run(Generic[State]):
         return {"state": state, "history": self.history, "facts": facts}
 
     @classmethod
-    def unpack(cls, learner: IterativeLearner[State], data: Blocks, record: Record) -> Run[State]:
-        mistakes, value, n_iter, converged = record["facts"].tolist()
-        state, rank = learner._unpack(data, record["state"]), Rank(mistakes, value)
-        return cls(state, rank, record.get("history", {}), int(n_iter), bool(converged))
+    def unpack(
+        cls, learner: IterativeLearner[State], data: Blocks, start: State, record: Record
+    ) -> Run[State]:
+        facts = checked(record["facts"], Form(float, (4,))).tolist()
+        mistakes, value, n_iter, converged = facts
+        if not n_iter.is_integer() or converged not in (0, 1):
+            raise ValueError(f"no run has {n_iter} steps, or converged {converged} times")
+        state = unpacked(learner, data, start, record["state"])
+        history = _history_of(record, int(n_iter))
+        return cls(state, Rank(mistakes, value), history, int(n_iter), bool(converged))
 
     def joined(self, kept: Run[State] | None) -> Run[State]:
         """The better of this run and that kept of those before, with the totals of all."""
@@ -173,6 +190,8 @@ class RunState(Generic[State]):
 
     def take(self, step: Step[State]) -> None:
         """Take note of a step, but for where it leads."""
+        if self.rows and self.rows[-1].keys() != step.measures.keys():
+            raise ValueError(f"a history of {[*self.rows[-1]]}, not of {[*step.measures]}")
         self.rows.append(step.measures)
         better = step.rank is None or self.best_rank is None or step.rank < self.best_rank
         if self.best is None or better:
@@ -209,14 +228,43 @@ class RunState(Generic[State]):
 
     @classmethod
     def unpack(
-        cls, learner: IterativeLearner[State], data: Blocks, record: Record
+        cls, learner: IterativeLearner[State], data: Blocks, start: State, record: Record
     ) -> RunState[State]:
-        rank, (fewest, since) = record["best_rank"].tolist(), record["since"].tolist()
-        state, best = (learner._unpack(data, record[name]) for name in ("state", "best"))
-        columns = record["history"]
+        rank = checked(record["best_rank"], Form(float, (None,))).tolist()
+        fewest, since = checked(record["since"], Form(float, (2,), is_finite=False)).tolist()
+        state, best = (unpacked(learner, data, start, record[name]) for name in ("state", "best"))
+        columns = _history_of(record)
         lists = zip(*(column.tolist() for column in columns.values()), strict=True)
         rows = [dict(zip(columns, row, strict=True)) for row in lists]
         return cls(state, rows, best, Rank(*rank) if rank else None, fewest, int(since))
+
+
+def unpacked(
+    learner: IterativeLearner[State], data: Blocks, start: State, record: StateArrays
+) -> State:
+    """The state that arrays stand for, if they have the forms of those of the start."""
+    like = learner._pack(start)
+    if like is None or like.keys() != record.keys():
+        raise ValueError(f"a state of {[*record]}, not of {[*(like or ())]}")
+    for name, array in record.items():
+        shape = like[name].shape
+        if name in learner._grows:
+            shape = (None, *shape[1:])
+        checked(array, Form(like[name].dtype, shape))
+    return learner._unpack(data, record)
+
+
+def _history_of(record: Record, n_iter: int | None = None) -> dict[str, Floats]:
+    """The history of a record: columns of one length, that of the run."""
+    columns: dict[str, Floats] = record["history"]
+    for column in columns.values():
+        n_iter = len(column) if n_iter is None else n_iter
+        checked(
+            column, Form(float if column.dtype.kind == "f" else int, (n_iter,), is_finite=False)
+        )
+    if not n_iter:
+        raise ValueError("a run without a step")
+    return columns
 
 
 def run(
@@ -235,9 +283,9 @@ def run(
     kept: Run[State] | None = None
     for number, start in enumerate(starts):
         ended, now = f"{name}, start {number}", f"{name}, start {number}, now"
-        found = journal.restored(ended, partial(Run.unpack, learner, data))
+        found = journal.restored(ended, partial(Run.unpack, learner, data, start))
         if found is None:
-            at, why = journal.restored(now, partial(RunState.unpack, learner, data)), ""
+            at, why = journal.restored(now, partial(RunState.unpack, learner, data, start)), ""
             at = RunState(start, []) if at is None else at
             with journal.at_a_stop(now, partial(at.pack, learner)):
                 while not why:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import secrets
 import time
@@ -32,13 +33,14 @@ def replacing(path: Path, mode: int | None = None) -> Iterator[IO[bytes]]:
     """Give a file to write to, which takes the place of `path` when all is written.
 
     Where `path` is a link, that is the file it leads to. A pipe or a device is written into, as
-    nothing may take its place. Permissions are by default those of the file that is replaced;
-    a new one has the usual ones of this process. Errors name `path`.
+    nothing may take its place; a pipe that nobody reads from is an error. Permissions are by
+    default those of the file that is replaced; a new one has the usual ones of this process.
+    Errors name `path`.
     """
     beside = None
     try:
         if path.exists() and not path.is_file():
-            with path.open("wb") as file:
+            with _device(path) as file:
                 yield file
             return
         target = path.resolve()
@@ -70,6 +72,20 @@ def _remove_left_over(folder: Path) -> None:
             if is_free and time.time() - path.stat().st_mtime > _SECONDS:
                 with contextlib.suppress(OSError):
                     path.unlink()
+
+
+def _device(path: Path) -> IO[bytes]:
+    """Open what is there without waiting for somebody at the other end of a pipe."""
+    without_waiting = getattr(os, "O_NONBLOCK", 0)
+    try:
+        handle = os.open(path, os.O_WRONLY | without_waiting)
+    except OSError as error:
+        if error.errno == errno.ENXIO and path.is_fifo():
+            raise OSError(errno.ENXIO, "a pipe that nobody reads from", str(path)) from error
+        raise
+    if without_waiting:
+        os.set_blocking(handle, True)  # whoever reads may take time
+    return os.fdopen(handle, "wb")
 
 
 def _new(path: Path, mode: int | None) -> IO[bytes]:

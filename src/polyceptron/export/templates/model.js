@@ -44,6 +44,8 @@ function features(row) {
       let text = value === true ? "True" : value === false ? "False" : String(value);
       const isBoolean = /^(true|false)$/i.test(text);
       if (isBoolean && !column.categories.includes(text)) text = text.toLowerCase();
+      // Codes may have blanks around them.
+      else if (column.categories.every((category) => NUMBER.test(category))) text = text.trim();
       column.categories.forEach(function (category) { x.push(text === category ? 1 : 0); });
     }
     if (column.gap) x.push(isGap ? 1 : 0);

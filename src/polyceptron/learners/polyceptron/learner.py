@@ -248,10 +248,11 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
             delattr(self, name)
         training = TrainingData.of(source, **self._training_options(source))
         journal = self._journal(training)
-        if len(training.classes) == 2:
-            self._learn_two(training, journal)
-        else:
-            self._learn_each(training, journal)
+        with journal.going_on():
+            if len(training.classes) == 2:
+                self._learn_two(training, journal)
+            else:
+                self._learn_each(training, journal)
         journal.finish()
         yield from ()  # nothing to warn of
 

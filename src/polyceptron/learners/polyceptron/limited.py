@@ -20,6 +20,7 @@ from polyceptron.learners.polyceptron.selection import (
 )
 from polyceptron.learners.polyceptron.union import Union, without_idle_faces
 from polyceptron.learners.polyceptron.union_trials import Shape, of_size
+from polyceptron.optim.checkpoint import Form
 from polyceptron.utils.types import Floats
 
 _SIZES = (1, 2, 3, 4, 6, 10, 16)
@@ -163,7 +164,8 @@ class Search(NamedTuple):
             return np.column_stack([facts, [one.scores(test) for one in unions]])
 
         name = f"folds {tasks} of {candidates} within {self.limits}"
-        found = trials.journal.memo(name, lambda: tuple(trials.in_threads(judge, tasks)))
+        forms = [Form(float, (None, 3 + trials.folds[n][1].n_samples)) for _, n in tasks]
+        found = trials.journal.memo(name, lambda: tuple(trials.in_threads(judge, tasks)), *forms)
         pairs = zip(tasks, found, strict=True)
         return {task: (one[:, :3], one[:, 3:]) for task, one in pairs}
 

@@ -15,7 +15,7 @@ from polyceptron.data.blocks import ArrayBlocks, Block
 from polyceptron.data.training import TrainingData
 from polyceptron.learners.polyceptron import mixture
 from polyceptron.learners.polyceptron.hyperplanes import Setting, varied, with_offset
-from polyceptron.optim.checkpoint import FitJournal
+from polyceptron.optim.checkpoint import A_COUNT, FitJournal, Form
 from polyceptron.optim.planes import Planes
 from polyceptron.utils.types import Floats
 
@@ -86,7 +86,10 @@ def refined_by_all(
         return sample, theta
     if setting.penalty is None:
         return _with_mistakes(training, sample, theta, setting, learn, journal)
-    (theta,) = journal.memo("all rows", lambda: (_likeliest(training, sample, theta, setting),))
+    form = Form(float, theta.shape)
+    (theta,) = journal.memo(
+        "all rows", lambda: (_likeliest(training, sample, theta, setting),), form
+    )
     return sample, theta
 
 
@@ -123,7 +126,8 @@ def _with_mistakes(
             break
         assert sample.numbers is not None
         sample = Sample.taken(training, np.union1d(sample.numbers, wrong.rows))
-        theta, _ = journal.memo(f"round {number}", partial(learn, sample.data))
+        form = Form(float, (None, sample.data.n_features + 1))
+        theta, _ = journal.memo(f"round {number}", partial(learn, sample.data), form, A_COUNT)
     return best
 
 

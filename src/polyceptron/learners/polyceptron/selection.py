@@ -25,7 +25,7 @@ from polyceptron.learners.polyceptron.hyperplanes import (
     parting,
     refined,
 )
-from polyceptron.optim.checkpoint import NO_JOURNAL, FitJournal
+from polyceptron.optim.checkpoint import A_COUNT, NO_JOURNAL, FitJournal, Form
 from polyceptron.utils.types import Floats
 
 S = TypeVar("S")
@@ -138,7 +138,8 @@ class FoldTrials:
 
     def outcome(self, setting: Setting) -> TrialOutcome:
         """Scores of every row by hyperplanes that did not see it."""
-        (h,) = self.journal.memo(f"trial of {setting}", lambda: (self._held_out(setting),))
+        form = Form(float, (self.data.n_samples,))
+        (h,) = self.journal.memo(f"trial of {setting}", lambda: (self._held_out(setting),), form)
         outcome = TrialOutcome(h, self.is_inside(setting.inside), self.weight)
         self.report(setting, outcome.share)
         return outcome
@@ -196,7 +197,7 @@ class FoldTrials:
             centre = centre_of(self.data, setting, self._seeds[:_TRIAL_RUNS], self._effort)
             return (np.array(centre.n_converged),)
 
-        (n_converged,) = self.journal.memo(f"a few runs of {setting}", converged)
+        (n_converged,) = self.journal.memo(f"a few runs of {setting}", converged, A_COUNT)
         return bool(n_converged)
 
     def separates(self, setting: Setting) -> bool:
@@ -208,7 +209,7 @@ class FoldTrials:
         def converged() -> tuple[NDArray[Any]]:
             return (np.array(centre_of(self.data, setting, self._seeds, self._effort).n_converged),)
 
-        (n_converged,) = self.journal.memo(f"runs of {setting}", converged)
+        (n_converged,) = self.journal.memo(f"runs of {setting}", converged, A_COUNT)
         return 2 * int(n_converged) > len(self._seeds)
 
     def may_part(self, setting: Setting) -> bool:

@@ -54,7 +54,7 @@ from polyceptron.learners.polyceptron.union_trials import (
     choose_union,
     fit_union,
 )
-from polyceptron.optim.checkpoint import FitJournal
+from polyceptron.optim.checkpoint import A_COUNT, FitJournal, Form
 from polyceptron.scoring import scores
 from polyceptron.utils.types import Floats
 
@@ -99,7 +99,8 @@ class TwoClassFit:
             theta, n_iter = learn_hyperplanes(data, chosen, self._seeds, self._effort)
             return theta, np.array(n_iter)
 
-        theta, n_iter = self._journal.memo("fit", lambda: fitted(sample.data))
+        form = Form(float, (None, sample.data.n_features + 1))
+        theta, n_iter = self._journal.memo("fit", lambda: fitted(sample.data), form, A_COUNT)
         sample, theta = refined_by_all(self._training, sample, theta, chosen, fitted, self._journal)
         asks = self._n_faces and all(is_auto(getattr(self._model, name)) for name in OF_ONE)
         if asks and sample.numbers is None:
@@ -158,7 +159,10 @@ class TwoClassFit:
             found = fit()
             return found.theta, np.array(found.sizes)
 
-        theta, sizes = self._journal.memo(name, fitted)
+        forms = Form(float, (None, self._sample.data.n_features + 1)), Form(np.int64, (None,))
+        theta, sizes = self._journal.memo(name, fitted, *forms)
+        if sizes.sum() != len(theta) or not all(sizes):
+            raise ValueError(f"pieces of {sizes.tolist()} faces, of which there are {len(theta)}")
         return Union(theta, tuple(sizes.tolist()))
 
     def _choose(self, selection: Selection) -> tuple[Setting, UnionChoice | None]:

@@ -44,6 +44,7 @@ from polyceptron.learners.polyceptron.union import (
     without_idle_faces,
     without_spare_pieces,
 )
+from polyceptron.optim.checkpoint import Form
 from polyceptron.utils.types import Floats
 
 PENALTIES = (0.01, 0.05, 0.25, 1.2, 6.0, 30.0)
@@ -307,7 +308,9 @@ class _Paths(NamedTuple):
             return (np.array([[path[place].theta for place in places] for path in paths]),)
 
         name = f"paths of {self.shape} for {tasks} and penalties {places} of {self.penalties}"
-        (thetas,) = self.trials.journal.memo(name, learned)
+        width = self.trials.data.n_features + 1
+        form = Form(float, (len(tasks), len(places), pieces * faces, width))
+        (thetas,) = self.trials.journal.memo(name, learned, form)
         found = {
             task: {
                 place: Union(theta, (faces,) * pieces)
