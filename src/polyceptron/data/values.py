@@ -246,7 +246,7 @@ class Labels:
             raise SourceError(
                 f"{self._where}: {odd} is no class, but a measurement (text would be a class)"
             )
-        if self._kind == "written" and (odd := _fraction_of_many(labels)):
+        if self._kind == "written" and (odd := _fraction_of_many([*map(str, labels)])):
             raise SourceError(
                 f"{self._where}: {odd!r} is no class, but a measurement, as {len(classes)} "
                 "different values are numbers: make few of them, such as low and high"
