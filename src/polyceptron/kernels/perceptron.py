@@ -3,7 +3,14 @@
 import numpy as np
 
 from polyceptron.kernels.emit import emitted, kernel
-from polyceptron.kernels.scores import add_row, first_equal, plane, score_four, score_rows
+from polyceptron.kernels.scores import (
+    add_row,
+    eight_from,
+    first_equal,
+    plane,
+    score_four,
+    score_rows,
+)
 
 CHUNK = 64
 """Rows scored before their mistakes are collected."""
@@ -42,8 +49,13 @@ def batch_block(
         totals[3] += n_listed
         for base in range(0, n_listed, CHUNK):
             stop = min(base + CHUNK, n_listed)
-            _score_listed(X, listed, base, stop, first, panel, bias, S, h)
             n_bad = 0
+            start = first + listed[base]
+            neighbours = listed[stop - 1] - listed[base] == stop - 1 - base
+            if neighbours:
+                _score_neighbours(X, start, stop - base, panel, bias, S, h)
+            else:
+                _score_listed(X, listed, base, stop, first, panel, bias, S, h)
             if tracked:
                 for t in range(stop - base):
                     i = first + listed[base + t]
@@ -52,9 +64,12 @@ def batch_block(
                     if np.isnan(bound):  # an overflow leaves the row open
                         key = np.float32(-np.inf)
                     keys[i] = key if renew or key > keys[i] else keys[i]
-            for t in range(stop - base):
-                bad[n_bad] = t
-                n_bad += 1 if y[first + listed[base + t]] * h[t] <= margin else 0
+            if neighbours:
+                n_bad = _list_bad_neighbours(y, start, h, stop - base, margin, bad)
+            else:
+                for t in range(stop - base):
+                    bad[n_bad] = t
+                    n_bad += 1 if y[first + listed[base + t]] * h[t] <= margin else 0
             for q in range(n_bad):
                 t = bad[q]
                 i = first + listed[base + t]
@@ -91,16 +106,45 @@ def _list_open_rows(keys, first, n, threshold, listed):
 
 
 @emitted
+def _list_bad_neighbours(y, start, h, n, margin, bad):
+    """List the rows that count of n that follow each other."""
+    n_bad = 0
+    whole = n // 16 * 16
+    for group in range(0, whole, 16):
+        found = 0
+        for t in range(16):
+            found += 1 if y[start + group + t] * h[group + t] <= margin else 0
+        if found > 0:
+            for t in range(group, group + 16):
+                bad[n_bad] = t
+                n_bad += 1 if y[start + t] * h[t] <= margin else 0
+    for t in range(whole, n):
+        bad[n_bad] = t
+        n_bad += 1 if y[start + t] * h[t] <= margin else 0
+    return n_bad
+
+
+@emitted
+def _score_neighbours(X, start, n, panel, bias, S, h):
+    """Scores and minima of n rows from start on."""
+    whole = 0
+    if not isinstance(X, tuple):
+        whole = n // 16 * 16
+        for t in range(0, whole, 16):
+            sixteen = eight_from(start + t) + eight_from(start + t + 8)
+            score_rows(X, sixteen, panel, bias, S, h, t)
+    z = start + n - 1
+    for t in range(whole, n, 4):
+        i = start + t
+        four = (i, min(i + 1, z), min(i + 2, z), min(i + 3, z))
+        score_rows(X, four, panel, bias, S, h, t)
+
+
+@emitted
 def _score_listed(X, listed, start, stop, first, panel, bias, S, h):
     """Scores and minima of the rows ``first + listed[start:stop]``."""
-    whole = start + (stop - start) // 8 * 8
-    for t in range(start, whole, 8):
-        eight = (first + listed[t], first + listed[t + 1], first + listed[t + 2],
-                 first + listed[t + 3], first + listed[t + 4], first + listed[t + 5],
-                 first + listed[t + 6], first + listed[t + 7])  # fmt: skip
-        score_rows(X, eight, panel, bias, S, h, t - start)
     z = stop - 1
-    for t in range(whole, stop, 4):
+    for t in range(start, stop, 4):
         four = (first + listed[t], first + listed[min(t + 1, z)],
                 first + listed[min(t + 2, z)], first + listed[min(t + 3, z)])  # fmt: skip
         score_rows(X, four, panel, bias, S, h, t - start)
@@ -183,13 +227,22 @@ def one_pass(X, y, weight, order, panel, bias, K, step, bias_step, margin, U, u,
     t = 0
     z = n - 1
     while t < n:
-        eight = (t, min(t + 1, z), min(t + 2, z), min(t + 3, z),
-                 min(t + 4, z), min(t + 5, z), min(t + 6, z), min(t + 7, z))  # fmt: skip
-        if shuffled:
-            a, b, c, d, e, f, g, o = eight
-            eight = (order[a], order[b], order[c], order[d],
-                     order[e], order[f], order[g], order[o])  # fmt: skip
-        n_ahead = min(score_ahead(X, eight, panel, bias, S, h), n - t)
+        if not isinstance(X, tuple) and not shuffled and t + 8 <= n:
+            n_ahead = score_ahead(X, eight_from(t), panel, bias, S, h)
+            n_bad = 0
+            for q in range(n_ahead):
+                n_bad += 0 if y[t + q] * h[q] > margin else 1
+            if n_bad == 0:
+                t += n_ahead
+                continue
+        else:
+            eight = (t, min(t + 1, z), min(t + 2, z), min(t + 3, z),
+                     min(t + 4, z), min(t + 5, z), min(t + 6, z), min(t + 7, z))  # fmt: skip
+            if shuffled:
+                a, b, c, d, e, f, g, o = eight
+                eight = (order[a], order[b], order[c], order[d],
+                         order[e], order[f], order[g], order[o])  # fmt: skip
+            n_ahead = min(score_ahead(X, eight, panel, bias, S, h), n - t)
         q = 0
         while q < n_ahead and y[order[t + q] if shuffled else t + q] * h[q] > margin:
             q += 1

@@ -15,7 +15,7 @@ dimensions tells the compiler how wide its vectors are.
 
 import numpy as np
 
-from polyceptron.kernels.emit import emitted, in_any_order, kernel
+from polyceptron.kernels.emit import emitted, kernel
 from polyceptron.kernels.vector import LANES, dense_tile, sparse_tile
 from polyceptron.utils.types import Floats
 
@@ -96,34 +96,29 @@ def first_equal(S, t, least, K):
     return k
 
 
+@emitted
+def eight_from(i):
+    """Eight rows in a row."""
+    return i, i + 1, i + 2, i + 3, i + 4, i + 5, i + 6, i + 7
+
+
 @kernel
 def decide(X, panel, bias, h):
     """h[i] = min_k score of row i. True if no score overflowed on the way."""
     n = h.shape[0]
-    whole = n // 8 * 8
-    flat, least = np.zeros(8 * bias.shape[0]), np.empty(8)
-    S = flat.reshape((8, -1))
-    probe = 0.0  # an infinity or NaN turns it into NaN
-    for i in range(0, whole, 8):
-        eight = (i, i + 1, i + 2, i + 3, i + 4, i + 5, i + 6, i + 7)
-        score_rows(X, eight, panel, bias, S, least, 0)
-        for t in range(8):
-            h[i + t] = least[t]
-        probe += _probe(flat)
+    probe, least = np.zeros(8), np.empty(4)
+    whole = 0
+    if not isinstance(X, tuple):
+        whole = n // 16 * 16
+        for i in range(0, whole, 16):
+            score_rows(X, eight_from(i) + eight_from(i + 8), panel, bias, probe, h, i)
     for i in range(whole, n, 4):
-        for t in range(score_four(X, i, n, panel, bias, S, least)):
+        for t in range(score_four(X, i, n, panel, bias, probe, least)):
             h[i + t] = least[t]
-        probe += _probe(flat)
-    return probe == 0.0
-
-
-@in_any_order
-def _probe(scores):
-    """0 if every score is finite, else NaN."""
     total = 0.0
-    for s in scores:
-        total += s - s
-    return total
+    for one in probe:
+        total += one
+    return total == 0.0
 
 
 @kernel
