@@ -49,27 +49,18 @@ def batch_block(
         totals[3] += n_listed
         for base in range(0, n_listed, CHUNK):
             stop = min(base + CHUNK, n_listed)
-            n_bad = 0
-            start = first + listed[base]
-            neighbours = listed[stop - 1] - listed[base] == stop - 1 - base
-            if neighbours:
-                _score_neighbours(X, start, stop - base, panel, bias, S, h)
+            start, m = first + listed[base], stop - base
+            if listed[stop - 1] - listed[base] == m - 1:
+                _score_neighbours(X, start, m, panel, bias, S, h)
+                n_bad = _list_bad_neighbours(y, start, m, h, margin, bad)
             else:
                 _score_listed(X, listed, base, stop, first, panel, bias, S, h)
+                n_bad = _list_bad(y, listed, base, stop, first, h, margin, bad)
             if tracked:
-                for t in range(stop - base):
+                for t in range(m):
                     i = first + listed[base + t]
                     bound = (y[i] * h[t] - margin) * inverse_norm[i] + credit
-                    key = np.float32(bound - abs(bound) * 2e-7 - 2e-45)  # rounded down
-                    if np.isnan(bound):  # an overflow leaves the row open
-                        key = np.float32(-np.inf)
-                    keys[i] = key if renew or key > keys[i] else keys[i]
-            if neighbours:
-                n_bad = _list_bad_neighbours(y, start, h, stop - base, margin, bad)
-            else:
-                for t in range(stop - base):
-                    bad[n_bad] = t
-                    n_bad += 1 if y[first + listed[base + t]] * h[t] <= margin else 0
+                    keys[i] = _new_key(keys[i], bound, renew)
             for q in range(n_bad):
                 t = bad[q]
                 i = first + listed[base + t]
@@ -106,21 +97,31 @@ def _list_open_rows(keys, first, n, threshold, listed):
 
 
 @emitted
-def _list_bad_neighbours(y, start, h, n, margin, bad):
-    """List the rows that count of n that follow each other."""
+def _new_key(key, bound, renew):
+    """The bound rounded down, where it is better or the key is to be renewed."""
+    found = np.float32(bound - abs(bound) * 2e-7 - 2e-45)
+    if np.isnan(bound):  # an overflow leaves the row open
+        found = np.float32(-np.inf)
+    return found if renew or found > key else key
+
+
+@emitted
+def _list_bad_neighbours(y, start, n, h, margin, bad):
+    """List the rows that count of n from start on: without a branch, which nobody could guess."""
     n_bad = 0
-    whole = n // 16 * 16
-    for group in range(0, whole, 16):
-        found = 0
-        for t in range(16):
-            found += 1 if y[start + group + t] * h[group + t] <= margin else 0
-        if found > 0:
-            for t in range(group, group + 16):
-                bad[n_bad] = t
-                n_bad += 1 if y[start + t] * h[t] <= margin else 0
-    for t in range(whole, n):
+    for t in range(n):
         bad[n_bad] = t
         n_bad += 1 if y[start + t] * h[t] <= margin else 0
+    return n_bad
+
+
+@emitted
+def _list_bad(y, listed, start, stop, first, h, margin, bad):
+    """The same of the rows ``first + listed[start:stop]``."""
+    n_bad = 0
+    for t in range(stop - start):
+        bad[n_bad] = t
+        n_bad += 1 if y[first + listed[start + t]] * h[t] <= margin else 0
     return n_bad
 
 

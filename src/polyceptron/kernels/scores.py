@@ -89,11 +89,14 @@ def row_values(X, i):
 
 @emitted
 def first_equal(S, t, least, K):
-    """Least k with S[t, k] == least: ties go to the first hyperplane."""
-    k = 0
-    while k < K - 1 and S[t, k] != least:
-        k += 1
-    return k
+    """Least k with S[t, k] == least: ties go to the first hyperplane.
+
+    Without a branch: processors cannot guess it, and a wrong guess costs more than the search.
+    """
+    found = K - 1
+    for k in range(K - 2, -1, -1):
+        found = k if S[t, k] == least else found
+    return found
 
 
 @emitted

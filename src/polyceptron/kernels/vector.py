@@ -14,7 +14,7 @@ from numba.extending import intrinsic
 
 LANES = 4
 """Hyperplanes in one vector."""
-_AHEAD = 16384
+_AHEAD = 7168
 """Bytes from a row that is scored to what is fetched meanwhile, if rows come in their order."""
 _SPARSE_AHEAD = 1024
 """The same for sparse rows, counted in stored values."""
