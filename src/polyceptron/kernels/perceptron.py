@@ -9,6 +9,7 @@ from polyceptron.kernels.scores import (
     first_equal,
     plane,
     score_four,
+    score_neighbours,
     score_rows,
 )
 
@@ -51,7 +52,7 @@ def batch_block(
             stop = min(base + CHUNK, n_listed)
             start, m = first + listed[base], stop - base
             if listed[stop - 1] - listed[base] == m - 1:
-                _score_neighbours(X, start, m, panel, bias, S, h)
+                _score_chunk(X, start, m, panel, bias, S, h)
                 n_bad = _list_bad_neighbours(y, start, m, h, margin, bad)
             else:
                 _score_listed(X, listed, base, stop, first, panel, bias, S, h)
@@ -126,16 +127,10 @@ def _list_bad(y, listed, start, stop, first, h, margin, bad):
 
 
 @emitted
-def _score_neighbours(X, start, n, panel, bias, S, h):
+def _score_chunk(X, start, n, panel, bias, S, h):
     """Scores and minima of n rows from start on."""
-    whole = 0
-    if not isinstance(X, tuple):
-        whole = n // 16 * 16
-        for t in range(0, whole, 16):
-            sixteen = eight_from(start + t) + eight_from(start + t + 8)
-            score_rows(X, sixteen, panel, bias, S, h, t)
     z = start + n - 1
-    for t in range(whole, n, 4):
+    for t in range(score_neighbours(X, start, n, panel, bias, S, h), n, 4):
         i = start + t
         four = (i, min(i + 1, z), min(i + 2, z), min(i + 3, z))
         score_rows(X, four, panel, bias, S, h, t)

@@ -105,17 +105,27 @@ def eight_from(i):
     return i, i + 1, i + 2, i + 3, i + 4, i + 5, i + 6, i + 7
 
 
+@emitted
+def score_neighbours(X, start, n, panel, bias, S, h):
+    """Score rows from start on, 16 at a time, into S and h; how many there were.
+
+    Sparse rows are not: their ends would have to be known for all.
+    """
+    if isinstance(X, tuple):
+        return 0
+    whole = n // 16 * 16
+    for t in range(0, whole, 16):
+        sixteen = eight_from(start + t) + eight_from(start + t + 8)
+        score_rows(X, sixteen, panel, bias, S, h, t)
+    return whole
+
+
 @kernel
 def decide(X, panel, bias, h):
     """h[i] = min_k score of row i. True if no score overflowed on the way."""
     n = h.shape[0]
     probe, least = np.zeros(8), np.empty(4)
-    whole = 0
-    if not isinstance(X, tuple):
-        whole = n // 16 * 16
-        for i in range(0, whole, 16):
-            score_rows(X, eight_from(i) + eight_from(i + 8), panel, bias, probe, h, i)
-    for i in range(whole, n, 4):
+    for i in range(score_neighbours(X, 0, n, panel, bias, probe, h), n, 4):
         for t in range(score_four(X, i, n, panel, bias, probe, least)):
             h[i + t] = least[t]
     total = 0.0
@@ -127,9 +137,9 @@ def decide(X, panel, bias, h):
 @kernel
 def margins(X, panel, bias, scores):
     """scores[i, k] of every row; as many columns as the panels have lanes."""
-    S, h = np.empty((4, bias.shape[0])), np.empty(4)
     n = scores.shape[0]
-    for i in range(0, n, 4):
+    S, h, least = np.empty((4, bias.shape[0])), np.empty(4), np.empty(n)
+    for i in range(score_neighbours(X, 0, n, panel, bias, scores, least), n, 4):
         for t in range(score_four(X, i, n, panel, bias, S, h)):
             for k in range(S.shape[1]):
                 scores[i + t, k] = S[t, k]
