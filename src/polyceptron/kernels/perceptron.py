@@ -13,9 +13,9 @@ from polyceptron.kernels.scores import (
     score_rows,
 )
 
-CHUNK = 64
+CHUNK = 96
 """Rows scored before their mistakes are collected."""
-_SCAN = 1024
+_SCAN = 960
 """Rows looked at before those that are open are scored."""
 FAIR_PASSES = 40
 """Passes before a run may be given up."""

@@ -107,16 +107,16 @@ def eight_from(i):
 
 @emitted
 def score_neighbours(X, start, n, panel, bias, S, h):
-    """Score rows from start on, 16 at a time, into S and h; how many there were.
+    """Score rows from start on, 24 at a time, into S and h; how many there were.
 
     Sparse rows are not: their ends would have to be known for all.
     """
     if isinstance(X, tuple):
         return 0
-    whole = n // 16 * 16
-    for t in range(0, whole, 16):
-        sixteen = eight_from(start + t) + eight_from(start + t + 8)
-        score_rows(X, sixteen, panel, bias, S, h, t)
+    whole = n // 24 * 24
+    for t in range(0, whole, 24):
+        i = start + t
+        score_rows(X, eight_from(i) + eight_from(i + 8) + eight_from(i + 16), panel, bias, S, h, t)
     return whole
 
 
