@@ -60,6 +60,7 @@ _OF_INTEGERS = {
     "Add": "add",
     "Sub": "sub",
     "Mult": "mul",
+    "BitAnd": "and_",
     "BitXor": "xor",
     "RShift": "lshr",
     "LShift": "shl",

@@ -12,6 +12,7 @@ from polyceptron.kernels.scores import (
     score_neighbours,
     score_rows,
 )
+from polyceptron.kernels.vector import at_most, lowest_bit
 
 CHUNK = 96
 """Rows scored before their mistakes are collected."""
@@ -79,18 +80,16 @@ def batch_block(
 def _list_open_rows(keys, first, n, threshold, listed):
     """List the rows from first on whose key does not exceed the threshold, less first.
 
-    Most groups of 32 have none: a few vector comparisons pass over them.
+    Most of 32 have none: a vector comparison or two pass over them.
     """
     count = 0
     whole = n // 32 * 32
     for group in range(0, whole, 32):
-        n_open = 0
-        for t in range(32):
-            n_open += 1 if keys[first + group + t] <= threshold else 0
-        if n_open > 0:
-            for t in range(group, group + 32):
-                listed[count] = t
-                count += 1 if keys[first + t] <= threshold else 0
+        bits = at_most(keys, first + group, threshold)
+        while bits != 0:
+            listed[count] = group + lowest_bit(bits)
+            count += 1
+            bits = bits & (bits - 1)
     for t in range(whole, n):
         listed[count] = t
         count += 1 if keys[first + t] <= threshold else 0

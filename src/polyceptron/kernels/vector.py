@@ -213,7 +213,8 @@ class _Emit:
         pairs = [self.shuffle(rows[t], rows[t + 2], list(range(8))) for t in (0, 1, 4, 5)]
         columns = []
         for which in (_EVEN, _ODD):
-            above, below = self.shuffle(*pairs[:2], which), self.shuffle(*pairs[2:], which)
+            above = self.shuffle(pairs[0], pairs[1], which)
+            below = self.shuffle(pairs[2], pairs[3], which)
             columns += [self.shuffle(above, below, half) for half in (_LOW, _HIGH)]
         return [columns[t] for t in (0, 2, 1, 3)]
 
@@ -428,6 +429,44 @@ def power_of_two(_: Any, k: Any) -> Any:
         return builder.bitcast(builder.add(exponent, _I64(1023 << 52)), _F64)
 
     return types.float64(types.float64), emit
+
+
+def _plain_at_most(values: Any, at: int, limit: float) -> int:
+    return sum(1 << t for t in range(32) if values[at + t] <= limit)
+
+
+@_stands_for(_plain_at_most)
+def at_most(_: Any, values: Any, at: Any, limit: Any) -> Any:
+    """Which of 32 values from there on, of float32, are at most a limit of float32: 32 bits."""
+    signature = types.int64(values, types.intp, types.float64)
+
+    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        emit = _Emit(context, builder, signature, args, values)
+        kind = ir.VectorType(ir.FloatType(), 32)
+        here = builder.bitcast(builder.gep(emit.array(0).data, [args[1]]), kind.as_pointer())
+        found = builder.load(here)
+        found.align = 4
+        undefined = ir.Constant(kind, ir.Undefined)
+        short = builder.fptrunc(args[2], ir.FloatType())
+        first = builder.insert_element(undefined, short, _I32(0))
+        bits = builder.fcmp_ordered("<=", found, emit.shuffle(first, undefined, [0] * 32))
+        return builder.zext(builder.bitcast(bits, _I32), _I64)
+
+    return signature, emit
+
+
+def _plain_lowest_bit(bits: int) -> int:
+    return (bits & -bits).bit_length() - 1
+
+
+@_stands_for(_plain_lowest_bit)
+def lowest_bit(_: Any, bits: Any) -> Any:
+    """The number of the lowest bit that is set."""
+
+    def emit(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        return builder.cttz(args[0], ir.IntType(1)(1))
+
+    return types.int64(types.int64), emit
 
 
 def _plain_tile(A: Any, k: int, B: Any, columns: tuple[int, ...], C: Any, n: int) -> None:
