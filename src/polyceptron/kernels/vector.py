@@ -4,6 +4,7 @@ Numba does not vectorise straight-line code, so the scores of a few rows against
 hyperplanes are emitted here: a lane for each hyperplane, the rows side by side, nothing transposed.
 """
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -296,52 +297,59 @@ def _dense_rows(emit: _Emit, rows: Any, element: Any, at: Any, by_columns: bool)
             step = builder.select(in_order, _I64(t), _I64(0))
             emit.prefetch(builder.gep(start, [step]))
 
-    def by_row(weights: Any, first: Any) -> Any:
-        def body(j: Any, sums: list[Any]) -> list[Any]:
-            emit.keep_rolled()
-            fetch(j, 1)
-            w = emit.load(builder.gep(weights, [builder.mul(j, _I64(emit.lanes))]))
-            splats = [emit.splat(builder.load(builder.gep(x, [j]))) for x in pointers]
-            return [emit.fma(x, w, s) for x, s in zip(splats, sums, strict=True)]
+    how = _sums_by_column if by_columns else _sums_by_row
+    emit.score(len(rows), 2, 3, (4, 5, at), partial(how, emit, pointers, d, fetch), by_columns)
 
-        return emit.loop(_I64(0), d, [first] * len(pointers), body)
 
-    def by_column(weights: Any, first: Any) -> Any:
-        groups = [pointers[t : t + 8] for t in range(0, len(pointers), 8)]
+def _sums_by_row(
+    emit: _Emit, pointers: list[Any], d: Any, fetch: Any, weights: Any, first: Any
+) -> list[Any]:
+    """A vector of hyperplanes for each row."""
+    builder = emit.builder
 
-        def add(columns: list[Any], j: Any, sums: list[Any]) -> list[Any]:
-            """One column for each eight rows."""
-            start = builder.mul(j, _I64(emit.lanes))
-            places = [builder.add(start, _I64(lane)) for lane in range(emit.lanes)]
-            w = [emit.splat(builder.load(builder.gep(weights, [one])), 8) for one in places]
-            pairs = [(column, one) for column in columns for one in w]
-            return [emit.fma(*pair, s) for pair, s in zip(pairs, sums, strict=True)]
+    def body(j: Any, sums: list[Any]) -> list[Any]:
+        emit.keep_rolled()
+        fetch(j, 1)
+        w = emit.load(builder.gep(weights, [builder.mul(j, _I64(emit.lanes))]))
+        splats = [emit.splat(builder.load(builder.gep(x, [j]))) for x in pointers]
+        return [emit.fma(x, w, s) for x, s in zip(splats, sums, strict=True)]
 
-        def four(t: Any, sums: list[Any]) -> list[Any]:
-            emit.keep_rolled()
-            j = builder.mul(t, _I64(4))
-            fetch(j, 4)
-            columns = [emit.four_columns(one, j) for one in groups]
-            for q in range(4):
-                sums = add([one[q] for one in columns], builder.add(j, _I64(q)), sums)
-            return sums
+    return emit.loop(_I64(0), d, [first] * len(pointers), body)
 
-        def single(j: Any, sums: list[Any]) -> list[Any]:
-            emit.keep_rolled()
-            return add([emit.one_column(one, j) for one in groups], j, sums)
 
-        lanes = (
-            [builder.extract_element(first, _I32(t)) for t in range(emit.lanes)]
-            if emit.lanes > 1
-            else [first]
-        )
-        start = [emit.splat(one, 8) for one in lanes] * len(groups)
-        fours = builder.udiv(d, _I64(4))
-        sums = emit.loop(_I64(0), fours, start, four)
-        return emit.loop(builder.mul(fours, _I64(4)), d, sums, single)
+def _sums_by_column(
+    emit: _Emit, pointers: list[Any], d: Any, fetch: Any, weights: Any, first: Any
+) -> list[Any]:
+    """A vector of eight rows for each hyperplane, eight rows after the other."""
+    builder, lanes = emit.builder, range(emit.lanes)
+    groups = [pointers[t : t + 8] for t in range(0, len(pointers), 8)]
 
-    sums = by_column if by_columns else by_row
-    emit.score(len(rows), 2, 3, (4, 5, at), sums, by_columns)
+    def add(columns: list[Any], j: Any, sums: list[Any]) -> list[Any]:
+        """One column for each eight rows."""
+        places = [builder.add(builder.mul(j, _I64(emit.lanes)), _I64(lane)) for lane in lanes]
+        w = [emit.splat(builder.load(builder.gep(weights, [one])), 8) for one in places]
+        pairs = [(column, one) for column in columns for one in w]
+        return [emit.fma(*pair, s) for pair, s in zip(pairs, sums, strict=True)]
+
+    def four(t: Any, sums: list[Any]) -> list[Any]:
+        emit.keep_rolled()
+        j = builder.mul(t, _I64(4))
+        fetch(j, 4)
+        columns = [emit.four_columns(one, j) for one in groups]
+        for q in range(4):
+            sums = add([one[q] for one in columns], builder.add(j, _I64(q)), sums)
+        return sums
+
+    def single(j: Any, sums: list[Any]) -> list[Any]:
+        emit.keep_rolled()
+        fetch(j, 1)
+        return add([emit.one_column(one, j) for one in groups], j, sums)
+
+    alone = [first] if emit.lanes == 1 else [builder.extract_element(first, _I32(t)) for t in lanes]
+    fours = builder.udiv(d, _I64(4))
+    sums = [emit.splat(one, 8) for one in alone] * len(groups)
+    sums = emit.loop(_I64(0), fours, sums, four)
+    return emit.loop(builder.mul(fours, _I64(4)), d, sums, single)
 
 
 @_stands_for(_plain_sparse)
