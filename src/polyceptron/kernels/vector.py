@@ -381,10 +381,11 @@ def _sparse_pair(emit: _Emit, builder: Any, args: Any, rows: Any, at: Any) -> No
     shorter = builder.select(builder.icmp_signed("<", one, other), one, other)
     in_order = builder.icmp_signed("==", rows[1], builder.add(rows[0], _I64(1)))
     end = builder.select(in_order, stops[1], starts[0])
-    with cgutils.for_range_slice(builder, starts[0], end, _I64(8), inc=True) as (at_least, _):
-        later = builder.add(at_least, _I64(_SPARSE_AHEAD))
-        emit.prefetch(builder.gep(values, [later]))
-        emit.prefetch(builder.gep(columns, [later]))
+    with cgutils.for_range_slice(builder, starts[0], end, _I64(16), inc=True) as (here, _):
+        for array, steps in ((values, (0, 8)), (columns, (0,))):
+            for t in steps:
+                later = builder.add(here, _I64(_SPARSE_AHEAD + t))
+                emit.prefetch(builder.gep(array, [later]))
 
     def sums(weights: Any, first: Any) -> Any:
         def term(j: Any, s: Any) -> Any:
