@@ -273,13 +273,13 @@ def dense_tile(typingctx, X, rows, panel, bias, S, h, at):
         most = len(rows) if by_columns else 8  # more sums would not fit into registers
         for t in range(0, len(rows), most):
             at = builder.add(args[6], _I64(t))
-            _dense_rows(emit, rows[t : t + most], X.dtype, at, by_columns)
+            _score_dense(emit, rows[t : t + most], X.dtype, at, by_columns)
         return context.get_dummy_value()
 
     return signature, codegen
 
 
-def _dense_rows(emit: _Emit, rows: Any, element: Any, at: Any, by_columns: bool) -> None:
+def _score_dense(emit: _Emit, rows: Any, element: Any, at: Any, by_columns: bool) -> None:
     builder, d = emit.builder, emit.shape(0)[1]
     pointers = [builder.gep(emit.array(0).data, [builder.mul(i, d)]) for i in rows]
     # The processor sees rows side by side as many short streams and is late. So for each
