@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
+from subprocess import PIPE
+from tempfile import TemporaryDirectory
 
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -43,6 +49,36 @@ def flagship(sizes: Sizes) -> Iterator[Measurement]:
                 {peer: t[peer] for peer in (side, *list(sides)[2:])},
                 ", ".join(ratios),
             )
+
+
+_FIRST_FIT = """
+import resource
+from polyceptron import Polyceptron
+from polyceptron.datasets import make_dataset1
+X, y = make_dataset1(random_state=0, return_X_y=True)
+Polyceptron(random_state=0, n_jobs=1).fit(X, y)
+used = resource.getrusage(resource.RUSAGE_SELF)
+print(used.ru_utime + used.ru_stime)
+"""
+
+
+@benchmark
+def first_fit(sizes: Sizes) -> Iterator[Measurement]:
+    """What compiling costs: a process that fits with no compiled kernels, and one that has them."""
+    name, bar = "CPU seconds of the first fit: Polyceptron, no kernels compiled - all", Bar("<=", 4)
+    if find_spec("resource") is None:
+        yield Measurement(name, None, bar, note="this system does not say what a process used")
+        return
+    took: dict[str, list[float]] = {"first": [], "again": []}
+    for _ in range(sizes.rounds(5)):
+        with TemporaryDirectory() as folder:
+            env = os.environ | {"NUMBA_CACHE_DIR": folder, "POLYCEPTRON_QUIET": "1"}
+            for times in took.values():
+                run = [sys.executable, "-c", _FIRST_FIT]
+                times.append(float(subprocess.run(run, env=env, stdout=PIPE, check=True).stdout))
+    cold, warm = (float(np.median(times)) for times in took.values())
+    note = f"medians: {cold:.1f} s and {warm:.1f} s"
+    yield Measurement(name, cold - warm, bar, {"first": cold, "again": warm}, note)
 
 
 @benchmark

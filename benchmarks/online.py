@@ -82,8 +82,8 @@ def online(sizes: Sizes) -> Iterator[Measurement]:
     _check_same_perceptron(X[:1000], single.y[:1000])
     t = _pass_seconds(fits, sizes)
     peer = "sklearn Perceptron"
-    yield _faster(f"online rows/s, K=1 ÷ {peer}", t, "K=1", Bar(">=", 2.5), n)
-    yield _faster(f"online rows/s, K=4 ÷ {peer} (K=1)", t, "K=4", Bar(">=", 1.5), n)
+    yield _faster(f"online rows/s, K=1 ÷ {peer}", t, "K=1", Bar(">=", 3.0), n)
+    yield _faster(f"online rows/s, K=4 ÷ {peer} (K=1)", t, "K=4", Bar(">=", 3.0), n)
 
 
 @benchmark
@@ -93,7 +93,7 @@ def csr(sizes: Sizes) -> Iterator[Measurement]:
     X, y = sparse_rows(n, 10_000, 50)
     fits = {"sklearn Perceptron": _sklearn(X, y), "K=1": _ours(X, y, 1)}
     t = _pass_seconds(fits, sizes)
-    yield _faster("CSR online rows/s, K=1 ÷ sklearn Perceptron", t, "K=1", Bar(">=", 1.5), n)
+    yield _faster("CSR online rows/s, K=1 ÷ sklearn Perceptron", t, "K=1", Bar(">=", 2.0), n)
 
 
 def _check_same_perceptron(X, y) -> None:

@@ -112,7 +112,7 @@ def pruning(sizes: Sizes) -> Iterator[Measurement]:
     yield _measure(
         "step after 100 iterations, separable, pruned ÷ reading X once",
         case,
-        Bar("<=", 0.25),
+        Bar("<=", 0.1),
         sizes,
     )
     W, b = random_start(20, 4, 1)

@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from polyceptron import Polyhedron
+from polyceptron.data import blocks
+from polyceptron.scoring import rows_for_kernels
 from polyceptron.utils.text import printed_faces
 from printed_rules import read_polyhedron
 
@@ -194,6 +196,40 @@ class TestBadRows:
         for ask in (SQUARE.margins, SQUARE.distance):
             with pytest.raises(ValueError, match=message):
                 ask(X)
+
+
+class TestManyRows:
+    def rows(self):
+        return np.random.default_rng(0).standard_normal((100_001, 3)).astype(np.float32)
+
+    def test_float32_rows_are_read_as_they_are(self):
+        X, p = self.rows(), Polyhedron([[1, 2, 3], [0.1, -1, 0.7]], [0.3, 0])
+        assert rows_for_kernels(X, 3) is X
+        for ask in (p.decision, p.margins, p.distance, p.contains, p.active_face):
+            np.testing.assert_array_equal(ask(X), ask(X.astype(float)))
+
+    def test_two_threads_and_the_same_bits(self, monkeypatch):
+        used, map_in_order = [], blocks.map_in_order
+
+        def noting(function, items, n_threads):
+            used.append((n_threads, len(items)))
+            return map_in_order(function, items, n_threads)
+
+        monkeypatch.setattr(blocks, "map_in_order", noting)
+        X, p = self.rows().astype(float), Polyhedron([[1, 2, 3], [0.1, -1, 0.7]], [0.3, 0])
+        for ask in (p.decision, p.margins):
+            used.clear()
+            whole = ask(X)
+            assert used == [(2, 4)]
+            parts = [ask(X[start : start + 60_000]) for start in (0, 60_000)]
+            assert used[1:] == [(1, 1)] * 2
+            np.testing.assert_array_equal(whole, np.concatenate(parts))
+
+    def test_overflow_of_float32_rows(self):
+        p = Polyhedron([[1e300, -1e300, 0]], [0])
+        X = np.array([[3e38, 3e38, 1], [3e38, 2e38, 1], [2e38, 3e38, 1]], np.float32)
+        np.testing.assert_array_equal(p.decision(X), p.decision(X.astype(float)))
+        np.testing.assert_array_equal(p.decision(X), [0, np.inf, -np.inf])
 
 
 class TestExtremes:

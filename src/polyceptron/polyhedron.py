@@ -7,11 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polyceptron.scoring import as_rows, scores
+from polyceptron.scoring import least_margins, rows_for_kernels, scores
 from polyceptron.utils import notebook
 from polyceptron.utils.checks import as_columns, as_count, as_floats, as_names, check_faces
 from polyceptron.utils.text import MOST_SHORT, count_digits, inequality, printed_faces
 from polyceptron.utils.types import Floats
+
+_N_JOBS = 2
+"""Threads for many rows: what takes the time is to read them."""
 
 
 @dataclass(frozen=True, eq=False, slots=True, init=False, repr=False)
@@ -90,12 +93,14 @@ class Polyhedron:
         -------
         ndarray of shape (n_samples, n_faces)
         """
-        rows = as_rows(X, self.n_features, self.feature_names)
-        return scores(rows, self.W, self.b, self.feature_names)
+        rows = rows_for_kernels(X, self.n_features, self.feature_names)
+        return scores(rows, self.W, self.b, self.feature_names, _N_JOBS)
 
     def decision(self, X: Any) -> Floats:
         """Return h(x), the least margin of every row; inside means h(x) >= 0."""
-        return np.asarray(self.margins(X).min(axis=1))
+        rows = rows_for_kernels(X, self.n_features, self.feature_names)
+        h, finite = least_margins(rows, self.W, self.b, _N_JOBS)
+        return h if finite else np.asarray(self.margins(rows).min(axis=1))  # mends overflow
 
     def contains(self, X: Any) -> NDArray[np.bool_]:
         """Return which rows are inside. A row on a face is inside."""
@@ -111,9 +116,9 @@ class Polyhedron:
         It is positive on the inner side, with the signs of `margins`, and of the same shape.
         """
         W, b, norms = scaled_faces(self.W, self.b)
-        rows = as_rows(X, self.n_features, self.feature_names)
+        rows = rows_for_kernels(X, self.n_features, self.feature_names)
         with np.errstate(over="ignore"):
-            return scores(rows, W, b, self.feature_names) / norms
+            return scores(rows, W, b, self.feature_names, _N_JOBS) / norms
 
     def normalized(self) -> "Polyhedron":
         """Return the same set with normals of length one, so that margins are distances."""

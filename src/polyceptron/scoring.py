@@ -1,6 +1,6 @@
 """From rows to scores: the caller's rows as numbers, and one arithmetic for w . x + b."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,8 @@ from polyceptron.utils.checks import as_floats
 from polyceptron.utils.types import Floats
 
 _ROWS_AT_ONCE = 65_536
+_WORTH_THREADS = 100_000
+"""Rows below which handing them to threads costs more than it saves."""
 
 
 def as_rows(X: Any, n_features: int, feature_names: Sequence[str] | None = None) -> Any:
@@ -42,6 +44,13 @@ def is_kernel_ready(X: Any) -> bool:
         and X.dtype in (np.float64, np.float32)
         and bool(X.has_canonical_format)
     )
+
+
+def rows_for_kernels(X: Any, n_features: int, feature_names: Sequence[str] | None = None) -> Any:
+    """Return `X` as it is where the kernels take it so, else by `as_rows`."""
+    if is_kernel_ready(X) and X.shape[1] == n_features:
+        return X
+    return as_rows(X, n_features, feature_names)
 
 
 def check_finite_rows(rows: Any, names: Sequence[str] | None = None) -> None:
@@ -100,20 +109,28 @@ def _check_column_names(X: Any, feature_names: Sequence[str]) -> None:
             )
 
 
-def scores(rows: Any, W: Floats, b: Floats, names: Sequence[str] | None = None) -> Floats:
+def scores(
+    rows: Any, W: Floats, b: Floats, names: Sequence[str] | None = None, n_jobs: int | None = 1
+) -> Floats:
     """Return the margins of `rows`, whose columns an error calls by these names.
 
     Not by BLAS, whose order of summation, and so the last bit, depends on the number of rows,
     but by the kernel that the learners use.
     """
     from polyceptron import kernels  # here, since it loads Numba
-    from polyceptron.data.blocks import kernel_rows
+    from polyceptron.data.blocks import kernel_rows, part
 
     panel, bias = kernels.to_panels(W, b)
+    all_rows = kernel_rows(rows)
     lanes = np.empty((rows.shape[0], len(bias)))
-    kernels.margins(kernel_rows(rows), panel, bias, lanes)
+
+    def fill(start: int, stop: int) -> bool:
+        kernels.margins(part(all_rows, start, stop), panel, bias, lanes[start:stop])
+        return bool(np.isfinite(lanes[start:stop, : len(b)]).all())
+
+    finite = _in_parts(fill, rows.shape[0], n_jobs)
     out: Floats = np.ascontiguousarray(lanes[:, : len(b)])
-    if not np.isfinite(out).all():
+    if not finite:
         check_finite_rows(rows, names)
         _mend_overflow(out, rows, W, b)
     return out
@@ -123,6 +140,7 @@ def _mend_overflow(out: Floats, rows: Any, W: Floats, b: Floats) -> None:
     """Sum again, at a smaller scale, where finite terms overflowed; the sign comes out right."""
     for i, k in np.argwhere(~np.isfinite(out)):
         x = rows[i] if isinstance(rows, np.ndarray) else rows[[i]].toarray()[0]
+        x = x.astype(np.float64, copy=False)
         _, (ex, ew, eb) = np.frexp([np.abs(x).max(), np.abs(W[k]).max(), b[k]])
         # Every term and the offset below 1 / (d + 1): no partial sum can overflow.
         shift = max(ex + ew, eb) + len(x).bit_length() + 1
@@ -142,19 +160,27 @@ def least_margins(
     With two labels, those of h(x) < 0 and h(x) >= 0, that of every row instead of h(x).
     """
     from polyceptron import kernels  # here, since it loads Numba
-    from polyceptron.data.blocks import count_threads, kernel_rows, map_in_order, part
+    from polyceptron.data.blocks import kernel_rows, part
 
     panel, bias = kernels.to_panels(W, b)
     rows, n = kernel_rows(X), X.shape[0]
     found = np.empty(n, float if labels is None else labels.dtype)
 
-    def fill(start: int) -> bool:
-        stop = min(start + _ROWS_AT_ONCE, n)
+    def fill(start: int, stop: int) -> bool:
         h = found[start:stop] if labels is None else np.empty(stop - start)
         finite = kernels.decide(part(rows, start, stop), panel, bias, h)
         if labels is not None:  # by `take`, in a quarter of the time of `where`
             np.take(labels, (h >= 0).view(np.int8), out=found[start:stop], mode="clip")
         return bool(finite)
 
-    starts = range(0, n, _ROWS_AT_ONCE)
-    return found, all(map_in_order(fill, starts, count_threads(n_jobs, n)))
+    return found, _in_parts(fill, n, n_jobs)
+
+
+def _in_parts(fill: Callable[[int, int], bool], n: int, n_jobs: int | None) -> bool:
+    """Whether ``fill(start, stop)`` is true of all parts of n rows, each of which is filled."""
+    from polyceptron.data.blocks import count_threads, map_in_order
+
+    n_threads = count_threads(n_jobs, n, _WORTH_THREADS)
+    size = _ROWS_AT_ONCE if n_threads == 1 else min(_ROWS_AT_ONCE, -(-n // (2 * n_threads)))
+    parts = [(start, min(start + size, n)) for start in range(0, n, size)]
+    return all(map_in_order(lambda ends: fill(*ends), parts, n_threads))

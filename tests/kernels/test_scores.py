@@ -34,6 +34,20 @@ def test_decide(make, K, d, n):
         check(h, expected, make)
 
 
+@pytest.mark.parametrize("K", [1, 4, 5])
+@pytest.mark.parametrize("row", [0, 23, 24, 48, 50])
+@pytest.mark.parametrize("kind", ["float64", "csr32"])
+def test_decide_notices_overflow(K, row, kind):
+    """Also of a hyperplane that is not the least, in a tile as in the rows that it leaves."""
+    X, W, b = np.ones((51, 3)), np.ones((K, 3)), np.zeros(K)
+    panels, h = kernels.to_panels(W, b), np.empty(51)
+    assert kernels.decide(kernel_rows(KINDS[kind](X)), *panels, h)
+    W[-1], X[row] = 1e200, 1e200
+    with np.errstate(all="ignore"):  # where nothing is compiled
+        assert not kernels.decide(kernel_rows(KINDS[kind](X)), *kernels.to_panels(W, b), h)
+    assert h[row] == (np.inf if K == 1 else 3e200)
+
+
 @CASES
 def test_margins(make, K, d, n):
     case = make(K, d, n)

@@ -150,13 +150,15 @@ def part(X: KernelRows, start: int, stop: int) -> KernelRows:
     return X[start:stop]
 
 
-def count_threads(n_jobs: int | None, n_samples: int) -> int:
+def count_threads(
+    n_jobs: int | None, n_samples: int, rows_worth_threads: int = ROWS_WORTH_THREADS
+) -> int:
     """How many threads to use: one for few rows, else ``n_jobs`` as scikit-learn counts them.
 
     None is one, or what `joblib.parallel_config` says around the call; -1 is all cores that this
     process may use.
     """
-    if n_samples < ROWS_WORTH_THREADS:
+    if n_samples < rows_worth_threads:
         return 1
     import joblib  # here, as few rows need none of it
 

@@ -24,14 +24,11 @@ from polyceptron.kernels.emit_values import from_numba, kind_of_numba, to_numba,
 from polyceptron.kernels.jit import compiled
 
 
-def emitted(function: Any, is_called: bool = False, flags: tuple[str, ...] = ()) -> Any:
-    """Make a function that kernels call; one that ``is_called`` stays a function of its own.
-
-    ``flags`` are those of LLVM for its sums of floats.
-    """
+def emitted(function: Any, is_called: bool = False) -> Any:
+    """Make a function that kernels call; one that ``is_called`` stays a function of its own."""
     if config.DISABLE_JIT:
         return function
-    source = KernelSource(function, is_called, flags)
+    source = KernelSource(function, is_called)
 
     def define(typingctx: Any, *args: Any) -> Any:
         args = tuple(types.unliteral(one) for one in args)
@@ -61,11 +58,6 @@ def emitted(function: Any, is_called: bool = False, flags: tuple[str, ...] = ())
 def called(function: Any) -> Any:
     """As :func:`emitted`, for what is called from many places: it is compiled once."""
     return emitted(function, True)
-
-
-def in_any_order(function: Any) -> Any:
-    """As :func:`emitted`, with sums in any order: only where that cannot show."""
-    return emitted(function, flags=("reassoc",))
 
 
 def kernel(function: Any) -> Any:

@@ -60,13 +60,14 @@ _OF_INTEGERS = {
     "Add": "add",
     "Sub": "sub",
     "Mult": "mul",
+    "BitAnd": "and_",
     "BitXor": "xor",
     "RShift": "lshr",
     "LShift": "shl",
 }
 
 
-def binary(builder: Any, operation: str, left: Any, right: Any, of_floats: Any = ()) -> Any:
+def binary(builder: Any, operation: str, left: Any, right: Any) -> Any:
     """``left`` and ``right`` joined by an operation, named as in syntax trees."""
     if not isinstance(left, Scalar) and not isinstance(right, Scalar):
         return _STATIC[operation](left, right)
@@ -79,7 +80,7 @@ def binary(builder: Any, operation: str, left: Any, right: Any, of_floats: Any =
         kind = types.float64
     if kind == types.float64:
         written = {"Add": "fadd", "Sub": "fsub", "Mult": "fmul", "Div": "fdiv"}[operation]
-        return Scalar(getattr(builder, written)(a, b, flags=of_floats), kind)
+        return Scalar(getattr(builder, written)(a, b), kind)
     if kind == types.boolean:
         a, b, kind = builder.zext(a, I64), builder.zext(b, I64), types.int64
     if operation in ("FloorDiv", "Mod"):

@@ -40,10 +40,8 @@ class CannotCompile(TypeError):  # noqa: N818 - it says what is the matter
 class KernelSource:
     """A function to be emitted; it is read when it is first needed."""
 
-    def __init__(
-        self, function: Callable[..., Any], is_called: bool, flags: tuple[str, ...]
-    ) -> None:
-        self.function, self.is_called, self.flags = function, is_called, flags
+    def __init__(self, function: Callable[..., Any], is_called: bool) -> None:
+        self.function, self.is_called = function, is_called
         self._tree: ast.FunctionDef | None = None
         self._file = _digest(function.__code__.co_filename)
 
@@ -415,7 +413,7 @@ class _Function:
 
     def binary(self, operation: Any, left: Any, right: Any) -> Any:
         name = type(operation).__name__
-        return emit_calls.binary(self.builder, name, left, right, self.source.flags)
+        return emit_calls.binary(self.builder, name, left, right)
 
     def of_compare(self, node: Any) -> Any:
         found, left = [], self.value(node.left)

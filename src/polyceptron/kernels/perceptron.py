@@ -3,11 +3,20 @@
 import numpy as np
 
 from polyceptron.kernels.emit import emitted, kernel
-from polyceptron.kernels.scores import add_row, first_equal, plane, score_four, score_rows
+from polyceptron.kernels.scores import (
+    add_row,
+    eight_from,
+    first_equal,
+    plane,
+    score_four,
+    score_neighbours,
+    score_rows,
+)
+from polyceptron.kernels.vector import at_most, lowest_bit
 
-CHUNK = 64
+CHUNK = 96
 """Rows scored before their mistakes are collected."""
-_SCAN = 1024
+_SCAN = 960
 """Rows looked at before those that are open are scored."""
 FAIR_PASSES = 40
 """Passes before a run may be given up."""
@@ -42,19 +51,18 @@ def batch_block(
         totals[3] += n_listed
         for base in range(0, n_listed, CHUNK):
             stop = min(base + CHUNK, n_listed)
-            _score_listed(X, listed, base, stop, first, panel, bias, S, h)
-            n_bad = 0
+            start, m = first + listed[base], stop - base
+            if listed[stop - 1] - listed[base] == m - 1:
+                _score_chunk(X, start, m, panel, bias, S, h)
+                n_bad = _list_bad_neighbours(y, start, m, h, margin, bad)
+            else:
+                _score_listed(X, listed, base, stop, first, panel, bias, S, h)
+                n_bad = _list_bad(y, listed, base, stop, first, h, margin, bad)
             if tracked:
-                for t in range(stop - base):
+                for t in range(m):
                     i = first + listed[base + t]
                     bound = (y[i] * h[t] - margin) * inverse_norm[i] + credit
-                    key = np.float32(bound - abs(bound) * 2e-7 - 2e-45)  # rounded down
-                    if np.isnan(bound):  # an overflow leaves the row open
-                        key = np.float32(-np.inf)
-                    keys[i] = key if renew or key > keys[i] else keys[i]
-            for t in range(stop - base):
-                bad[n_bad] = t
-                n_bad += 1 if y[first + listed[base + t]] * h[t] <= margin else 0
+                    keys[i] = _new_key(keys[i], bound, renew)
             for q in range(n_bad):
                 t = bad[q]
                 i = first + listed[base + t]
@@ -72,18 +80,16 @@ def batch_block(
 def _list_open_rows(keys, first, n, threshold, listed):
     """List the rows from first on whose key does not exceed the threshold, less first.
 
-    Most groups of 32 have none: a few vector comparisons pass over them.
+    Most of 32 have none: a vector comparison or two pass over them.
     """
     count = 0
     whole = n // 32 * 32
     for group in range(0, whole, 32):
-        n_open = 0
-        for t in range(32):
-            n_open += 1 if keys[first + group + t] <= threshold else 0
-        if n_open > 0:
-            for t in range(group, group + 32):
-                listed[count] = t
-                count += 1 if keys[first + t] <= threshold else 0
+        bits = at_most(keys, first + group, threshold)
+        while bits != 0:
+            listed[count] = group + lowest_bit(bits)
+            count += 1
+            bits = bits & (bits - 1)
     for t in range(whole, n):
         listed[count] = t
         count += 1 if keys[first + t] <= threshold else 0
@@ -91,16 +97,49 @@ def _list_open_rows(keys, first, n, threshold, listed):
 
 
 @emitted
+def _new_key(key, bound, renew):
+    """The bound rounded down, where it is better or the key is to be renewed."""
+    found = np.float32(bound - abs(bound) * 2e-7 - 2e-45)
+    if np.isnan(bound):  # an overflow leaves the row open
+        found = np.float32(-np.inf)
+    return found if renew or found > key else key
+
+
+@emitted
+def _list_bad_neighbours(y, start, n, h, margin, bad):
+    """List the rows that count of n from start on: without a branch, which nobody could guess."""
+    n_bad = 0
+    for t in range(n):
+        bad[n_bad] = t
+        n_bad += 1 if y[start + t] * h[t] <= margin else 0
+    return n_bad
+
+
+@emitted
+def _list_bad(y, listed, start, stop, first, h, margin, bad):
+    """The same of the rows ``first + listed[start:stop]``."""
+    n_bad = 0
+    for t in range(stop - start):
+        bad[n_bad] = t
+        n_bad += 1 if y[first + listed[start + t]] * h[t] <= margin else 0
+    return n_bad
+
+
+@emitted
+def _score_chunk(X, start, n, panel, bias, S, h):
+    """Scores and minima of n rows from start on."""
+    z = start + n - 1
+    for t in range(score_neighbours(X, start, n, panel, bias, S, h), n, 4):
+        i = start + t
+        four = (i, min(i + 1, z), min(i + 2, z), min(i + 3, z))
+        score_rows(X, four, panel, bias, S, h, t)
+
+
+@emitted
 def _score_listed(X, listed, start, stop, first, panel, bias, S, h):
     """Scores and minima of the rows ``first + listed[start:stop]``."""
-    whole = start + (stop - start) // 8 * 8
-    for t in range(start, whole, 8):
-        eight = (first + listed[t], first + listed[t + 1], first + listed[t + 2],
-                 first + listed[t + 3], first + listed[t + 4], first + listed[t + 5],
-                 first + listed[t + 6], first + listed[t + 7])  # fmt: skip
-        score_rows(X, eight, panel, bias, S, h, t - start)
     z = stop - 1
-    for t in range(whole, stop, 4):
+    for t in range(start, stop, 4):
         four = (first + listed[t], first + listed[min(t + 1, z)],
                 first + listed[min(t + 2, z)], first + listed[min(t + 3, z)])  # fmt: skip
         score_rows(X, four, panel, bias, S, h, t - start)
@@ -183,13 +222,22 @@ def one_pass(X, y, weight, order, panel, bias, K, step, bias_step, margin, U, u,
     t = 0
     z = n - 1
     while t < n:
-        eight = (t, min(t + 1, z), min(t + 2, z), min(t + 3, z),
-                 min(t + 4, z), min(t + 5, z), min(t + 6, z), min(t + 7, z))  # fmt: skip
-        if shuffled:
-            a, b, c, d, e, f, g, o = eight
-            eight = (order[a], order[b], order[c], order[d],
-                     order[e], order[f], order[g], order[o])  # fmt: skip
-        n_ahead = min(score_ahead(X, eight, panel, bias, S, h), n - t)
+        if not isinstance(X, tuple) and not shuffled and t + 8 <= n:
+            n_ahead = score_ahead(X, eight_from(t), panel, bias, S, h)
+            n_bad = 0
+            for q in range(n_ahead):
+                n_bad += 0 if y[t + q] * h[q] > margin else 1
+            if n_bad == 0:
+                t += n_ahead
+                continue
+        else:
+            eight = (t, min(t + 1, z), min(t + 2, z), min(t + 3, z),
+                     min(t + 4, z), min(t + 5, z), min(t + 6, z), min(t + 7, z))  # fmt: skip
+            if shuffled:
+                a, b, c, d, e, f, g, o = eight
+                eight = (order[a], order[b], order[c], order[d],
+                         order[e], order[f], order[g], order[o])  # fmt: skip
+            n_ahead = min(score_ahead(X, eight, panel, bias, S, h), n - t)
         q = 0
         while q < n_ahead and y[order[t + q] if shuffled else t + q] * h[q] > margin:
             q += 1

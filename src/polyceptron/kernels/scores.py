@@ -15,7 +15,7 @@ dimensions tells the compiler how wide its vectors are.
 
 import numpy as np
 
-from polyceptron.kernels.emit import emitted, in_any_order, kernel
+from polyceptron.kernels.emit import emitted, kernel
 from polyceptron.kernels.vector import LANES, dense_tile, sparse_tile
 from polyceptron.utils.types import Floats
 
@@ -89,49 +89,57 @@ def row_values(X, i):
 
 @emitted
 def first_equal(S, t, least, K):
-    """Least k with S[t, k] == least: ties go to the first hyperplane."""
-    k = 0
-    while k < K - 1 and S[t, k] != least:
-        k += 1
-    return k
+    """Least k with S[t, k] == least: ties go to the first hyperplane.
+
+    Without a branch: processors cannot guess it, and a wrong guess costs more than the search.
+    """
+    found = K - 1
+    for k in range(K - 2, -1, -1):
+        found = k if S[t, k] == least else found
+    return found
+
+
+@emitted
+def eight_from(i):
+    """Eight rows in a row."""
+    return i, i + 1, i + 2, i + 3, i + 4, i + 5, i + 6, i + 7
+
+
+@emitted
+def score_neighbours(X, start, n, panel, bias, S, h):
+    """Score rows from start on, 24 at a time, into S and h; how many there were.
+
+    Sparse rows are not: their ends would have to be known for all.
+    """
+    if isinstance(X, tuple):
+        return 0
+    whole = n // 24 * 24
+    for t in range(0, whole, 24):
+        i = start + t
+        score_rows(X, eight_from(i) + eight_from(i + 8) + eight_from(i + 16), panel, bias, S, h, t)
+    return whole
 
 
 @kernel
 def decide(X, panel, bias, h):
     """h[i] = min_k score of row i. True if no score overflowed on the way."""
     n = h.shape[0]
-    whole = n // 8 * 8
-    flat, least = np.zeros(8 * bias.shape[0]), np.empty(8)
-    S = flat.reshape((8, -1))
-    probe = 0.0  # an infinity or NaN turns it into NaN
-    for i in range(0, whole, 8):
-        eight = (i, i + 1, i + 2, i + 3, i + 4, i + 5, i + 6, i + 7)
-        score_rows(X, eight, panel, bias, S, least, 0)
-        for t in range(8):
+    probe, least = np.zeros(8), np.empty(4)
+    for i in range(score_neighbours(X, 0, n, panel, bias, probe, h), n, 4):
+        for t in range(score_four(X, i, n, panel, bias, probe, least)):
             h[i + t] = least[t]
-        probe += _probe(flat)
-    for i in range(whole, n, 4):
-        for t in range(score_four(X, i, n, panel, bias, S, least)):
-            h[i + t] = least[t]
-        probe += _probe(flat)
-    return probe == 0.0
-
-
-@in_any_order
-def _probe(scores):
-    """0 if every score is finite, else NaN."""
     total = 0.0
-    for s in scores:
-        total += s - s
-    return total
+    for one in probe:
+        total += one
+    return total == 0.0
 
 
 @kernel
 def margins(X, panel, bias, scores):
     """scores[i, k] of every row; as many columns as the panels have lanes."""
-    S, h = np.empty((4, bias.shape[0])), np.empty(4)
     n = scores.shape[0]
-    for i in range(0, n, 4):
+    S, h, least = np.empty((4, bias.shape[0])), np.empty(4), np.empty(n)
+    for i in range(score_neighbours(X, 0, n, panel, bias, scores, least), n, 4):
         for t in range(score_four(X, i, n, panel, bias, S, h)):
             for k in range(S.shape[1]):
                 scores[i + t, k] = S[t, k]

@@ -4,6 +4,7 @@ Numba does not vectorise straight-line code, so the scores of a few rows against
 hyperplanes are emitted here: a lane for each hyperplane, the rows side by side, nothing transposed.
 """
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,17 @@ from numba.extending import intrinsic
 
 LANES = 4
 """Hyperplanes in one vector."""
+_AHEAD = 7168
+"""Bytes from a row that is scored to what is fetched meanwhile, if rows come in their order."""
+_SPARSE_AHEAD = 1024
+"""The same for sparse rows, counted in stored values."""
+_EVEN, _ODD = [0, 8, 2, 10, 4, 12, 6, 14], [1, 9, 3, 11, 5, 13, 7, 15]
+_LOW, _HIGH = [0, 1, 4, 5, 8, 9, 12, 13], [2, 3, 6, 7, 10, 11, 14, 15]
 
 _F64 = ir.DoubleType()
 _I32 = ir.IntType(32)
 _I64 = ir.IntType(64)
+_FOUR, _FOUR_SHORT = ir.VectorType(_F64, 4), ir.VectorType(ir.FloatType(), 4)
 
 
 class _Emit:
@@ -28,10 +36,11 @@ class _Emit:
         self.lanes = lanes = 1 if panel.ndim == 2 else LANES
         self._types, self._args = signature.args, args
         self.vector = _F64 if lanes == 1 else ir.VectorType(_F64, lanes)
-        name = "llvm.fma.f64" if lanes == 1 else f"llvm.fma.v{lanes}f64"
-        self._fma = cgutils.get_or_insert_function(
-            builder.module, ir.FunctionType(self.vector, [self.vector] * 3), name
-        )
+
+    @property
+    def has_eight(self) -> bool:
+        """Whether the processor has vectors of eight."""
+        return "+avx512f" in self.context.codegen().magic_tuple()[2]
 
     def array(self, index: int) -> Any:
         return self.context.make_array(self._types[index])(
@@ -44,29 +53,38 @@ class _Emit:
     def load(self, pointer: Any, kind: Any = None) -> Any:
         kind = kind or self.vector
         value = self.builder.load(self.builder.bitcast(pointer, kind.as_pointer()))
-        value.align = 8
+        value.align = 4 if kind == _FOUR_SHORT else 8
         return value
 
     def store(self, value: Any, pointer: Any) -> None:
         pointer = self.builder.bitcast(pointer, value.type.as_pointer())
         self.builder.store(value, pointer).align = 8
 
-    def splat(self, value: Any) -> Any:
+    def splat(self, value: Any, lanes: int | None = None) -> Any:
         """Broadcast a float32 or float64 scalar."""
-        if value.type != _F64:
-            value = self.builder.fpext(value, _F64)
-        if self.lanes == 1:
+        lanes = lanes or self.lanes
+        value = self.wide(value)
+        if lanes == 1:
             return value
-        undefined = ir.Constant(self.vector, ir.Undefined)
+        undefined = ir.Constant(ir.VectorType(_F64, lanes), ir.Undefined)
         first = self.builder.insert_element(undefined, value, _I32(0))
-        return self.shuffle(first, undefined, [0] * self.lanes)
+        return self.shuffle(first, undefined, [0] * lanes)
+
+    def wide(self, value: Any) -> Any:
+        """Float32 as float64."""
+        if value.type == _FOUR_SHORT:
+            return self.builder.fpext(value, _FOUR)
+        return value if value.type in (_F64, _FOUR) else self.builder.fpext(value, _F64)
 
     def shuffle(self, a: Any, b: Any, lanes: list[int]) -> Any:
         mask = ir.Constant(ir.VectorType(_I32, len(lanes)), lanes)
         return self.builder.shuffle_vector(a, b, mask)
 
     def fma(self, a: Any, b: Any, c: Any) -> Any:
-        return self.builder.call(self._fma, [a, b, c])
+        name = "llvm.fma.f64" if a.type == _F64 else f"llvm.fma.v{a.type.count}f64"
+        kind = ir.FunctionType(a.type, [a.type] * 3)
+        call = cgutils.get_or_insert_function(self.builder.module, kind, name)
+        return self.builder.call(call, [a, b, c])
 
     def minimum(self, a: Any, b: Any) -> Any:
         return self.builder.select(self.builder.fcmp_ordered("<", a, b), a, b)
@@ -87,44 +105,95 @@ class _Emit:
                 builder.store(value, cell)
         return [builder.load(cell) for cell in cells]
 
+    def prefetch(self, pointer: Any) -> None:
+        """Fetch what is there into the cache, if there is anything."""
+        byte = ir.IntType(8).as_pointer()
+        kind = ir.FunctionType(ir.VoidType(), [byte, _I32, _I32, _I32])
+        fetch = cgutils.get_or_insert_function(self.builder.module, kind, "llvm.prefetch.p0i8")
+        place = self.builder.bitcast(pointer, byte)
+        self.builder.call(fetch, [place, _I32(0), _I32(3), _I32(1)])
+
     def keep_rolled(self) -> None:
         """Do not unroll this loop: twice as many sums and rows would not fit into registers."""
         call = self.builder.asm(ir.FunctionType(ir.VoidType(), []), "", "", [], side_effect=True)
         call.attributes.add("convergent")
 
     def score(
-        self, n_rows: int, panel: int, bias: int, into: tuple[int, int, Any], sums: Any
+        self,
+        n_rows: int,
+        panel: int,
+        bias: int,
+        into: tuple[int, int, Any],
+        sums: Any,
+        by_columns: bool = False,
     ) -> None:
         """Scores of rows, ``sums(weights, first)`` for each panel, and the least of each row.
 
-        ``into`` is S and h as arguments, and the first row in them.
+        ``into`` is S and h as arguments, and the first row in them. Sums are a vector for each
+        row, or ``by_columns`` one of eight rows for each hyperplane, eight rows after the other.
         """
         builder, (S, h, at) = self.builder, into
         n_panels, d = self.shape(panel)[:2]
-        width = self.shape(S)[1]
-        scores = builder.gep(self.array(S).data, [builder.mul(at, width)])
-        minima = builder.gep(self.array(h).data, [at])
 
         def one_panel(p: Any, least: list[Any]) -> list[Any]:
             lane = builder.mul(p, _I64(self.lanes))
             weights = builder.gep(self.array(panel).data, [builder.mul(lane, d)])
             first = self.load(builder.gep(self.array(bias).data, [lane]))
             found = sums(weights, first)
-            for t, s in enumerate(found):
-                place = builder.add(builder.mul(width, _I64(t)), lane)
-                self.store(s, builder.gep(scores, [place]))
-            return [self.minimum(*pair) for pair in zip(self._least(found), least, strict=True)]
+            if self._types[S].ndim == 1:
+                self._probe(found, self.array(S).data)
+            else:
+                width = self.shape(S)[1] if self.lanes > 1 else _I64(1)
+                rows = self._rows(found) if by_columns else found
+                for t in range(0, n_rows, n_rows // len(rows)):
+                    place = builder.add(builder.mul(width, builder.add(at, _I64(t))), lane)
+                    self.store(
+                        rows[t * len(rows) // n_rows], builder.gep(self.array(S).data, [place])
+                    )
+            smallest = self._least_columns(found) if by_columns else self._least(found)
+            return [self.minimum(*pair) for pair in zip(smallest, least, strict=True)]
 
-        by_four = self.lanes > 1 and n_rows % self.lanes == 0
-        kind = self.vector if by_four else _F64
-        infinite = ir.Constant(kind, [float("inf")] * self.lanes if by_four else float("inf"))
-        least = [infinite] * (n_rows // self.lanes if by_four else n_rows)
+        size = 8 if by_columns else 4 if self.lanes > 1 and n_rows % 4 == 0 else 1
+        kind = _F64 if size == 1 else ir.VectorType(_F64, size)
+        infinite = ir.Constant(kind, float("inf") if size == 1 else [float("inf")] * size)
+        least = [infinite] * (n_rows // size)
         if self.lanes == 1:
             least = one_panel(_I64(0), least)
         else:
             least = self.loop(_I64(0), n_panels, least, one_panel)
         for t, value in enumerate(least):
-            self.store(value, builder.gep(minima, [_I64(t * n_rows // len(least))]))
+            self.store(value, builder.gep(self.array(h).data, [builder.add(at, _I64(t * size))]))
+
+    def _probe(self, found: list[Any], place: Any) -> None:
+        """Add NaN to what is there if any score is not finite, else 0."""
+        kind = found[0].type
+        zero = ir.Constant(kind, 0.0 if kind == _F64 else [0.0] * kind.count)
+        total = self.builder.fmul(found[0], zero)
+        for one in found[1:]:
+            total = self.fma(one, zero, total)
+        self.store(self.builder.fadd(self.load(place, kind), total), place)
+
+    def _rows(self, columns: list[Any]) -> list[Any]:
+        """Vectors of eight rows, one for each hyperplane, as vectors of hyperplanes."""
+        if self.lanes == 1:  # these are the scores in their order
+            return columns
+        rows = []
+        for t in range(0, len(columns), LANES):
+            one, two, three, four = columns[t : t + LANES]
+            left = [self.shuffle(one, two, which) for which in (_EVEN, _ODD)]
+            right = [self.shuffle(three, four, which) for which in (_EVEN, _ODD)]
+            for r in range(8):
+                lanes = [r // 2 * 2, r // 2 * 2 + 1]
+                lanes += [8 + lane for lane in lanes]
+                rows.append(self.shuffle(left[r % 2], right[r % 2], lanes))
+        return rows
+
+    def _least_columns(self, columns: list[Any]) -> list[Any]:
+        """The least of each of eight rows."""
+        if self.lanes == 1:
+            return columns
+        fours = (columns[t : t + LANES] for t in range(0, len(columns), LANES))
+        return [self.minimum(self.minimum(*one[:2]), self.minimum(*one[2:])) for one in fours]
 
     def _least(self, sums: list[Any]) -> list[Any]:
         """The least lane of each row, four rows to a vector where there are as many."""
@@ -138,18 +207,47 @@ class _Emit:
         values = [self.builder.extract_element(vector, _I32(t)) for t in range(4)]
         return self.minimum(self.minimum(*values[:2]), self.minimum(*values[2:]))
 
+    def four_columns(self, pointers: list[Any], j: Any) -> list[Any]:
+        """Columns j to j + 3 of eight rows, a vector each."""
+        kind = ir.VectorType(pointers[0].type.pointee, 4)
+        rows = [self.wide(self.load(self.builder.gep(x, [j]), kind)) for x in pointers]
+        pairs = [self.shuffle(rows[t], rows[t + 2], list(range(8))) for t in (0, 1, 4, 5)]
+        columns = []
+        for which in (_EVEN, _ODD):
+            above = self.shuffle(pairs[0], pairs[1], which)
+            below = self.shuffle(pairs[2], pairs[3], which)
+            columns += [self.shuffle(above, below, half) for half in (_LOW, _HIGH)]
+        return [columns[t] for t in (0, 2, 1, 3)]
+
+    def one_column(self, pointers: list[Any], j: Any) -> Any:
+        """Column j of eight rows."""
+        column = ir.Constant(ir.VectorType(_F64, 8), ir.Undefined)
+        for t, x in enumerate(pointers):
+            value = self.wide(self.builder.load(self.builder.gep(x, [j])))
+            column = self.builder.insert_element(column, value, _I32(t))
+        return column
+
 
 def _stands_for(plain: Any) -> Any:
     """Emit this for a plain function, which is what runs where nothing is compiled."""
     return (lambda _: plain) if config.DISABLE_JIT else intrinsic
 
 
+def _plain_scores(x: Any, columns: Any, panel: Any, bias: Any, S: Any, h: Any, at: int) -> None:
+    found = np.empty(bias.shape[0])
+    for k in range(len(found)):
+        w = panel[k] if panel.ndim == 2 else panel[k // LANES, :, k % LANES]
+        found[k] = bias[k] + np.dot(x.astype(np.float64), w[columns])
+    h[at] = found.min()
+    if S.ndim == 1:
+        S[0] += (0.0 * found).sum()
+    else:
+        S[at] = found
+
+
 def _plain_dense(X: Any, rows: Any, panel: Any, bias: Any, S: Any, h: Any, at: int) -> None:
     for t, i in enumerate(rows):
-        for k in range(bias.shape[0]):
-            w = panel[k] if panel.ndim == 2 else panel[k // LANES, :, k % LANES]
-            S[at + t, k] = bias[k] + np.dot(X[i].astype(np.float64), w)
-        h[at + t] = S[at + t].min()
+        _plain_scores(X[i], slice(None), panel, bias, S, h, at + t)
 
 
 def _plain_sparse(
@@ -157,38 +255,101 @@ def _plain_sparse(
 ) -> None:
     for t, i in enumerate(rows):
         part = slice(indptr[i], indptr[i + 1])
-        for k in range(bias.shape[0]):
-            w = panel[k] if panel.ndim == 2 else panel[k // LANES, :, k % LANES]
-            S[at + t, k] = bias[k] + np.dot(data[part].astype(np.float64), w[indices[part]])
-        h[at + t] = S[at + t].min()
+        _plain_scores(data[part], indices[part], panel, bias, S, h, at + t)
 
 
 @_stands_for(_plain_dense)
 def dense_tile(typingctx, X, rows, panel, bias, S, h, at):
-    """Scores of ``len(rows)`` rows into S[at:], and the least of each into h[at:]."""
+    """Scores of ``len(rows)`` rows into S[at:], and the least of each into h[at:].
+
+    An S of one dimension has room for eight numbers, and becomes NaN if any score is not finite.
+    """
     signature = types.void(X, rows, panel, bias, S, h, types.intp)
 
     def codegen(context, builder, signature, args):
         emit = _Emit(context, builder, signature, args, panel)
-        d = emit.shape(0)[1]
-        pointers = [
-            builder.gep(emit.array(0).data, [builder.mul(i, d)])
-            for i in cgutils.unpack_tuple(builder, args[1])
-        ]
-
-        def sums(weights, first):
-            def body(j, sums):
-                emit.keep_rolled()
-                w = emit.load(builder.gep(weights, [builder.mul(j, _I64(emit.lanes))]))
-                splats = [emit.splat(builder.load(builder.gep(x, [j]))) for x in pointers]
-                return [emit.fma(x, w, s) for x, s in zip(splats, sums, strict=True)]
-
-            return emit.loop(_I64(0), d, [first] * len(pointers), body)
-
-        emit.score(len(pointers), 2, 3, (4, 5, args[6]), sums)
+        rows = cgutils.unpack_tuple(builder, args[1])
+        by_columns = emit.has_eight and len(rows) % 8 == 0
+        most = len(rows) if by_columns else 8  # more sums would not fit into registers
+        for t in range(0, len(rows), most):
+            at = builder.add(args[6], _I64(t))
+            _score_dense(emit, rows[t : t + most], X.dtype, at, by_columns)
         return context.get_dummy_value()
 
     return signature, codegen
+
+
+def _score_dense(emit: _Emit, rows: Any, element: Any, at: Any, by_columns: bool) -> None:
+    builder, d = emit.builder, emit.shape(0)[1]
+    pointers = [builder.gep(emit.array(0).data, [builder.mul(i, d)]) for i in rows]
+    # The processor sees rows side by side as many short streams and is late. So for each
+    # column an equal part of later rows is fetched; of rows in another order, nothing new.
+    last = builder.add(rows[0], _I64(len(rows) - 1))
+    in_order = builder.icmp_signed("==", rows[-1], last)
+    far = _I64(_AHEAD * 8 // element.bitwidth)
+    later = builder.gep(pointers[0], [builder.select(in_order, far, _I64(0))])
+    part = builder.select(in_order, _I64(len(rows)), _I64(0))
+
+    def fetch(j: Any, n: int) -> None:
+        """What belongs to n columns from j on."""
+        start = builder.gep(later, [builder.mul(j, part)])
+        for t in range(0, n * len(rows), 512 // element.bitwidth):
+            step = builder.select(in_order, _I64(t), _I64(0))
+            emit.prefetch(builder.gep(start, [step]))
+
+    how = _sums_by_column if by_columns else _sums_by_row
+    emit.score(len(rows), 2, 3, (4, 5, at), partial(how, emit, pointers, d, fetch), by_columns)
+
+
+def _sums_by_row(
+    emit: _Emit, pointers: list[Any], d: Any, fetch: Any, weights: Any, first: Any
+) -> list[Any]:
+    """A vector of hyperplanes for each row."""
+    builder = emit.builder
+
+    def body(j: Any, sums: list[Any]) -> list[Any]:
+        emit.keep_rolled()
+        fetch(j, 1)
+        w = emit.load(builder.gep(weights, [builder.mul(j, _I64(emit.lanes))]))
+        splats = [emit.splat(builder.load(builder.gep(x, [j]))) for x in pointers]
+        return [emit.fma(x, w, s) for x, s in zip(splats, sums, strict=True)]
+
+    return emit.loop(_I64(0), d, [first] * len(pointers), body)
+
+
+def _sums_by_column(
+    emit: _Emit, pointers: list[Any], d: Any, fetch: Any, weights: Any, first: Any
+) -> list[Any]:
+    """A vector of eight rows for each hyperplane, eight rows after the other."""
+    builder, lanes = emit.builder, range(emit.lanes)
+    groups = [pointers[t : t + 8] for t in range(0, len(pointers), 8)]
+
+    def add(columns: list[Any], j: Any, sums: list[Any]) -> list[Any]:
+        """One column for each eight rows."""
+        places = [builder.add(builder.mul(j, _I64(emit.lanes)), _I64(lane)) for lane in lanes]
+        w = [emit.splat(builder.load(builder.gep(weights, [one])), 8) for one in places]
+        pairs = [(column, one) for column in columns for one in w]
+        return [emit.fma(*pair, s) for pair, s in zip(pairs, sums, strict=True)]
+
+    def four(t: Any, sums: list[Any]) -> list[Any]:
+        emit.keep_rolled()
+        j = builder.mul(t, _I64(4))
+        fetch(j, 4)
+        columns = [emit.four_columns(one, j) for one in groups]
+        for q in range(4):
+            sums = add([one[q] for one in columns], builder.add(j, _I64(q)), sums)
+        return sums
+
+    def single(j: Any, sums: list[Any]) -> list[Any]:
+        emit.keep_rolled()
+        fetch(j, 1)
+        return add([emit.one_column(one, j) for one in groups], j, sums)
+
+    alone = [first] if emit.lanes == 1 else [builder.extract_element(first, _I32(t)) for t in lanes]
+    fours = builder.udiv(d, _I64(4))
+    sums = [emit.splat(one, 8) for one in alone] * len(groups)
+    sums = emit.loop(_I64(0), fours, sums, four)
+    return emit.loop(builder.mul(fours, _I64(4)), d, sums, single)
 
 
 @_stands_for(_plain_sparse)
@@ -218,6 +379,13 @@ def _sparse_pair(emit: _Emit, builder: Any, args: Any, rows: Any, at: Any) -> No
     stops = [whole(builder.gep(indptr, [builder.add(i, _I64(1))])) for i in rows]
     one, other = (builder.sub(b, a) for a, b in zip(starts, stops, strict=True))
     shorter = builder.select(builder.icmp_signed("<", one, other), one, other)
+    in_order = builder.icmp_signed("==", rows[1], builder.add(rows[0], _I64(1)))
+    end = builder.select(in_order, stops[1], starts[0])
+    with cgutils.for_range_slice(builder, starts[0], end, _I64(16), inc=True) as (here, _):
+        for array, steps in ((values, (0, 8)), (columns, (0,))):
+            for t in steps:
+                later = builder.add(here, _I64(_SPARSE_AHEAD + t))
+                emit.prefetch(builder.gep(array, [later]))
 
     def sums(weights: Any, first: Any) -> Any:
         def term(j: Any, s: Any) -> Any:
@@ -270,6 +438,44 @@ def power_of_two(_: Any, k: Any) -> Any:
         return builder.bitcast(builder.add(exponent, _I64(1023 << 52)), _F64)
 
     return types.float64(types.float64), emit
+
+
+def _plain_at_most(values: Any, at: int, limit: float) -> int:
+    return sum(1 << t for t in range(32) if values[at + t] <= limit)
+
+
+@_stands_for(_plain_at_most)
+def at_most(_: Any, values: Any, at: Any, limit: Any) -> Any:
+    """Which of 32 values from there on, of float32, are at most a limit of float32: 32 bits."""
+    signature = types.int64(values, types.intp, types.float64)
+
+    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        emit = _Emit(context, builder, signature, args, values)
+        kind = ir.VectorType(ir.FloatType(), 32)
+        here = builder.bitcast(builder.gep(emit.array(0).data, [args[1]]), kind.as_pointer())
+        found = builder.load(here)
+        found.align = 4
+        undefined = ir.Constant(kind, ir.Undefined)
+        short = builder.fptrunc(args[2], ir.FloatType())
+        first = builder.insert_element(undefined, short, _I32(0))
+        bits = builder.fcmp_ordered("<=", found, emit.shuffle(first, undefined, [0] * 32))
+        return builder.zext(builder.bitcast(bits, _I32), _I64)
+
+    return signature, emit
+
+
+def _plain_lowest_bit(bits: int) -> int:
+    return (bits & -bits).bit_length() - 1
+
+
+@_stands_for(_plain_lowest_bit)
+def lowest_bit(_: Any, bits: Any) -> Any:
+    """The number of the lowest bit that is set."""
+
+    def emit(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        return builder.cttz(args[0], ir.IntType(1)(1))
+
+    return types.int64(types.int64), emit
 
 
 def _plain_tile(A: Any, k: int, B: Any, columns: tuple[int, ...], C: Any, n: int) -> None:

@@ -145,11 +145,12 @@ class RuleClassifier(Documented, ClassifierMixin, BaseEstimator):
         names = getattr(self, "feature_names_in_", None)
         return ArraySource(X, y, weight, classes=classes, feature_names=names)
 
-    def _validated(self, *arrays: Any, reset: bool) -> Any:
+    def _validated(self, *arrays: Any, reset: bool, **checks: Any) -> Any:
         refuse_text(arrays[0], "X")
         with np.errstate(over="ignore", invalid="ignore"):  # its test for finiteness sums up
             try:
-                return validate_data(self, *arrays, **self._rows_are, order="C", reset=reset)
+                how = {**self._rows_are, "order": "C", "reset": reset, **checks}
+                return validate_data(self, *arrays, **how)
             except ValueError as error:
                 if "Input X contains" in str(error):
                     self._name_what_is_not_finite(arrays[0])
@@ -192,7 +193,13 @@ class RuleClassifier(Documented, ClassifierMixin, BaseEstimator):
             from polyceptron.distributed import lazy
 
             return lazy(getattr(self, method), X)
-        return getattr(self.rule_, method)(self._validated(X, reset=False), self.n_jobs)
+        # What is not finite shows in the scores: a search for it would read all rows once more.
+        rows = self._validated(X, reset=False, ensure_all_finite=False)
+        try:
+            return getattr(self.rule_, method)(rows, self.n_jobs)
+        except ValueError:
+            self._name_what_is_not_finite(X)
+            raise
 
 
 class PolyhedronFitted(Document):

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.rule._tree import leaf_of_rows
-from polyceptron.scoring import as_rows, is_kernel_ready, least_margins, scores
+from polyceptron.scoring import least_margins, rows_for_kernels, scores
 from polyceptron.utils.text import printed_faces
 from polyceptron.utils.types import Floats, Indices
 
@@ -58,9 +58,7 @@ def features_of(rule: Rule, X: Any) -> Any:
 
 def rows_of(rule: Rule, X: Any) -> Any:
     """The rows as the kernels take them: validated arrays as they are."""
-    if rule.encoding is None and is_kernel_ready(X) and X.shape[1] == rule.n_features:
-        return X
-    return as_rows(features_of(rule, X), rule.n_features, rule.feature_names)
+    return rows_for_kernels(features_of(rule, X), rule.n_features, rule.feature_names)
 
 
 def scores_of_pieces(rule: Rule, rows: Any, n_jobs: int | None) -> Floats:

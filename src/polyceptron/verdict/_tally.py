@@ -12,7 +12,7 @@ from scipy import sparse
 from polyceptron.data.blocks import Block
 from polyceptron.data.source import Codes
 from polyceptron.rule import Rule
-from polyceptron.scoring import as_rows, is_kernel_ready, scores
+from polyceptron.scoring import rows_for_kernels, scores
 from polyceptron.utils.types import Floats
 
 
@@ -39,7 +39,7 @@ class Tally:
     @classmethod
     def of(cls, rule: Rule, X: Any, places: Codes, weight: Floats | None = None) -> Tally:
         """Count rows by the places of their classes, each once or with its weight."""
-        rows = X if is_kernel_ready(X) else as_rows(X, rule.n_features, rule.feature_names)
+        rows = rows_for_kernels(X, rule.n_features, rule.feature_names)
         C, places = len(rule.classes), np.asarray(places, np.intp)
 
         def count(cells: Any, n: int, some: Any = slice(None)) -> NDArray[Any]:
