@@ -23,7 +23,8 @@ def homes(kind, private):
             if isinstance(node, kind) and (private or not node.name.startswith("_")):
                 is_command = any("command" in ast.dump(one) for one in node.decorator_list)
                 if not is_command:
-                    found[node.name.lstrip("_")].add(str(path))
+                    name = node.name.lstrip("_") if kind is ast.ClassDef else node.name
+                    found[name].add(str(path))
     return found
 
 

@@ -69,30 +69,32 @@ def _parse_terms(text: str, feature_names: Sequence[str]) -> tuple[Floats, float
     w, b, side, relation, is_first, at = np.zeros(len(places)), 0.0, 1.0, "", True, 0
     while is_first or at < len(text):
         term = _term(text, at, is_first)
-        size = side * _number(text, term)
+        size = side * _coefficient(text, term)
         with np.errstate(over="ignore"):  # which is refused below
             if term["name"] is None:
                 b += size
             else:
-                w[_place(text, term["name"], places)] += size
+                w[_place_of_written(text, term["name"], places)] += size
         at, is_first = term.end(), False
         found = _RELATION.match(text, at)
         if found:
             if relation:
-                _refuse(text, f"{found[0]} after {relation}: of two inequalities make two faces")
+                _refuse_text(
+                    text, f"{found[0]} after {relation}: of two inequalities make two faces"
+                )
             if found[0] not in _UP:
-                _refuse(
+                _refuse_text(
                     text,
                     f"{found[0]} must be >= or <=, as a row on a face is inside (names that are "
                     "not one word are in quotes)",
                 )
             relation, side, at, is_first = found[0], -1.0, found.end(), True
     if not relation:
-        _refuse(text, "there is neither >= nor <=")
+        _refuse_text(text, "there is neither >= nor <=")
     if not (np.isfinite(w).all() and np.isfinite(b)):
-        _refuse(text, _TOO_LARGE)
+        _refuse_text(text, _TOO_LARGE)
     if not w.any():
-        _refuse(text, "no column is left in it")
+        _refuse_text(text, "no column is left in it")
     # Adding zero turns -0.0 into 0.0.
     return (w + 0.0, b + 0.0) if _UP[relation] else (-w + 0.0, -b + 0.0)
 
@@ -121,10 +123,10 @@ def _parse_equation(
     known = {column.name: (j, column) for column, j, _ in places if column.categories}
     if encoding is None or name not in known:
         listed = f"; those are {quoted_names(list(known))}" if known else ""
-        _refuse(text, f"= is for columns of categories{listed}; others have >= or <=")
+        _refuse_text(text, f"= is for columns of categories{listed}; others have >= or <=")
     (j, column), w = known[name], np.zeros(len(encoding.feature_names))
     if value not in column.categories:
-        _refuse(text, f"{name[:60]} is {' or '.join(map(quoted, column.categories))}")
+        _refuse_text(text, f"{name[:60]} is {' or '.join(map(quoted, column.categories))}")
     sign = -1.0 if column.two_values and value == column.two_values[0] else 1.0
     w[j if column.two_values else j + column.categories.index(value)] = sign
     return w, -0.5 * sign
@@ -136,26 +138,28 @@ def _term(text: str, at: int, is_first: bool) -> re.Match[str]:
     size, times, name, sign = term.group("size", "times", "name", "sign")
     both = size is not None and name is not None
     if both and times is None:
-        _refuse(text, f"write {size[:60]}*{printable(name[:60])}")
+        _refuse_text(text, f"write {size[:60]}*{printable(name[:60])}")
     if (size is None and name is None) or both != (times is not None) or not (is_first or sign):
         rest = f"cannot read {text[at:].strip()!r:.60}" if text[at:].strip() else "it breaks off"
-        _refuse(text, f"{rest}; write '2*age - bmi >= 14', and names of several words in quotes")
+        _refuse_text(
+            text, f"{rest}; write '2*age - bmi >= 14', and names of several words in quotes"
+        )
     return term
 
 
-def _number(text: str, term: re.Match[str]) -> float:
+def _coefficient(text: str, term: re.Match[str]) -> float:
     size = float(term["size"] or 1) * (-1 if term["sign"] == "-" else 1)
     if not math.isfinite(size):
-        _refuse(text, _TOO_LARGE)
+        _refuse_text(text, _TOO_LARGE)
     return size
 
 
-def _place(text: str, written: str, places: dict[str, int]) -> int:
+def _place_of_written(text: str, written: str, places: dict[str, int]) -> int:
     name = _unquoted(written)
     if name not in places:
         longer = next((one for one in places if one.startswith(f"{name}=") and one in text), "")
         hint = f"; write {quoted(longer)}, in quotes" if longer else ""
-        _refuse(text, missing_columns([name[:200]], list(places)) + hint)
+        _refuse_text(text, missing_columns([name[:200]], list(places)) + hint)
     return places[name]
 
 
@@ -170,5 +174,5 @@ def _unescaped(found: re.Match[str]) -> str:
     return chr(min(int(code, 16), 0x10FFFF))
 
 
-def _refuse(text: str, problem: str) -> NoReturn:
+def _refuse_text(text: str, problem: str) -> NoReturn:
     raise ValueError(f"the inequality {text!r:.100} cannot be used: {problem}")

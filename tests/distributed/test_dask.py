@@ -190,7 +190,7 @@ def test_neighbours_share_a_worker_and_persisted_rows_stay_where_they_are(two):
 def test_rows_without_room_are_seen_anew_each_time(one, monkeypatch):
     X, y, _ = noisy(300)
     expected = BatchPolyceptron(**QUICK).fit_blocks(ArraySource(X, y, block_rows=30))
-    monkeypatch.setattr(_partitions, "_room", lambda: 2 * 30 * 3 * 8)
+    monkeypatch.setattr(_partitions, "_bytes_for_rows", lambda: 2 * 30 * 3 * 8)
     with source_of(chunked(X, 30), chunked(y, 30), client=one) as rows:
         same(BatchPolyceptron(**QUICK).fit_blocks(rows), expected)
 

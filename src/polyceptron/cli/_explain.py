@@ -81,7 +81,7 @@ def explain(
     loaded = Loaded(model)
     rule, explanations = loaded.rule, polyceptron.explain
     place, x, medians, spreads = find_row(loaded, data, file, row)
-    limits = _limits(loaded, x, spreads, **asked)
+    limits = _limits_of_change(loaded, x, spreads, **asked)
     decision = rule.decide(x[None, :])
     answer, number = rule.labels[int(decision.place[0])], int(decision.piece[0])
     wanted = None if target is None else find_label("--target", target, rule.labels)
@@ -97,7 +97,7 @@ def explain(
             )
     except explanations.ExplainError as error:
         raise click.ClickException(f"{place}: {error}") from error
-    click.echo(f"Row {row} ({place}): {shown(answer)}{_claims(rule, x)}")
+    click.echo(f"Row {row} ({place}): {shown(answer)}{_conflicting_claims(rule, x)}")
     texts = polyceptron.rule.texts_of_faces(judge, loaded.encoding)
     _say_faces(faces, texts, shown(rule.labels[place_inside]) + rule.which(number))
     _say_contributions(why, x, np.zeros(len(x)) if spreads is None else spreads)
@@ -109,7 +109,7 @@ def explain(
         _say_change(loaded, x, change, programs)
 
 
-def _claims(rule: polyceptron.Rule, x: Any) -> str:
+def _conflicting_claims(rule: polyceptron.Rule, x: Any) -> str:
     """Which rules hold, where the answer is the most probable class of none or of several."""
     if not rule.is_most_probable:
         return ""
@@ -142,7 +142,7 @@ def find_row(loaded: Loaded, data: str, file: FileOptions, row: int) -> tuple[st
         raise source.SourceError(f"{name}: there is no row {row}; it has {before}")
     known = loaded.summary.get("columns")
     usual = known if isinstance(known, dict) else {}
-    medians, spreads = (_numbers(usual.get(key), len(x)) for key in ("median", "spread"))
+    medians, spreads = (_array_of_numbers(usual.get(key), len(x)) for key in ("median", "spread"))
     against = np.zeros(len(x)) if medians is None else medians
     for polyhedron, *_ in loaded.rule.pieces:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -164,7 +164,7 @@ def _refuse_gaps(loaded: Loaded, rows: Batch, row: int, x: Any) -> None:
             )
 
 
-def _numbers(values: Any, n: int) -> Any:
+def _array_of_numbers(values: Any, n: int) -> Any:
     """An array of n numbers, or None if they are anything else."""
     with suppress(TypeError, ValueError):
         array = np.array(values, dtype=float)
@@ -172,7 +172,7 @@ def _numbers(values: Any, n: int) -> Any:
     return None
 
 
-def _limits(
+def _limits_of_change(
     loaded: Loaded,
     x: Any,
     spreads: Any,
@@ -200,7 +200,7 @@ def _domain(loaded: Loaded, n: int) -> Any:
     Domain = polyceptron.explain.Domain
     known = loaded.summary.get("columns")
     usual = known if isinstance(known, dict) else {}
-    seen = [_numbers(usual.get(key), n) for key in ("lowest", "highest", "whole")]
+    seen = [_array_of_numbers(usual.get(key), n) for key in ("lowest", "highest", "whole")]
     own = None if loaded.encoding is None else Domain.of_columns(loaded.encoding)
     if any(one is None for one in seen):
         return own

@@ -294,7 +294,7 @@ def _say_rule(estimator: Any, rows: Any, X: Any, parts: Any, digits: int | None)
     if not rule.is_most_probable:
         click.echo(f"This text agrees with the model on {rule.agreement(X, digits)} of {known}.")
         return
-    claims = [_claims(one, X) for one in (rule, rule.rounded(digits) if digits else rule)]
+    claims = [_is_claimed(one, X) for one in (rule, rule.rounded(digits) if digits else rule)]
     same, alone = claims[0] == claims[1], claims[1].sum(axis=1) == 1
     click.echo(
         f"These inequalities agree with those of the model on {same.all(axis=1).sum()} of {known}; "
@@ -302,7 +302,7 @@ def _say_rule(estimator: Any, rows: Any, X: Any, parts: Any, digits: int | None)
     )
 
 
-def _claims(rule: Any, X: Any) -> Any:
+def _is_claimed(rule: Any, X: Any) -> Any:
     """Whether a polyhedron of each class contains a row."""
     h, places = rule.scores(X) >= 0, np.array([piece.place for piece in rule.pieces])
     of_class = [h[:, places == place].any(axis=1) for place in range(len(rule.classes))]

@@ -377,7 +377,7 @@ def knowledge(
         signs = partial(_signs, of_texts=of_texts)
         found["monotonic_cst"] = _by_class("--monotone", monotone, rows, names, signs)
     if faces:
-        read = partial(_faces, encoding=rows.encoding)
+        read = partial(_parsed_faces, encoding=rows.encoding)
         found["fixed_faces"] = _by_class("--face", faces, rows, names, read)
     if together:
         found["features_of_faces"] = [
@@ -461,7 +461,7 @@ def _signs(
     return signs
 
 
-def _faces(texts: Sequence[str], names: Sequence[str], encoding: Encoding | None) -> Any:
+def _parsed_faces(texts: Sequence[str], names: Sequence[str], encoding: Encoding | None) -> Any:
     from polyceptron.inequalities import parse_inequality
 
     pairs = [parse_inequality(text, names, encoding) for text in texts]

@@ -101,7 +101,7 @@ def predict(
         if safe_csv or (output == "-" and sys.stdout.isatty()):
             safe = partial(text.safe_cell, formulas=safe_csv)
         heads = [*heads, *kept]
-        out.write(_line(heads if safe is None else list(map(safe, heads))))
+        out.write(_csv_line(heads if safe is None else list(map(safe, heads))))
         numbers, texts = encoding.kinds
         texts += [name for name in kept if name not in {*numbers, *texts}]
         work = partial(_answers, loaded, encoding, chances, explain, missing == "skip", kept, safe)
@@ -115,7 +115,7 @@ def predict(
         )
 
 
-def _line(fields: Sequence[str]) -> bytes:
+def _csv_line(fields: Sequence[str]) -> bytes:
     line = io.StringIO()
     csv.writer(line, lineterminator="\n").writerow(fields)
     return line.getvalue().encode()

@@ -105,13 +105,13 @@ def plot(
         made = plots.WaterfallDisplay.from_estimator(loaded.rule, x, reference, spreads=spreads)
         plots.save(made, output)
     else:
-        X, y = (None, None) if data is None else _rows(loaded, data, file)
+        X, y = (None, None) if data is None else _first_rows(loaded, data, file)
         with Waiting("Drawing"):
             plots.save(plots.plot_model(loaded.rule, X, y), output)
     click.echo(f"Picture: {output}")
 
 
-def _rows(loaded: Loaded, data: str, file: FileOptions) -> tuple[Any, Any]:
+def _first_rows(loaded: Loaded, data: str, file: FileOptions) -> tuple[Any, Any]:
     """The first rows of a file, with their labels if it has them."""
     target, more = loaded.target, []
     if data != "-" and target is not None:

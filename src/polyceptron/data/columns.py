@@ -162,9 +162,9 @@ def make_plan(tables: Tables, request: Request) -> Plan:
         tables.firsts[number:] = [n_rows]
         with tables.open(number) as table:
             if number == 0:
-                plan, names = _columns(table, request), table.names
+                plan, names = _asked_columns(table, request), table.names
                 tables.expect = names
-            _check_names(table, plan, None if request.features else names, tables.names[0])
+            _check_known_names(table, plan, None if request.features else names, tables.names[0])
             if table.is_sparse and len(tables.names) > 1:
                 raise SourceError(f"{name}: sparse rows of LIBSVM are read from one file only")
             labels.setdefault(_label_kind(table, plan.target), name)
@@ -199,7 +199,7 @@ def _notes_of_dates(table: Table, plan: Plan, request: Request) -> list[str]:
     return notes
 
 
-def _columns(table: Table, request: Request) -> Plan:
+def _asked_columns(table: Table, request: Request) -> Plan:
     names, source, option = table.names, table.name, request.option
 
     def columns(values: Sequence[str]) -> list[str]:
@@ -258,7 +258,7 @@ def _ways(
     return found
 
 
-def _check_names(table: Table, plan: Plan, known: Sequence[str] | None, first: str) -> None:
+def _check_known_names(table: Table, plan: Plan, known: Sequence[str] | None, first: str) -> None:
     there = set(table.names)
     missing = [name for name in (*plan.numbers, plan.target) if name not in there]
     if missing:

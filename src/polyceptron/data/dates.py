@@ -99,7 +99,7 @@ class DatedTable(Table):
     def _with_numbers(self, job: Callable[[], Batch], names: Sequence[str]) -> Batch:
         batch = job()
         needed, orders = {self._made[n][1] for n in names}, self.date_orders
-        times = {name: _times(batch, name, orders.get(name, "")) for name in needed}
+        times = {name: _points_in_time(batch, name, orders.get(name, "")) for name in needed}
         data = batch.data
         for name in names:
             part, source = self._made[name]
@@ -111,7 +111,7 @@ class DatedTable(Table):
         super().close()
 
 
-def _times(batch: Batch, name: str, order: str) -> Any:
+def _points_in_time(batch: Batch, name: str, order: str) -> Any:
     """A column as points in time; dates of text that are not of ISO 8601 have an order."""
     column = batch.column(name)
     if not is_text(column.type):

@@ -153,7 +153,7 @@ def find_dialect(
         made, unnamed = tuple(f"x{j}" for j in range(1, len(names) + 1)), frozenset[str]()
         start = skipped
     else:
-        made, unnamed = _check_names(names, f"{source}, line {line + n_lines - 1}")
+        made, unnamed = _check_distinct_names(names, f"{source}, line {line + n_lines - 1}")
         start, line = skipped + length, line + n_lines
     known = list(map(known_of, columns))
     dates = guess_dates(made, known, options.date_order)
@@ -226,7 +226,9 @@ def _first_record(text: str, delimiter: str, source: str, line: int) -> tuple[li
     raise SourceError(f"{source} is empty")
 
 
-def _check_names(names: tuple[str, ...], where: str) -> tuple[tuple[str, ...], frozenset[str]]:
+def _check_distinct_names(
+    names: tuple[str, ...], where: str
+) -> tuple[tuple[str, ...], frozenset[str]]:
     seen: dict[str, int] = {}
     for j, name in enumerate((name or f"column {j}" for j, name in enumerate(names, 1)), 1):
         if not is_unicode(name):
@@ -378,7 +380,7 @@ def _parse_plain(
     columns = [column.combine_chunks() for column in table.columns[: len(names)]]
     n = len(numbers)
     for name in grouped:
-        values = _numbers(columns[names.index(name)], name, dialect)
+        values = _numbers_of_text(columns[names.index(name)], name, dialect)
         if values is None:
             return None
         columns[names.index(name)] = values
@@ -389,7 +391,7 @@ def _parse_plain(
     return pa.record_batch(columns, names)
 
 
-def _numbers(column: Any, name: str, dialect: Dialect) -> Any:
+def _numbers_of_text(column: Any, name: str, dialect: Dialect) -> Any:
     """A column of text as numbers; None where one is none."""
     values = list(map(unpadded, column.dictionary.to_pylist()))
     found = [None if text is None else dialect.number(text, name) for text in values]

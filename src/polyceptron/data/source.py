@@ -194,7 +194,7 @@ class ArraySource(Source):
         block_rows: int | None = None,
     ) -> None:
         self.is_sparse = bool(sparse.issparse(X))
-        self.X: Any = canonical(X.tocsr()) if self.is_sparse else _dense(X)
+        self.X: Any = canonical(X.tocsr()) if self.is_sparse else _as_dense_floats(X)
         if self.X.ndim != 2:
             raise ValueError(f"X must be 2-D, one row a sample; got shape {self.X.shape}")
         if classes is None:
@@ -254,6 +254,6 @@ class ArraySource(Source):
         return f"row {number * self._block_rows + row}"
 
 
-def _dense(X: Any) -> NDArray[Any]:
+def _as_dense_floats(X: Any) -> NDArray[Any]:
     kept = isinstance(X, np.ndarray) and X.dtype in (np.float32, np.float64)
     return np.ascontiguousarray(X if kept else as_floats(X, "X"))

@@ -28,7 +28,7 @@ Visit = tuple[KernelRows, NDArray[np.int8], Floats, NDArray[np.int64]]
 
 def visits(data: Blocks, seed: int | None) -> Iterator[Visit]:
     """Every row once, in the order that belongs to a seed; in their own without one."""
-    groups = _groups(len(data), seed)
+    groups = _groups_of_blocks(len(data), seed)
     if isinstance(data, ArrayBlocks):  # nothing need be moved
         order = _IN_ORDER if seed is None else _order(data, groups, seed)
         yield data.X, data.y, data.weight, order
@@ -44,7 +44,7 @@ def visits(data: Blocks, seed: int | None) -> Iterator[Visit]:
         yield X, y, weight, _IN_ORDER if seed is None else _shuffled(len(y), seed, place)
 
 
-def _groups(n_blocks: int, seed: int | None) -> list[list[int]]:
+def _groups_of_blocks(n_blocks: int, seed: int | None) -> list[list[int]]:
     numbers = list(range(n_blocks))
     if seed is not None and n_blocks > TOGETHER:
         numbers = _shuffled(n_blocks, seed, -1).tolist()

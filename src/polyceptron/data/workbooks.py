@@ -65,7 +65,7 @@ def open_workbook(
     name: str, file: IO[bytes], options: FileOptions, expect: Collection[str]
 ) -> SheetTable:
     """Open the sheet that is asked for, or the first one that is not empty."""
-    sheet, sheets, top_row, rows = _read(name, file, options.sheet)
+    sheet, sheets, top_row, rows = _read_sheet(name, file, options.sheet)
     notes = []
     if options.sheet is None and len(sheets) > 1:
         others = quoted_names([one for one in sheets if one != sheet])
@@ -93,7 +93,9 @@ def open_workbook(
     return table
 
 
-def _read(name: str, file: IO[bytes], asked: str | None) -> tuple[str, list[str], int, list[Any]]:
+def _read_sheet(
+    name: str, file: IO[bytes], asked: str | None
+) -> tuple[str, list[str], int, list[Any]]:
     """The name of a sheet, and of all; the number of its first row, and the rows."""
     calamine = need("python_calamine", f"{name}: a workbook", "xlsx")
     try:

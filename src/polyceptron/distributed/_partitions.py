@@ -113,7 +113,7 @@ def _delayed(collection: Any) -> list[Any]:
 def prepare(number: int, X: Any, y: Any, weight: Any = None) -> Partition:
     """Check a partition and bring it into the form of the kernels."""
     where = f"partition {number}"
-    rows, labels = _rows(X, where), np.asarray(y)
+    rows, labels = _rows_of_partition(X, where), np.asarray(y)
     given = np.ones(len(rows)) if weight is None else as_floats(weight, f"{where}: the weight")
     for name, column in [("y", labels), ("the weight", given)]:
         if column.shape != (len(rows),):
@@ -121,7 +121,7 @@ def prepare(number: int, X: Any, y: Any, weight: Any = None) -> Partition:
             raise SourceError(f"{where}: X has {len(rows)} rows, {shape}")
     codes, found = _coded(labels, where)
     wrong = ~(np.isfinite(given) & (given >= 0))
-    _refuse(wrong, given, where, "a weight must be a finite number, at least 0")
+    _refuse_rows(wrong, given, where, "a weight must be a finite number, at least 0")
     is_whole = bool(given.all())
     if not is_whole:
         rows, codes, given = rows[given > 0], codes[given > 0], given[given > 0]
@@ -131,7 +131,7 @@ def prepare(number: int, X: Any, y: Any, weight: Any = None) -> Partition:
     return Partition(rows, codes, given, facts)
 
 
-def _rows(X: Any, where: str) -> NDArray[Any]:
+def _rows_of_partition(X: Any, where: str) -> NDArray[Any]:
     if sparse.issparse(X) or hasattr(X, "todense"):
         raise SourceError(
             f"{where} is sparse ({type(X).__name__}), and learning on Dask takes dense rows: "
@@ -149,7 +149,7 @@ def _rows(X: Any, where: str) -> NDArray[Any]:
 
 def _coded(labels: NDArray[Any], where: str) -> tuple[NDArray[np.int8], NDArray[Any]]:
     """For each label its place among those of this partition, and these, sorted."""
-    _refuse(np.asarray(isna(labels)), labels, where, "the label is missing")
+    _refuse_rows(np.asarray(isna(labels)), labels, where, "the label is missing")
     try:
         found, codes = np.unique(labels, return_inverse=True)
     except TypeError as error:
@@ -160,7 +160,7 @@ def _coded(labels: NDArray[Any], where: str) -> tuple[NDArray[np.int8], NDArray[
     return codes.astype(np.int8), found
 
 
-def _refuse(wrong: NDArray[np.bool_], values: NDArray[Any], where: str, why: str) -> None:
+def _refuse_rows(wrong: NDArray[np.bool_], values: NDArray[Any], where: str, why: str) -> None:
     if wrong.any():
         row = int(wrong.argmax())
         raise SourceError(f"{where}, row {row}: {why}; got {values[row]!r}")
@@ -186,7 +186,7 @@ def cut_into_blocks(
 
 def seen(rows: NumberedRows, view: View) -> dict[int, Block]:
     """Blocks as a view shows them, as far as memory goes: anew they cost 15 to 50% of a step."""
-    room, numbers = _room(), []
+    room, numbers = _bytes_for_rows(), []
     for number, (X, *_) in rows.items():
         needed = 0 if view.coordinates.is_identity else np.asarray(X).nbytes
         if needed <= room:
@@ -224,7 +224,7 @@ def taken(rows: NumberedRows, numbers: NDArray[Any], within: NDArray[Any]) -> La
     return take_from_blocks(rows.__getitem__, numbers, within)
 
 
-def _room() -> float:
+def _bytes_for_rows() -> float:
     """Bytes for rows in the coordinates of learning: until 60% of a worker's memory are in use."""
     limit = get_worker().memory_manager.memory_limit or psutil.virtual_memory().total
     free = 0.6 * limit - psutil.Process().memory_info().rss

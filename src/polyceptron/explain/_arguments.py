@@ -122,7 +122,7 @@ def conditions_of(
         clash = _clash(rule.names[j], row[j], lower[j], upper[j], held[j], whole[j]) or clash
     if domain is not None:
         given = [place_of(key, rule.names, "bounds", ExplainError) for key in bounds or ()]
-        columns = _columns(domain, d)
+        columns = _features_of_columns(domain, d)
         stay = ~whole
         whole = whole | np.array(domain.whole, bool)
         for category in (column for column in columns if len(column) > 1):
@@ -137,7 +137,7 @@ def conditions_of(
     return Conditions(row, lower, upper, whole, stay, columns, max_changes, clash)
 
 
-def _columns(domain: Domain, d: int) -> tuple[Indices, ...]:
+def _features_of_columns(domain: Domain, d: int) -> tuple[Indices, ...]:
     """The features of each column, in their order."""
     if len(domain.lower) != d:
         raise ExplainError(f"domain must have {d} features; it has {len(domain.lower)}")
@@ -172,7 +172,7 @@ def as_row(x: Any, model: Any, argument: str = "x") -> Floats:
     array([40.,  3.])
     """
     rule = as_rule(model, error=ExplainError)
-    row = _by_name(x, rule, argument)
+    row = _row_by_name(x, rule, argument)
     if row is None:
         dense = x.toarray() if hasattr(x, "toarray") else x
         row = as_floats(dense, argument, copy=True)
@@ -187,7 +187,7 @@ def as_row(x: Any, model: Any, argument: str = "x") -> Floats:
     return row
 
 
-def _by_name(x: Any, rule: Rule, argument: str) -> Floats | None:
+def _row_by_name(x: Any, rule: Rule, argument: str) -> Floats | None:
     """The row of a mapping, a pandas series or a frame of one row, if it has names.
 
     Where the rule has an encoding, these may be the names of the table that it reads.

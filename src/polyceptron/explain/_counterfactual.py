@@ -203,7 +203,7 @@ def _written(row: Floats, new: Floats, given: Conditions) -> Iterator[tuple[list
         for ways in ([decimal.ROUND_HALF_EVEN] * len(changed), outward):
             point, texts = new.copy(), []
             for j, way in zip(changed, ways, strict=True):
-                text = _rounded(new[j], digits, way)
+                text = _rounded_one_way(new[j], digits, way)
                 allowed = given.lower[j] <= float(text) <= given.upper[j] and "inf" not in text
                 if given.whole[j] or not allowed:
                     text = _exact(new[j])
@@ -213,7 +213,7 @@ def _written(row: Floats, new: Floats, given: Conditions) -> Iterator[tuple[list
     yield [_exact(new[j]) for j in changed], new
 
 
-def _rounded(value: float, digits: int, way: str) -> str:
+def _rounded_one_way(value: float, digits: int, way: str) -> str:
     context = decimal.Context(prec=digits, rounding=way)
     return f"{float(context.create_decimal(decimal.Decimal(float(value)))):.{digits}g}"
 

@@ -41,7 +41,7 @@ class UnionTarget:
 
     @cached_property
     def faces(self) -> tuple[FaceAt, ...]:
-        own = () if self.piece is None else _faces(self.rule, self.piece)
+        own = () if self.piece is None else _faces_of_piece(self.rule, self.piece)
         return (*own, *self.crossed)
 
     @cached_property
@@ -59,7 +59,7 @@ class UnionTarget:
         inside = (self.rule.scores(np.array(points)) >= 0).any(axis=0)
         for p in np.flatnonzero(inside).tolist():
             if self.rule.pieces[p].place not in self.places and p not in left:
-                return [self.beyond(face) for face in _faces(self.rule, p)]
+                return [self.beyond(face) for face in _faces_of_piece(self.rule, p)]
         return None
 
     def beyond(self, face: FaceAt) -> UnionTarget:
@@ -124,12 +124,17 @@ class ProbableTarget:
         best = max(self._pieces_of(place), key=lambda p: h[p], default=None)
         if best is None or any(p == best for p, _ in self.crossed):
             return None
-        return [replace(self, crossed=(*self.crossed, face)) for face in _faces(self.rule, best)]
+        return [
+            replace(self, crossed=(*self.crossed, face))
+            for face in _faces_of_piece(self.rule, best)
+        ]
 
     def safe(self, x: Floats) -> Goal | None:
         """At a single score there is no curve."""
         middle = self._middle(x)
-        rows = [(face, *self._above(face, middle)) for face in _faces(self.rule, self.piece)]
+        rows = [
+            (face, *self._above(face, middle)) for face in _faces_of_piece(self.rule, self.piece)
+        ]
         for face in self.crossed:
             limit = self._even(face, middle)
             if limit == -np.inf:
@@ -164,7 +169,7 @@ class ProbableTarget:
     @cached_property
     def _inequalities(self) -> list[tuple[FaceAt, Floats, float]]:
         """The goal: a face, and w and b, each. The own faces, then limits of those crossed."""
-        own = _faces(self.rule, self.piece)
+        own = _faces_of_piece(self.rule, self.piece)
         found = [(face, *self._above(face, self.low)) for face in own if self.low > -np.inf]
         for face in self.crossed:
             limit = self._even(face, self.high)
@@ -250,9 +255,9 @@ def targets_of(
     ]
     if rule.otherwise in places:
         everywhere = UnionTarget(rule, roots, places, None)
-        found += [everywhere.beyond(face) for face in _faces(rule, piece)]
+        found += [everywhere.beyond(face) for face in _faces_of_piece(rule, piece)]
     return found
 
 
-def _faces(rule: Rule, piece: int) -> tuple[FaceAt, ...]:
+def _faces_of_piece(rule: Rule, piece: int) -> tuple[FaceAt, ...]:
     return tuple((piece, k) for k in range(rule.pieces[piece].polyhedron.n_faces))

@@ -164,12 +164,12 @@ def safe(name: str, most: int = 200) -> str:
     """Return a name that cannot end a comment of any language; in quotes if no plain word."""
     if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_.]*", name) and len(name) <= most:
         return name
-    shown = "".join(map(_escaped, name[:most]))
+    shown = "".join(map(_escaped_character, name[:most]))
     rest = len(name) - most
     return f'"{shown}"' if rest <= 0 else f'"{shown}..." ({rest} more characters)'
 
 
-def _escaped(character: str) -> str:
+def _escaped_character(character: str) -> str:
     if character.isalnum() or character in " _.,:;=+-/()[]%":
         return character
     escape = character.encode("unicode_escape").decode("ascii")

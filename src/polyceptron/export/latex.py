@@ -57,7 +57,7 @@ def to_latex(polyhedron: Any, *, digits: int | None = None, environment: str = "
         digits = None if digits is None else as_count(digits, "digits")
     except (TypeError, ValueError) as error:
         raise ExportOptionError(str(error)) from None
-    parts = [_rows(piece.polyhedron, rule, digits) for piece in rule.pieces]
+    parts = [_rows_of_faces(piece.polyhedron, rule, digits) for piece in rule.pieces]
     if len(parts) > 1:
         parts = [
             f"  {before}& \\left\\{{\\begin{{aligned}}\n{part}\n  \\end{{aligned}}\\right."
@@ -71,27 +71,27 @@ def _before(rule: Rule) -> list[str]:
     """What stands before each piece: its label, or that it is another of the same class."""
     if rule.inside_place is not None:
         return ["", *["\\lor\\; "] * (len(rule.pieces) - 1)]
-    labels = [_escaped(str(rule.labels[piece.place])) for piece in rule.pieces]
+    labels = [_escaped_text(str(rule.labels[piece.place])) for piece in rule.pieces]
     return [f"\\text{{{label}:}}\\; " for label in labels]
 
 
-def _rows(polyhedron: Polyhedron, rule: Rule, digits: int | None) -> str:
-    names = [f"\\text{{{_escaped(name)}}}" for name in rule.names]
+def _rows_of_faces(polyhedron: Polyhedron, rule: Rule, digits: int | None) -> str:
+    names = [f"\\text{{{_escaped_text(name)}}}" for name in rule.names]
     if rule.feature_names is None:
         names = [f"x_{{{j}}}" for j in range(rule.n_features)]
     write = writer(digits)
     lines = (
-        two_sides(w, b, names, lambda value: _number(write(value)), "\\,")
+        two_sides(w, b, names, lambda value: _latex_number(write(value)), "\\,")
         for w, b in zip(polyhedron.W, polyhedron.b.tolist(), strict=True)
     )
     return " \\\\\n".join(f"  {left} &{_SIGNS[sign]} {right}" for left, sign, right in lines)
 
 
-def _escaped(text: str) -> str:
+def _escaped_text(text: str) -> str:
     r"""Text for ``\text{}``."""
     return "".join(_SPECIALS.get(sign, sign) for sign in printable(text))
 
 
-def _number(text: str) -> str:
+def _latex_number(text: str) -> str:
     mantissa, _, exponent = text.partition("e")
     return mantissa if not exponent else f"{mantissa} \\times 10^{{{int(exponent)}}}"

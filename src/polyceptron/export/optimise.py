@@ -127,7 +127,7 @@ def to_cvxpy(polyhedron: Any, variable: Any, bounds: Bounds = None) -> list[Any]
     cvxpy = need("cvxpy", "to_cvxpy")
     region = _region(polyhedron, bounds)
     if isinstance(variable, Mapping):
-        variable = cvxpy.hstack(_by_name(region.rule, variable))
+        variable = cvxpy.hstack(_variables_by_name(region.rule, variable))
     shape = getattr(variable, "shape", None)
     if shape != (region.rule.n_features,):
         raise ExportError(
@@ -136,7 +136,7 @@ def to_cvxpy(polyhedron: Any, variable: Any, bounds: Bounds = None) -> list[Any]
         )
     z = cvxpy.Variable(region.B.shape[1], boolean=True) if region.B.size else None
     left = region.A @ variable if z is None else region.A @ variable + region.B @ z
-    return [left >= region.c, *_limits(region, variable)]
+    return [left >= region.c, *_bounds_of_features(region, variable)]
 
 
 def to_pyomo(polyhedron: Any, variables: Any, bounds: Bounds = None) -> Any:
@@ -167,7 +167,7 @@ def to_pyomo(polyhedron: Any, variables: Any, bounds: Bounds = None) -> Any:
     """
     pyomo = need("pyomo.environ", "to_pyomo")
     region = _region(polyhedron, bounds)
-    point = _by_name(region.rule, variables)
+    point = _variables_by_name(region.rule, variables)
     z: list[Any] = []
 
     def holds(_: Any, k: int) -> Any:
@@ -182,19 +182,19 @@ def to_pyomo(polyhedron: Any, variables: Any, bounds: Bounds = None) -> Any:
     z += block.piece.values()
     block.faces = pyomo.Constraint(range(len(region.c)), rule=holds)
     block.limits = pyomo.ConstraintList()
-    for limit in _limits(region, point):
+    for limit in _bounds_of_features(region, point):
         block.limits.add(limit)
     return block
 
 
-def _limits(region: Region, point: Any) -> list[Any]:
+def _bounds_of_features(region: Region, point: Any) -> list[Any]:
     """The bounds of the features as expressions."""
     lows, highs = np.isfinite(region.lower).nonzero()[0], np.isfinite(region.upper).nonzero()[0]
     limited = [point[j] >= float(region.lower[j]) for j in lows]
     return limited + [point[j] <= float(region.upper[j]) for j in highs]
 
 
-def _by_name(rule: Rule, variables: Any) -> list[Any]:
+def _variables_by_name(rule: Rule, variables: Any) -> list[Any]:
     if not hasattr(variables, "keys"):
         variables = dict(enumerate(variables))
         if len(variables) > rule.n_features:

@@ -64,7 +64,7 @@ def to_python(
     """
     found = labelled(polyhedron, inside, outside, encoding)
     W, b, exponents = found.faces()
-    columns = [tuple(column.values()) for column in _columns(found, encoding)]
+    columns = [tuple(column.values()) for column in _column_facts(found, encoding)]
     return filled(
         "model.py.txt",
         ANSWER=_answer(
@@ -80,7 +80,7 @@ def to_python(
     )
 
 
-def _columns(found: Labelled, encoding: Encoding | None) -> list[dict[str, Any]]:
+def _column_facts(found: Labelled, encoding: Encoding | None) -> list[dict[str, Any]]:
     """What programs need to know of the columns; what is missing of one is told right after it."""
     columns: list[dict[str, Any]] = []
     for c, _ in columns_of(found.rule, encoding):
@@ -164,26 +164,26 @@ def to_c(
         MADE=made,
         COLUMNS=_lines((f"x[{j}]: {safe(name)}" for j, name in enumerate(rule.names)), " *   "),
         COMMENT=_lines([*comment, f"Labels: {labels}."], " * "),
-        WEIGHTS=_lines((f"{{{_row(w)}}}," for w in W), "    "),
-        OFFSETS=_row(b),
+        WEIGHTS=_lines((f"{{{_row_of_literals(w)}}}," for w in W), "    "),
+        OFFSETS=_row_of_literals(b),
         EXPONENTS=", ".join(map(str, exponents)),
         PLACES=", ".join(str(place) for place, _, _ in pieces),
         FIRSTS=", ".join(map(str, [0, *(end for _, _, end in pieces)])),
         FACES=len(b),
         SPARE=W.shape[1].bit_length() + 1,
         **sizes,
-        LABELS=", ".join(map(_text, found.labels)),
+        LABELS=", ".join(map(_string_literal, found.labels)),
     )
 
 
-def _row(values: Floats) -> str:
+def _row_of_literals(values: Floats) -> str:
     return ", ".join(
         repr(value) if count_digits(value) <= MOST_SHORT else value.hex()
         for value in values.tolist()
     )
 
 
-def _text(label: PlainLabel) -> str:
+def _string_literal(label: PlainLabel) -> str:
     """Return a string literal: all but letters and digits by their bytes, three octal digits."""
     text = str(label)
     refuse_unwritable(text, "label")
@@ -239,7 +239,7 @@ def to_javascript(
             raise ExportError(f"JavaScript has no whole number {label}: give labels as text")
     if check_name(name) in _WORDS.split():
         raise ExportError(f"name must not be a word of JavaScript; got {name!r}")
-    columns = _columns(found, encoding)
+    columns = _column_facts(found, encoding)
     W, b, exponents = found.faces()
     functions = ("predict", "decision", "features")
     if module == "esm":

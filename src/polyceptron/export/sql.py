@@ -110,7 +110,7 @@ def to_sql(
     used = [pair for pair in columns_of(found.rule, encoding) if W[:, pair[1]].any()]
     writer.refuse_alike([column.name for column, _ in used])
     needed = [column for column, _ in used if column.kind != "missing"]
-    known = _joined(list(map(writer.known, needed)), "\n  AND ") if needed else "1 = 1"
+    known = _joined_terms(list(map(writer.known, needed)), "\n  AND ") if needed else "1 = 1"
     if found.rule.is_most_probable:
         answer = writer.most_probable(found, used)
     else:
@@ -310,13 +310,13 @@ class _Writer:
             shown = one.printed  # a power of two changes no sign
             faces = zip(shown.W, shown.b.tolist(), strict=True)
             conditions = [f"{self.margin(w, b, used)} >= 0" for w, b in faces]
-            parts.append(_joined(conditions, "\n  AND "))
-        several = _joined([f"({part})" for part in parts], "\n  OR ")
+            parts.append(_joined_terms(conditions, "\n  AND "))
+        several = _joined_terms([f"({part})" for part in parts], "\n  OR ")
         return parts[0] if len(parts) == 1 else f"({several})"
 
     def margin(self, w: Floats, b: float, used: list[Used]) -> str:
         terms = [self.term(column, w[features].tolist()) for column, features in used]
-        return _joined([self.number(b), *filter(None, terms)], " + ")
+        return _joined_terms([self.number(b), *filter(None, terms)], " + ")
 
     def term(self, column: Column, weights: list[float]) -> str:
         if not any(weights):
@@ -378,7 +378,7 @@ def _is_words(column: Column) -> bool:
     return bool(words) and words != BOOLEANS and any(as_number(word) is None for word in words)
 
 
-def _joined(parts: list[str], sign: str) -> str:
+def _joined_terms(parts: list[str], sign: str) -> str:
     """Join terms, in brackets where there are many: a plain chain is as deep as it is long."""
     while len(parts) > _TOGETHER:
         parts = [

@@ -166,13 +166,14 @@ def bounding_box(polyhedron: Polyhedron) -> tuple[Floats, Floats]:
     rounding = 16 * EPS * (np.abs(A) @ np.abs(start) + np.abs(b))
     slack = np.where(slack <= rounding, 0.0, slack)
     lower, upper = (
-        np.array([at + sign * _least(A, slack, j, sign) for j, at in enumerate(start)]) * columns
+        np.array([at + sign * _least_coordinate(A, slack, j, sign) for j, at in enumerate(start)])
+        * columns
         for sign in (1.0, -1.0)
     )
     return lower, np.maximum(lower, upper)
 
 
-def _least(A: Floats, slack: Floats, j: int, sign: float) -> float:
+def _least_coordinate(A: Floats, slack: Floats, j: int, sign: float) -> float:
     """The least of ``sign * y[j]``, or minus infinity."""
     cost = np.zeros(A.shape[1])
     cost[j] = sign

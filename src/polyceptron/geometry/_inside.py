@@ -121,10 +121,10 @@ def _corners(box: Boxed) -> Floats:
     for one, other in cKDTree(found).query_pairs(1e-8, output_type="ndarray"):
         if kept[one]:
             kept[other] = False
-    return np.array([_polished(box.faces, corner) for corner in found[kept]])
+    return np.array([_polished_corner(box.faces, corner) for corner in found[kept]])
 
 
-def _polished(faces: UnitFaces, corner: Floats) -> Floats:
+def _polished_corner(faces: UnitFaces, corner: Floats) -> Floats:
     """The corner solved again from the faces that meet there."""
     slack = faces.A @ corner + faces.b
     tight = np.abs(slack) < 1e-8

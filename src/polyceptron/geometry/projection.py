@@ -92,7 +92,7 @@ def _least_distance(A: Floats, c: Floats, scale: float) -> Shortest:
         if _norm(z) <= 100:
             break
         scale *= _norm(z)
-    z = _polished(A, c / scale, z, support)
+    z = _polished_point(A, c / scale, z, support)
     # A compromise between inequalities that just exclude each other meets neither.
     missed = c / scale - A @ z
     if missed.max() > _MISSED * max(least / scale, _norm(z)):
@@ -100,7 +100,7 @@ def _least_distance(A: Floats, c: Floats, scale: float) -> Shortest:
     return Shortest(z * scale, support)
 
 
-def _polished(A: Floats, c: Floats, z: Floats, support: NDArray[np.intp]) -> Floats:
+def _polished_point(A: Floats, c: Floats, z: Floats, support: NDArray[np.intp]) -> Floats:
     """The shortest point on the faces that hold z, where that is no worse."""
     exact = np.asarray(np.linalg.lstsq(A[support], c[support], rcond=None)[0], float)
     longer = _norm(exact) > _norm(z) * (1 + 1e-6)
@@ -200,7 +200,7 @@ class Goal:
             found = self.nearest(x, lower, upper, factor * hair)
             if found.x is None:
                 # No room beyond the faces: only a number that is exact will do, as in x = 1/2.
-                short = np.where(exact.x == x, x, _rounded(exact.x, x))
+                short = np.where(exact.x == x, x, _rounded_point(exact.x, x))
                 yield exact._replace(x=np.clip(short, lower, upper))
                 yield found
                 return
@@ -215,7 +215,7 @@ class Goal:
         return np.asarray(np.maximum(hair, least))
 
 
-def _rounded(x: Floats, start: Floats) -> Floats:
+def _rounded_point(x: Floats, start: Floats) -> Floats:
     """The numbers with so few digits that the last roundings on the way from start are gone."""
     size = float(np.abs([x, start]).max())
     if not 1e-100 < size < 1e100:

@@ -114,7 +114,7 @@ def _floor(builder: Any, operation: str, a: Any, b: Any) -> Scalar:
 _SIGNS = {"Lt": "<", "LtE": "<=", "Gt": ">", "GtE": ">=", "Eq": "==", "NotEq": "!="}
 
 
-def compare(builder: Any, operation: str, left: Any, right: Any) -> Any:
+def compared(builder: Any, operation: str, left: Any, right: Any) -> Any:
     """A comparison, named as in syntax trees."""
     if not isinstance(left, Scalar) and not isinstance(right, Scalar):
         if not all(isinstance(one, int | float) for one in (left, right)):
@@ -146,7 +146,7 @@ def _extreme(builder: Any, sign: str, values: Any) -> Any:
         raise TypeError("two numbers or more are needed here")
     for one in others:
         a, b, kind = _both(builder, one, best)
-        found = compare(builder, sign, Scalar(a, kind), Scalar(b, kind)).value
+        found = compared(builder, sign, Scalar(a, kind), Scalar(b, kind)).value
         best = Scalar(builder.select(found, a, b), kind)
     return best
 

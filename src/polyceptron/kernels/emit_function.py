@@ -43,13 +43,15 @@ class KernelSource:
     def __init__(self, function: Callable[..., Any], is_called: bool) -> None:
         self.function, self.is_called = function, is_called
         self._tree: ast.FunctionDef | None = None
-        self._file = _digest(function.__code__.co_filename)
+        self._file = _digest_of_source(function.__code__.co_filename)
 
     @property
     def tree(self) -> ast.FunctionDef:
         if self._tree is None:
             code = self.function.__code__
-            if _digest(code.co_filename) != self._file:  # its lines may be those of another
+            if (
+                _digest_of_source(code.co_filename) != self._file
+            ):  # its lines may be those of another
                 where = f"{code.co_filename}:{code.co_firstlineno}: cannot compile"
                 raise CannotCompile(f"{where} `{code.co_name}`: the file is not what was imported")
             text = textwrap.dedent(inspect.getsource(self.function))
@@ -64,7 +66,7 @@ class KernelSource:
         return getattr(builtins, name)
 
 
-def _digest(file: str) -> bytes | None:
+def _digest_of_source(file: str) -> bytes | None:
     try:
         found = os.stat(file)  # noqa: PTH116 - imports should be fast
         return _digest_of(file, found.st_mtime_ns, found.st_size)
@@ -420,7 +422,7 @@ class _Function:
         for operation, one in zip(node.ops, node.comparators, strict=True):
             right = self.value(one)
             name = type(operation).__name__
-            found.append(emit_calls.compare(self.builder, name, left, right))
+            found.append(emit_calls.compared(self.builder, name, left, right))
             left = right
         both = found[0]
         for one in found[1:]:

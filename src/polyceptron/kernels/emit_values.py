@@ -63,17 +63,17 @@ class Array:
         for t, index in enumerate(indices):
             n, stride = self.shape[t], self.strides[t]
             if isinstance(index, slice):
-                start = _least(builder, _bound(builder, index.start, n, I64(0)), n)
+                start = _signed_minimum(builder, _bound(builder, index.start, n, I64(0)), n)
                 if isinstance(index.start, int) and index.start < 0:  # of a shorter array, all
                     start = builder.select(builder.icmp_signed("<", start, I64(0)), I64(0), start)
-                stop = _least(builder, _bound(builder, index.stop, n, n), n)
+                stop = _signed_minimum(builder, _bound(builder, index.stop, n, n), n)
                 stop = builder.select(builder.icmp_signed("<", stop, start), start, stop)
                 shape.append(builder.sub(stop, start, flags=["nsw"]))
                 strides.append(stride)
             else:
                 start = _bound(builder, index, n, None)
             if not (isinstance(start, ir.Constant) and start.constant == 0):
-                data = builder.gep(data, [_times(builder, start, stride)], inbounds=True)
+                data = builder.gep(data, [_integer_product(builder, start, stride)], inbounds=True)
         shape += self.shape[len(indices) :]
         strides += self.strides[len(indices) :]
         if shape:
@@ -103,7 +103,7 @@ class Array:
     def packed_strides(self, builder: Any, shape: Any) -> list[Any]:
         strides: list[Any] = [1]
         for n in reversed(shape[1:]):
-            strides.insert(0, _times(builder, n, strides[0]))
+            strides.insert(0, _integer_product(builder, n, strides[0]))
         return strides
 
 
@@ -187,11 +187,11 @@ def _bound(builder: Any, index: Any, n: Any, default: Any) -> Any:
     return I64(index) if index >= 0 else builder.add(n, I64(index))
 
 
-def _least(builder: Any, a: Any, n: Any) -> Any:
+def _signed_minimum(builder: Any, a: Any, n: Any) -> Any:
     return builder.select(builder.icmp_signed("<", a, n), a, n)
 
 
-def _times(builder: Any, a: Any, b: Any) -> Any:
+def _integer_product(builder: Any, a: Any, b: Any) -> Any:
     if isinstance(b, int):
         return a if b == 1 else builder.mul(a, I64(b), flags=["nsw"])
     return builder.mul(a, b, flags=["nsw"])

@@ -55,7 +55,7 @@ def _room_for(X, n, d):
 
 
 @emitted
-def _sort(values):
+def _shell_sort(values):
     """Shell's sort."""
     gap = values.shape[0]
     while gap > 1:
@@ -77,7 +77,7 @@ def _find_columns(indices, used, place):
             place[j] = 0
             used[m] = j
             m += 1
-    _sort(used[:m])
+    _shell_sort(used[:m])
     for q in range(m):
         place[used[q]] = q
     return m
@@ -468,12 +468,12 @@ def leapfrog(X, y, weight, flat, slope, ends, penalty, unit, speed, step, n_leap
     """
     flat, slope, speed = flat.copy(), slope.copy(), speed.copy()
     how = penalty, unit, step, n_leaps, lost
-    value, energy = _leap(X, y, weight, flat, slope, speed, ends, *how)
+    value, energy = _hamiltonian_leap(X, y, weight, flat, slope, speed, ends, *how)
     return flat, value, slope, energy
 
 
 @kernel
-def _leap(X, y, weight, flat, slope, speed, ends, penalty, unit, step, n_leaps, lost):
+def _hamiltonian_leap(X, y, weight, flat, slope, speed, ends, penalty, unit, step, n_leaps, lost):
     part, no_target, value, energy = np.empty(flat.shape[0] + 1), np.empty(0), 0.0, 0.0
     for _ in range(n_leaps):
         add_scaled(speed, -0.5 * step * unit, slope, speed)

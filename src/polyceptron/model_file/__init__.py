@@ -306,7 +306,7 @@ def _learner_of(model: Any) -> Any:
 def decode(data: bytes, file: str = "") -> Model:
     """Return what the content of a model file stands for; errors name the file."""
     with _naming(file):
-        return _read(_json.parse_json(data))
+        return _read_document(_json.parse_json(data))
 
 
 @contextmanager
@@ -333,7 +333,7 @@ def _read_parts(document: Any) -> tuple[Rule, Encoding | None]:
     return rule, _read_encoding(document.encoding, names, rule.n_features)
 
 
-def _read(raw: Any) -> Model:
+def _read_document(raw: Any) -> Model:
     _check_version(raw)
     name, learner = _find_learner(raw)
     document = _json.convert(raw, documents.document_type((name, learner)))

@@ -109,13 +109,13 @@ class Protocol:
 def load_protocol() -> Protocol:
     """The experiment of paper.toml."""
     raw = tomllib.loads(files("polyceptron.paper").joinpath("paper.toml").read_text("utf-8"))
-    digest = _digest(raw)
+    digest = _digest_of_protocol(raw)
     for part in ("datasets", "methods"):
         raw[part] = {key: {"key": key, **given} for key, given in raw[part].items()}
     return msgspec.convert({**raw, "digest": digest}, Protocol)
 
 
-def _digest(raw: Any) -> str:
+def _digest_of_protocol(raw: Any) -> str:
     """Of what decides a number: neither words nor how many repetitions there are."""
     words = ["reasons", "printed", "title", "short", "kind"]
     words += ["repetitions", "quick_repetitions", "baseline"]

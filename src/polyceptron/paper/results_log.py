@@ -47,7 +47,7 @@ class ResultsLog(Generic[Result]):
         overwrite: bool = False,
     ) -> None:
         self.path = Path(path)
-        self.header: dict[str, Any] = json.loads(_line(header))
+        self.header: dict[str, Any] = json.loads(_json_line(header))
         self.results: list[Result] = []
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._file = self.path.open("a+b")
@@ -89,7 +89,7 @@ class ResultsLog(Generic[Result]):
         self.results.append(result)
 
     def _write(self, value: Any) -> None:
-        self._file.write(_line(value))
+        self._file.write(_json_line(value))
         self._file.flush()
         os.fsync(self._file.fileno())
 
@@ -126,7 +126,7 @@ def package_versions(packages: Iterable[str]) -> dict[str, str]:
     return found | {"python": platform.python_version()}
 
 
-def _line(value: Any) -> bytes:
+def _json_line(value: Any) -> bytes:
     plain = msgspec.to_builtins(value)  # msgspec itself would write a NaN as null
     return (json.dumps(plain, allow_nan=False, ensure_ascii=False) + "\n").encode()
 

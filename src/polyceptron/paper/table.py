@@ -141,7 +141,7 @@ def tabulate(protocol: Protocol, results: Iterable[FoldResult]) -> ResultTable:
         days.append(fit.at[:10])
         found[fit.dataset, fit.method].setdefault(fit.repetition, []).append(fit)
     rows = [
-        _row(protocol, dataset, method, found)
+        _row_of_results(protocol, dataset, method, found)
         for dataset in protocol.datasets.values()
         for method in protocol.methods.values()
         if found[dataset.key, method.key]
@@ -149,7 +149,9 @@ def tabulate(protocol: Protocol, results: Iterable[FoldResult]) -> ResultTable:
     return ResultTable(rows, max(days, default=None) or None)
 
 
-def _row(protocol: Protocol, dataset: Dataset, method: Method, found: _Results) -> TableRow:
+def _row_of_results(
+    protocol: Protocol, dataset: Dataset, method: Method, found: _Results
+) -> TableRow:
     fits = [*found[dataset.key, method.key].values()]
     baseline = [*found[dataset.key, protocol.baseline].values()]
     right = (100 * sum(fit.right for fit in some) / sum(fit.rows for fit in some) for some in fits)

@@ -144,7 +144,7 @@ class FaceHeatmapDisplay:
             return
         for row, k in np.ndindex(*shown.shape):
             value = float(shown[row, k])
-            text = _number(value)
+            text = _signed_weight(value)
             if width <= 28:
                 text = "" if abs(value / self._most) < 0.2 else "+" if value > 0 else style.MINUS
             self.cells_[k, int(self.columns_[row])] = self.ax_.text(
@@ -167,7 +167,7 @@ class FaceHeatmapDisplay:
         bar = ax.figure.colorbar(
             self.image_, ax=ax, ticks=ends, pad=0.02, aspect=24, shrink=min(1.0, 16 / m)
         )
-        bar.ax.set_yticklabels([_number(end) for end in ends])
+        bar.ax.set_yticklabels([_signed_weight(end) for end in ends])
         bar.outline.set_visible(False)
         unit = "spread" if self.per_spread else "unit"
         sides = "  ←  larger is  →  ".join(self.sides)
@@ -180,7 +180,7 @@ def heatmap_size(n_faces: int, n_columns: int) -> tuple[float, float]:
     return float(np.clip(width, 5.2, 12.0)), float(np.clip(height, 3.4, 16.0))
 
 
-def _number(value: float) -> str:
+def _signed_weight(value: float) -> str:
     """A weight of at most one with its sign, so that colours are not needed."""
     text = f"{value:+.2f}".replace("-", style.MINUS)
     return "0" if text[1:] == "0.00" else text

@@ -33,7 +33,7 @@ def classes_alone(rule: Rule, labels: NDArray[Any] | None) -> list[Any]:
 
 def multiples_size(n: int) -> tuple[float, float]:
     """Return the size of a figure of so many pictures, in inches."""
-    return 8.6, 1.2 + 2.3 * -(-n // _columns(n))
+    return 8.6, 1.2 + 2.3 * -(-n // _pictures_in_a_row(n))
 
 
 def draw_classes(
@@ -41,7 +41,7 @@ def draw_classes(
 ) -> None:
     """Draw a picture of each of these classes."""
     plane = choose_plane(wanted, [piece.polyhedron for piece in rule.pieces], X, None)
-    predicted, n_columns = rule.predict(X), _columns(len(classes))
+    predicted, n_columns = rule.predict(X), _pictures_in_a_row(len(classes))
     n_rows = -(-len(classes) // n_columns)
     axes = figure.subplots(n_rows, n_columns, squeeze=False, sharex=True, sharey=True).ravel()
     for ax, label in zip(axes, classes, strict=False):
@@ -63,5 +63,5 @@ def draw_classes(
     figure.supylabel(plane.labels[1], fontsize=10, **look)
 
 
-def _columns(n: int) -> int:
+def _pictures_in_a_row(n: int) -> int:
     return min(n, 3 if n <= 6 else 4)

@@ -92,7 +92,7 @@ def numbers(
         arrow = arrow / np.linalg.norm(arrow)
         places = segment[0] + np.outer(_PLACES, segment[1] - segment[0])
         seen = ax.transData.transform(places)
-        place, away = _room(seen, arrow * point, taken, box)
+        place, away = _free_place(seen, arrow * point, taken, box)
         taken.append(seen[place] - away * point * arrow)
         if away > _AWAY[0]:
             _arrow(ax, places[place], -away * arrow, arrowstyle="-", linewidth=0.6)
@@ -101,7 +101,7 @@ def numbers(
     return marks
 
 
-def _room(seen: Floats, arrow: Floats, taken: list[Floats], box: Any) -> tuple[int, float]:
+def _free_place(seen: Floats, arrow: Floats, taken: list[Floats], box: Any) -> tuple[int, float]:
     """Return which place is free, and how far from the line, or the least crowded one."""
     point = float(np.hypot(*arrow))
     best, most = (0, _AWAY[0]), -np.inf

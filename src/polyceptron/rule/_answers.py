@@ -63,7 +63,7 @@ def rows_of(rule: Rule, X: Any) -> Any:
 
 def scores_of_pieces(rule: Rule, rows: Any, n_jobs: int | None) -> Floats:
     """h(x) of every row by every piece."""
-    return np.column_stack([_least(rows, piece.polyhedron, n_jobs) for piece in rule.pieces])
+    return np.column_stack([_least_scores(rows, piece.polyhedron, n_jobs) for piece in rule.pieces])
 
 
 def decided(
@@ -87,7 +87,7 @@ def decided_by_scores(rule: Rule, h: Floats) -> Decision:
     """The answers to rows of which the scores of all pieces are known."""
     if not rule.is_most_probable:
         return _by_piece(rule, *_deciding(rule, h))
-    odds, places = log_odds_of_classes(rule, h), _places(rule)
+    odds, places = log_odds_of_classes(rule, h), _places_of_pieces(rule)
     place = odds.argmax(axis=1)
     piece = np.where(places == place[:, None], h, -np.inf).argmax(axis=1)
     return Decision(place, piece, odds.max(axis=1))
@@ -182,7 +182,7 @@ def _deciding(rule: Rule, h: Floats) -> tuple[Indices, Floats]:
 
 def _by_piece(rule: Rule, piece: Indices, score: Floats) -> Decision:
     """The answers of the pieces that they rest on."""
-    place = _places(rule)[piece]
+    place = _places_of_pieces(rule)[piece]
     if rule.otherwise is not None:
         place = np.where(score >= 0, place, rule.otherwise)
         score = _signed(rule, score)
@@ -191,7 +191,7 @@ def _by_piece(rule: Rule, piece: Indices, score: Floats) -> Decision:
     return Decision(place, piece, score)
 
 
-def _places(rule: Rule) -> Indices:
+def _places_of_pieces(rule: Rule) -> Indices:
     return np.array([one.place for one in rule.pieces], np.intp)
 
 
@@ -214,7 +214,7 @@ def _with_faces(rule: Rule, rows: Any, decision: Decision) -> Decision:
     return decision._replace(face=face, slack=slack)
 
 
-def _least(rows: Any, polyhedron: Polyhedron, n_jobs: int | None) -> Floats:
+def _least_scores(rows: Any, polyhedron: Polyhedron, n_jobs: int | None) -> Floats:
     """h(x) of every row by one polyhedron."""
     h, finite = least_margins(rows, polyhedron.W, polyhedron.b, n_jobs)
     return h if finite else polyhedron.decision(rows)  # which mends overflow

@@ -97,7 +97,7 @@ class Rule:
         classes.flags.writeable = False
         pieces = tuple(Piece(*piece) for piece in self.pieces)
         self.__dict__.update(classes=classes, pieces=pieces, links=tuple(self.links))
-        self.__dict__.update(locked=_places(self.locked, pieces), edits=tuple(self.edits))
+        self.__dict__.update(locked=_places_of_faces(self.locked, pieces), edits=tuple(self.edits))
         if not pieces:
             raise ValueError("pieces must not be empty")
         first = self.pieces[0].polyhedron
@@ -441,7 +441,7 @@ class Rule:
         return Rule, (*whole, self.encoding)
 
 
-def _places(faces: Any, pieces: tuple[Piece, ...]) -> tuple[tuple[int, int], ...]:
+def _places_of_faces(faces: Any, pieces: tuple[Piece, ...]) -> tuple[tuple[int, int], ...]:
     """Places of faces, in their order; they must be there."""
     for p, k in faces:
         if not (0 <= p < len(pieces) and 0 <= k < pieces[p].polyhedron.n_faces):

@@ -229,7 +229,7 @@ class Editing:
         one = self.rule.pieces[p].polyhedron
         w, b, e = printed_face(one.W[k], float(one.b[k]))
         upper = two_sides(w, b, self.rule.names, str)[1] == "<="
-        number = _number(by if to is None else to, "by" if to is None else "to")
+        number = _checked_number(by if to is None else to, "by" if to is None else "to")
         if to is None:  # in decimals: 0.1 and 0.2 are 0.3
             number = float(Decimal(repr(b if upper else -b)) + Decimal(repr(number)))
         with np.errstate(over="ignore", under="ignore"):
@@ -243,7 +243,7 @@ class Editing:
             w, b = parse_inequality(new, self.rule.names)
         else:
             try:
-                w, b = as_floats(new[0], "w"), _number(new[1], "b")
+                w, b = as_floats(new[0], "w"), _checked_number(new[1], "b")
             except (TypeError, LookupError):
                 raise ValueError(f"new must be text or a pair (w, b); got {new!r:.60}") from None
         if w.shape != (self.rule.n_features,):
@@ -362,7 +362,7 @@ def inequality_at(rule: Rule, p: int, k: int) -> str:
     return inequality(one.W[k], float(one.b[k]), rule.names)
 
 
-def _number(value: Any, name: str) -> float:
+def _checked_number(value: Any, name: str) -> float:
     number = as_floats(value, name)
     if number.shape != () or not np.isfinite(number):
         raise ValueError(f"{name} must be a finite number; got {value!r:.60}")

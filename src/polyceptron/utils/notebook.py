@@ -56,28 +56,30 @@ def rules_html(
         if faces and group.heading:
             swatch = f'<span class="class" style="background:{group.colour}"></span>'
             mark = swatch if group.colour else ""
-            rows.append(f'<tr><th colspan="2">{mark}{_text(group.heading)}</th></tr>')
-        rows += [_row(k, face, coloured=not group.colour) for k, face in enumerate(faces)]
+            rows.append(f'<tr><th colspan="2">{mark}{_escaped_short(group.heading)}</th></tr>')
+        rows += [_row_of_face(k, face, coloured=not group.colour) for k, face in enumerate(faces)]
     if shown < n_faces:
         remarks = [f"{n_faces - shown} more faces are not shown here: print shows all.", *remarks]
     told = _paragraphs(remarks)
     if details:
-        told += f"<details><summary>{_text(details[0])}</summary>{_paragraphs(details[1:])}"
+        told += (
+            f"<details><summary>{_escaped_short(details[0])}</summary>{_paragraphs(details[1:])}"
+        )
         told += "</details>"
     table = f"<table><tbody>{''.join(rows)}</tbody></table>"
     return f'<div class="polyceptron-rule"><style>{_STYLE}</style>{table}{told}</div>'
 
 
-def _row(k: int, face: str, *, coloured: bool) -> str:
+def _row_of_face(k: int, face: str, *, coloured: bool) -> str:
     ground = colour_of(k) if coloured else PAPER
     look = f"background:{ground};color:{ink_on(ground)}"
     mark = f'<span class="face" style="{look}">{k}</span>'
-    return f"<tr><td>{mark}</td><td><code>{_text(face)}</code></td></tr>"
+    return f"<tr><td>{mark}</td><td><code>{_escaped_short(face)}</code></td></tr>"
 
 
 def _paragraphs(sentences: Iterable[str]) -> str:
-    return "".join(f"<p>{_text(sentence)}</p>" for sentence in sentences)
+    return "".join(f"<p>{_escaped_short(sentence)}</p>" for sentence in sentences)
 
 
-def _text(text: str) -> str:
+def _escaped_short(text: str) -> str:
     return escape(text if len(text) <= _LONGEST else f"{text[:_LONGEST]} ...")

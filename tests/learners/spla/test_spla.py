@@ -140,13 +140,13 @@ class TestLogLikelihood:
         X, y = load_breast_cancer(return_X_y=True)
         model = SPLA1(2, inner_steps=20, n_init=1, tol=0, max_iter=20, random_state=0)
         evaluated = []
-        original = spla1._evaluated
+        original = spla1._evaluated_likelihood
 
         def spy(*arguments):
             evaluated.append(original(*arguments))
             return evaluated[-1]
 
-        monkeypatch.setattr(spla1, "_evaluated", spy)
+        monkeypatch.setattr(spla1, "_evaluated_likelihood", spy)
         fit(model, X, y)
         values = [state.value for state in evaluated]
         assert (np.diff(values) < 0).any()
@@ -277,7 +277,7 @@ def held_out(X, y, fraction, weight=None):
     weight = np.empty(0) if weight is None else weight
     data = ArrayBlocks(kernel_rows(X), y.astype(np.int8), weight, X.shape[1])
     model, random = SPLA2(validation_fraction=fraction), np.random.RandomState(0)
-    return model._held_out(data, spla2._groups(data), random)
+    return model._held_out(data, spla2._groups_of_equal_rows(data), random)
 
 
 class TestHowMany:

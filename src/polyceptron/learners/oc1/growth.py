@@ -87,7 +87,7 @@ def grow(
         counts.append(np.bincount(here.y, here.weight, how.n_classes).astype(float))
         enough = here.multiplicity.sum() >= how.min_samples_split
         may_split = depth < how.max_depth and enough and (here.y != here.y[0]).any()
-        split = _split(here, counts[-1], how, rng) if may_split else None
+        split = _best_test(here, counts[-1], how, rng) if may_split else None
         W.append(np.zeros(d) if split is None else split[0])
         b.append(0.0 if split is None else split[1])
         children.append(own)
@@ -105,7 +105,7 @@ def grow(
     return Tree(np.array(W), np.array(b), yes, no, np.array(counts))
 
 
-def _split(
+def _best_test(
     here: DistinctRows, totals: Floats, how: GrowthRules, rng: np.random.Generator
 ) -> tuple[Floats, float] | None:
     """The best test w . x + b >= 0 in user units, or None where all rows are equal."""

@@ -189,9 +189,9 @@ def sort_crossings(rows: NodeRows, work: Work) -> int:
     for b in range(m + 1):
         if ends[b] - start > CROWDED:
             here = slice(start, ends[b])
-            _sort(work.crossings[here], work.movers[here], (ends[b] - start) * 4 // 9)
+            _shell_pass(work.crossings[here], work.movers[here], (ends[b] - start) * 4 // 9)
         start = ends[b]
-    _sort(work.crossings[:m], work.movers[:m], 1)
+    _shell_pass(work.crossings[:m], work.movers[:m], 1)
     return m
 
 
@@ -223,7 +223,7 @@ def _bucket(key: float, spread: float, m: int) -> int:
 
 
 @compiled
-def _sort(crossings: Floats, movers: Ints, gap: int) -> None:
+def _shell_pass(crossings: Floats, movers: Ints, gap: int) -> None:
     """Shell's sort from this gap on, which with 1 is insertion.
 
     np.argsort takes longer to compile than all of this module.
@@ -262,7 +262,7 @@ def set_scores(rows: NodeRows, plane: Floats, out: Floats) -> None:
 
 
 @compiled
-def _probe(rows: NodeRows, work: Work, how: Climb, j: int) -> tuple[float, float]:
+def _probe_coefficient(rows: NodeRows, work: Work, how: Climb, j: int) -> tuple[float, float]:
     """The best change of coefficient j, and the quality it promises."""
     for i in range(work.slopes.shape[0]):
         work.slopes[i] = rows.columns[j, i]
@@ -294,7 +294,7 @@ def _perturb(rows: NodeRows, work: Work, how: Climb, plane: Floats, j: int, rng:
     better, and is 1 again after one that is.
     """
     state = work.state
-    alpha, promised = _probe(rows, work, how, j)
+    alpha, promised = _probe_coefficient(rows, work, how, j)
     better = promised > state[0] + TOLERANCE
     if promised < state[0] - TOLERANCE or not (better or rng.random() < state[1]):
         return
@@ -309,7 +309,7 @@ def _perturb(rows: NodeRows, work: Work, how: Climb, plane: Floats, j: int, rng:
 def _best_coefficient(rows: NodeRows, work: Work, how: Climb) -> int:
     best, at = -1.0, 0
     for j in range(rows.columns.shape[0]):
-        _, q = _probe(rows, work, how, j)
+        _, q = _probe_coefficient(rows, work, how, j)
         if q > best + TOLERANCE:
             best, at = q, j
     return at
@@ -388,7 +388,7 @@ def best_axis_split(rows: NodeRows, work: Work, how: Climb, plane: Floats) -> fl
     for j in range(p - 1):
         for i in range(work.scores.shape[0]):
             work.scores[i] = rows.columns[j, i]
-        alpha, q = _probe(rows, work, how, p - 1)
+        alpha, q = _probe_coefficient(rows, work, how, p - 1)
         if q > best + TOLERANCE:
             best = q
             for i in range(p):

@@ -168,7 +168,7 @@ class PCSLP(IteratedClassifier):
                 planes = self._clustered(training, rows, seed)
             # Each start has a model of its own: none depends on the bases of those before it.
             lp = SeparationLP(rows, self.n_hyperplanes, self.time_limit)
-            yield _evaluated(planes, None, lp, number, 0)
+            yield _evaluated_planes(planes, None, lp, number, 0)
 
     def _start(self, training: TrainingData, seed: int) -> PCSLPState:
         return next(self._starts(training, [seed]))
@@ -201,7 +201,9 @@ class PCSLP(IteratedClassifier):
                 n_lps += 1
                 round_ = f"start {state.start}, iteration {state.n_iter + 1}"
                 planes = Planes.of(*lp.solve(responsible, f"{round_}, tie choice {number + 1}"))
-                candidate = _evaluated(planes, responsible, lp, state.start, state.n_iter + 1)
+                candidate = _evaluated_planes(
+                    planes, responsible, lp, state.start, state.n_iter + 1
+                )
                 if candidate.objective < state.objective - self.tol:
                     found = candidate
                     break
@@ -223,7 +225,7 @@ class PCSLP(IteratedClassifier):
         K, d = state.planes.K, data.n_features
         for bias in (1.0, -1.0):
             planes = Planes.of(np.zeros((K, d)), np.full(K, bias))
-            other = _evaluated(planes, state.held, state.lp, state.start, state.n_iter + 1)
+            other = _evaluated_planes(planes, state.held, state.lp, state.start, state.n_iter + 1)
             mistakes = self._mistakes(data, other)
             if other.objective <= state.objective * (1 + _TIE) and mistakes < fewest:
                 # Not above the state's by rounding.
@@ -288,16 +290,16 @@ def _others(options: list[Indices], limit: int, seed: tuple[int, int]) -> Iterat
             yield choice
 
 
-def _evaluated(
+def _evaluated_planes(
     planes: Planes, held: Indices | None, lp: SeparationLP, start: int, n_iter: int
 ) -> PCSLPState:
     W, b = planes.arrays()
-    scores = _scores(lp.rows.outside, W, b)
-    value = lp.rows.objective(_scores(lp.rows.inside, W, b), scores)
+    scores = _scores_of_hyperplanes(lp.rows.outside, W, b)
+    value = lp.rows.objective(_scores_of_hyperplanes(lp.rows.inside, W, b), scores)
     return PCSLPState(planes, value, scores, held, lp, start, n_iter)
 
 
-def _scores(rows: Any, W: Floats, b: Floats) -> Floats:
+def _scores_of_hyperplanes(rows: Any, W: Floats, b: Floats) -> Floats:
     """w_k . x + b_k of every row and hyperplane, to the bit as in prediction."""
     each = [least_margins(rows, W[k : k + 1], b[k : k + 1], 1)[0] for k in range(len(b))]
     return np.column_stack(each)
@@ -337,10 +339,10 @@ def _cluster(rows: Any, cost: Floats, K: int, rng: np.random.Generator) -> Float
         until = np.cumsum(cost * distance)
         chosen = np.searchsorted(until, rng.random() * until[-1], side="right")
         C = np.vstack([C, rows[min(chosen, rows.shape[0] - 1)].toarray()])
-        distance = np.maximum(squares + _scores(rows, *_nearest(C)).min(axis=1), 0.0)
+        distance = np.maximum(squares + _scores_of_hyperplanes(rows, *_nearest(C)).min(axis=1), 0.0)
     sets = np.full(rows.shape[0], -1)
     for _ in range(_LLOYD_STEPS):
-        before, sets = sets, _scores(rows, *_nearest(C)).argmin(axis=1)
+        before, sets = sets, _scores_of_hyperplanes(rows, *_nearest(C)).argmin(axis=1)
         if np.array_equal(sets, before):
             break
         members = sparse.csr_matrix((cost, (sets, np.arange(len(sets)))), (K, len(sets)))

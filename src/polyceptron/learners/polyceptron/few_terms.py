@@ -283,7 +283,9 @@ class SparseFit:
     def _face(self, point: Reached, k: int) -> _OneFace:
         """What the others leave to face k."""
         if self._at is None or self._at[0] is not point:
-            S = 1.0 / (1.0 + np.exp(-np.clip(_scores(self.data, point.union).T, -40.0, 40.0)))
+            S = 1.0 / (
+                1.0 + np.exp(-np.clip(_scores_of_union(self.data, point.union).T, -40.0, 40.0))
+            )
             self._at = point, S, [S[faces].prod(axis=0) for faces in point.union.places()]
         _, S, pieces = self._at
         own = next(m for m, faces in enumerate(point.union.places()) if k in faces)
@@ -306,7 +308,7 @@ class SparseFit:
     def _moved(self, union: Union) -> Union:
         """Every face where the rule makes the fewest mistakes, the others being where they are."""
         data, is_inside, weight = self.data, self.data.y > 0, self.data.weights
-        found = _scores(data, union)
+        found = _scores_of_union(data, union)
         for k in list(range(union.n_faces)) * (3 if union.n_faces > 1 else 0):
             seen = _decisive(union, found >= 0, k)
             if not seen.any():
@@ -326,7 +328,7 @@ class SparseFit:
             return union
         W, b = union.theta[:, :-1].copy(), union.theta[:, -1].copy()
         lacking = np.minimum(scores(rows, W, b), 0.0)
-        spread = _scores(self.data, union).std(axis=0) + 1e-300
+        spread = _scores_of_union(self.data, union).std(axis=0) + 1e-300
         places, theta = union.places(), union.theta.copy()
         nearest = nearest_pieces([(lacking / spread)[:, faces] for faces in places])
         for m, faces in enumerate(places):
@@ -360,7 +362,7 @@ def nearest_pieces(lacking: list[Floats]) -> NDArray[np.intp]:
     return np.asarray(np.argmax([one.sum(axis=1) for one in lacking], axis=0))
 
 
-def _scores(data: ArrayBlocks, union: Union) -> Floats:
+def _scores_of_union(data: ArrayBlocks, union: Union) -> Floats:
     return scores(data.matrix, union.theta[:, :-1].copy(), union.theta[:, -1].copy())
 
 

@@ -122,7 +122,7 @@ class Knowledge(NamedTuple):
             "monotonic_cst": self.signs.astype(float) if self.signs.any() else None,
             "fixed_faces": self.faces if len(self.faces) else None,
             "features_of_faces": None if self.groups.all() else self.groups.astype(float),
-            "must_contain": None if not self.rows.shape[0] else _dense(self.rows),
+            "must_contain": None if not self.rows.shape[0] else _as_dense(self.rows),
         }
 
     def admits(self, X: Any) -> NDArray[np.bool_]:
@@ -202,7 +202,7 @@ def check_by_class(name: str, given: Any, labels: list[Any]) -> None:
 # --- reading ------------------------------------------------------------------------------
 
 
-def _place(name: str, column: Any, columns: list[str]) -> int:
+def _place_of_column(name: str, column: Any, columns: list[str]) -> int:
     """The place of a column that is named, or counted."""
     if isinstance(column, str) and column not in columns:
         raise ValueError(f"{name}: {missing_columns([column], columns)}")
@@ -214,7 +214,9 @@ def _read_signs(given: Any, columns: list[str]) -> NDArray[np.int8]:
     if given is None:
         return signs
     if hasattr(given, "items"):  # a dict, or a pandas Series
-        pairs = [(_place(name, column, columns), value) for column, value in given.items()]
+        pairs = [
+            (_place_of_column(name, column, columns), value) for column, value in given.items()
+        ]
     else:
         values = np.asarray(given, object)
         if values.shape != (len(columns),):
@@ -239,7 +241,7 @@ def _read_faces(given: Any, columns: list[str]) -> Floats:
     if isinstance(given, str):
         given = [given]
     if isinstance(given, tuple) and len(given) == 2 and not isinstance(given[0], str):
-        A, b = (_numbers(one) for one in given)
+        A, b = (_finite_numbers(one) for one in given)
         if A.ndim != 2 or b.shape != A.shape[:1]:
             raise ValueError(
                 f"fixed_faces as (A, b) must be of shapes (m, {d}) and (m,), and says "
@@ -247,14 +249,14 @@ def _read_faces(given: Any, columns: list[str]) -> Floats:
             )
         faces = np.column_stack([A, b])
     elif isinstance(given, np.ndarray):
-        faces = _numbers(given)
+        faces = _finite_numbers(given)
         if faces.ndim != 2:
             raise ValueError(
                 f"fixed_faces as an array must have rows [w, b] of {d + 1} numbers; got shape "
                 f"{faces.shape}"
             )
     else:
-        read = [_read_face(one, columns) for one in _listed(given)]
+        read = [_read_face(one, columns) for one in _listed_items(given)]
         faces = np.array([np.append(w, b) for w, b in read]).reshape(-1, d + 1)
     if faces.shape[1] != d + 1:
         raise ValueError(f"fixed_faces have {faces.shape[1] - 1} columns, and X has {d}")
@@ -267,12 +269,12 @@ def _read_faces(given: Any, columns: list[str]) -> Floats:
     return faces[sorted({one: printed.index(one) for one in printed}.values())]
 
 
-def _listed(given: Any) -> list[Any]:
+def _listed_items(given: Any) -> list[Any]:
     """The items of a list; what is none is one item, to be refused."""
     return list(given) if isinstance(given, list | tuple) else [given]
 
 
-def _numbers(given: Any) -> Floats:
+def _finite_numbers(given: Any) -> Floats:
     try:
         return np.asarray(given, float)
     except (TypeError, ValueError):
@@ -286,7 +288,7 @@ def _by_names(given: Polyhedron, columns: list[str]) -> Floats:
         return given.W
     W = np.zeros((given.n_faces, len(columns)))
     for j in np.flatnonzero(given.W.any(axis=0)).tolist():
-        W[:, _place("fixed_faces", str(names[j]), columns)] = given.W[:, j]
+        W[:, _place_of_column("fixed_faces", str(names[j]), columns)] = given.W[:, j]
     return W
 
 
@@ -313,12 +315,12 @@ def _read_groups(given: Any, columns: list[str]) -> NDArray[np.bool_]:
         if not np.array_equal(groups, given):
             raise ValueError(f"{name} as an array must be 1 or 0 in each place; got {given!r:.80}")
     else:
-        if not all(isinstance(one, list | tuple) for one in [given, *_listed(given)]):
+        if not all(isinstance(one, list | tuple) for one in [given, *_listed_items(given)]):
             hint = "; max_terms=1 is for faces of one column each" if given == 1 else ""
             raise ValueError(f"{name} must be a list of lists of columns{hint}; got {given!r:.80}")
         groups = np.zeros((len(given), d), bool)
         for group, own in zip(groups, given, strict=True):
-            group[[_place(name, column, columns) for column in own]] = True
+            group[[_place_of_column(name, column, columns) for column in own]] = True
     if not groups.size or not groups.any(axis=1).all():
         raise ValueError(f"{name} must have a group, and each group a column; got {given!r:.80}")
     return groups
@@ -337,7 +339,7 @@ def _read_rows(given: Any, n_features: int, names: Sequence[str] | None) -> Any:
     return rows
 
 
-def _dense(rows: Any) -> Floats:
+def _as_dense(rows: Any) -> Floats:
     return np.asarray(rows.toarray() if sparse.issparse(rows) else rows, float)
 
 

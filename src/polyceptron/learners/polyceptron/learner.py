@@ -353,9 +353,9 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         for name in ("n_hyperplanes_", "n_polyhedra_", "margin_", "penalty_", "sampled_"):
             values = [getattr(one, name) for one in each]
             setattr(self, name, dict(zip(labels, values, strict=True)))
-        self.selection_ = _joined(labels, [one.selection_ for one in each])
+        self.selection_ = _joined_tables(labels, [one.selection_ for one in each])
         if all("path_" in vars(one) for one in each):
-            self.path_ = _joined(labels, [one.path_ for one in each])
+            self.path_ = _joined_tables(labels, [one.path_ for one in each])
 
     # --- after editing ------------------------------------------------------------------
 
@@ -480,7 +480,7 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         return clone(self).set_params(**own, random_state=random_state)  # type: ignore[no-any-return]
 
 
-def _joined(labels: list[Any], tables: list[dict[str, list[Any]]]) -> dict[str, list[Any]]:
+def _joined_tables(labels: list[Any], tables: list[dict[str, list[Any]]]) -> dict[str, list[Any]]:
     """Tables of classes as one, which has the class in the place of which of two is inside."""
     names = [name for name in tables[0] if name != "inside"]
     pairs = zip(labels, tables, strict=True)

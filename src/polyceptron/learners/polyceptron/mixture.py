@@ -128,7 +128,7 @@ def posterior_mean(loss: Loss, flat: Floats, n_samples: int, seed: int) -> Float
     step, total = _FIRST_LEAP, np.zeros_like(loss.unpack(flat)[0])
     here = Point(flat, *loss(flat))
     for number in range(_WARM_UP + n_samples):
-        here, likely = _leap(loss, rows, here, step, random)
+        here, likely = _proposal(loss, rows, here, step, random)
         warm = number >= _WARM_UP
         step *= float(np.exp((likely - _ACCEPTED) * (0.05 if warm else 0.5)))
         if warm:
@@ -137,7 +137,7 @@ def posterior_mean(loss: Loss, flat: Floats, n_samples: int, seed: int) -> Float
     return total / n_samples
 
 
-def _leap(
+def _proposal(
     loss: Loss,
     rows: tuple[KernelRows, NDArray[np.int8], Floats],
     here: Point,

@@ -18,7 +18,7 @@ def kept_faces(rule: Rule, locked: Any) -> dict[int, Floats]:
     They are those that are locked, and these. A face that stays is in every piece of its class.
     """
     addresses = rule.edit().addresses
-    named = {face_name(face) for face in _listed(locked)}
+    named = {face_name(face) for face in _listed_faces(locked)}
     unknown = sorted(named - set(addresses))
     if unknown:
         known = quoted_names(list(addresses))
@@ -47,7 +47,7 @@ def kept_faces(rule: Rule, locked: Any) -> dict[int, Floats]:
     return found
 
 
-def _listed(locked: Any) -> list[Any]:
+def _listed_faces(locked: Any) -> list[Any]:
     """Faces of a list or an array, or a single one."""
     if locked is None:
         return []

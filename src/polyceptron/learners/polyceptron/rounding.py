@@ -86,7 +86,7 @@ def round_faces(
             continue
         face = _Rounding(X, W[k], float(b[k]), spread, answers, k, clearance).best(most)
         if face is not None:
-            logs += math.log(_size(W[k], spread) / _size(face.w, spread))
+            logs += math.log(_length_in_spreads(W[k], spread) / _length_in_spreads(face.w, spread))
             W[k], b[k], answers.holds[:, k] = face
     parts = zip(np.split(W, ends[:-1]), np.split(b, ends[:-1]), strict=True)
     return [Polyhedron(*part, pieces[0].feature_names) for part in parts], math.exp(logs / len(b))
@@ -195,7 +195,7 @@ class _Rounding:
 
         And whether they keep clear of all rows. Where none does, others follow that are near.
         """
-        ratio = _size(self.w, self.spread) / _size(v, self.spread)
+        ratio = _length_in_spreads(self.w, self.spread) / _length_in_spreads(v, self.spread)
         z, near, weight = scores(self.X, v[None], np.zeros(1))[:, 0], self.near, self.answers.weight
         # Rows near the face are as far from it as before, in the mean.
         offset = float(np.average((z - self.margin / ratio)[near], weights=weight[near]))
@@ -217,7 +217,7 @@ class _Rounding:
         return self.answers.cost(self.there | self.here & holds, self.k)
 
 
-def _size(w: Floats, spread: Floats) -> float:
+def _length_in_spreads(w: Floats, spread: Floats) -> float:
     return float(np.linalg.norm(w * spread))
 
 

@@ -29,7 +29,7 @@ def around_groups(
 ) -> Floats:
     """Faces [w_k, b_k], piece after piece, of random directions around a group of rows each."""
     inside = np.flatnonzero((data.y > 0) & (data.weights > 0))
-    middles, spreads = _groups(data.matrix[inside], data.weights[inside], n_pieces, random)
+    middles, spreads = _spread_groups(data.matrix[inside], data.weights[inside], n_pieces, random)
     W = random.standard_normal((n_pieces, n_faces, data.n_features))
     W /= np.linalg.norm(W, axis=2, keepdims=True)
     W *= (_AT_MIDDLE / (_SPREADS * np.maximum(spreads, _LEAST_SPREAD)))[:, None, None]
@@ -37,7 +37,7 @@ def around_groups(
     return np.concatenate([W, b[:, :, None]], axis=2).reshape(n_pieces * n_faces, -1)
 
 
-def _groups(
+def _spread_groups(
     X: NDArray[np.float64], weight: Floats, n: int, random: np.random.Generator
 ) -> tuple[Floats, Floats]:
     """Rows far from each other, by k-means++, and the spread of the rows nearest to each."""

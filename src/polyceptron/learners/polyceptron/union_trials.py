@@ -107,7 +107,7 @@ def choose_union(
     paths = search.paths(insides, first, everything)
     losses = {inside: search.losses(inside, paths[inside]) for inside in insides}
     weight = trials.weight[search.rows(paths[insides[0]])]
-    nearest = {inside: _least(losses[inside], weight) for inside in insides}
+    nearest = {inside: _key_of_least_loss(losses[inside], weight) for inside in insides}
     best = {inside: losses[inside][nearest[inside]] for inside in insides}
     if rival is not None:
         most = float(weight @ rival.surprise[search.rows(paths[insides[0]])])
@@ -126,7 +126,7 @@ def choose_union(
     found = paths[inside] | search.paths([inside], rest, around)[inside]
     shared = search.losses(inside, found)
     weight = trials.weight[search.rows(found)]
-    place = _least(dict(reversed(shared.items())), weight, is_near=not is_large)
+    place = _key_of_least_loss(dict(reversed(shared.items())), weight, is_near=not is_large)
     return _judged(search, inside, penalties[place], [found[n][place] for n in sorted(found)])
 
 
@@ -140,7 +140,7 @@ def _judged(search: _Paths, inside: int, penalty: float, unions: list[Union]) ->
         return list(thinned(train, unions[number], penalty, shape.most, _THIN_STEPS, shape.beyond))
 
     paths = trials.in_folds(thin)
-    size, surprise = _size(trials, inside, paths, search.shape.most)
+    size, surprise = _best_n_faces(trials, inside, paths, search.shape.most)
 
     def scored(number: int) -> Floats:
         train, test, _ = trials.folds[number]
@@ -337,7 +337,7 @@ class _Paths(NamedTuple):
                 one.n_faces: tempered(soft_scores(test, one), is_inside, weight)
                 for one in reversed(path)
             }
-            best = _least(losses, weight, is_near=True)
+            best = _key_of_least_loss(losses, weight, is_near=True)
             sizes = of_size(path, best).sizes
             # Half-spaces are one polyhedron of the others.
             return 1 if max(sizes) == 1 else len(sizes), losses[best]
@@ -362,7 +362,7 @@ class _Paths(NamedTuple):
         return found
 
 
-def _least(losses: dict[int, Floats], weight: Floats, is_near: bool = False) -> int:
+def _key_of_least_loss(losses: dict[int, Floats], weight: Floats, is_near: bool = False) -> int:
     """The key of least loss, or the first that is within a standard error of it."""
     if is_near:
         return next(k for k, loss in losses.items() if _is_near(loss, losses.values(), weight))
@@ -389,7 +389,7 @@ def tempered(h: Floats, is_inside: NDArray[np.bool_], weight: Floats) -> Floats:
     return losses(float(found.x))
 
 
-def _size(
+def _best_n_faces(
     trials: FoldTrials, inside: int, thin: list[list[Union]], most: int
 ) -> tuple[int, Floats]:
     """The number of faces of least log-loss, of few rows the fewest within a standard error.
@@ -403,9 +403,9 @@ def _size(
             h[places] = soft_scores(test, of_size(path, size))
         found[size] = tempered(h, trials.is_inside(inside), weight)
     usual = {size: loss for size, loss in found.items() if size <= most}
-    best = _least(usual or found, weight, is_near=len(weight) < MANY_ROWS)
+    best = _key_of_least_loss(usual or found, weight, is_near=len(weight) < MANY_ROWS)
     if not _is_near(found[best], found.values(), weight, CLEARLY):
-        best = _least(found, weight, is_near=True)
+        best = _key_of_least_loss(found, weight, is_near=True)
     return best, found[best]
 
 

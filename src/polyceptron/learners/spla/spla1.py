@@ -91,7 +91,7 @@ class LogisticClassifier(ProbabilisticClassifier, IteratedClassifier):
         """A start at these hyperplanes, which are in the coordinates of learning."""
         # C is about standardised columns, or about those of the user: all have one scale then.
         unit = 1.0 if self.standardize else float(training.coordinates.scale[0])
-        return _evaluated(training.data, theta, unit * unit / float(self.C))
+        return _evaluated_likelihood(training.data, theta, unit * unit / float(self.C))
 
     def _step(self, data: Blocks, state: LogisticState) -> solver.Step[LogisticState]:
         """Share the rows out, move each hyperplane for its own; back if the objective fell.
@@ -105,7 +105,7 @@ class LogisticClassifier(ProbabilisticClassifier, IteratedClassifier):
         for halving in range(_HALVINGS + 1):
             share = 0.5**halving
             theta = (1.0 - share) * state.theta + share * towards
-            candidate = _evaluated(data, theta, state.penalty)
+            candidate = _evaluated_likelihood(data, theta, state.penalty)
             if candidate.value > state.value:
                 following = candidate
                 break
@@ -165,7 +165,7 @@ def in_sets(planes: Planes, n_features: int, sets: Sets, block: Block) -> Gradie
     return part
 
 
-def _evaluated(data: Blocks, theta: Floats, penalty: float) -> LogisticState:
+def _evaluated_likelihood(data: Blocks, theta: Floats, penalty: float) -> LogisticState:
     totals, sets = share_out(data, Planes.of_rows(theta))
     W = theta[:, :-1]
     plain, mistakes = (float(column.sum()) for column in totals.T)

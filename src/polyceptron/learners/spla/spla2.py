@@ -156,7 +156,7 @@ class SPLA2(LogisticClassifier):
     ) -> SearchResult:
         """Add hyperplanes until the held-out rows have not gained for a while."""
         data = training.arrays
-        groups = _groups(data)
+        groups = _groups_of_equal_rows(data)
         held = self._held_out(data, groups, random)
         learned, held_out = _weighted(training, ~held), HeldOut.of(data, groups, held)
         most = min(self.max_hyperplanes, int((~held).sum()))
@@ -175,7 +175,7 @@ class SPLA2(LogisticClassifier):
                 unconverged.append(K)
             if K - 1 - int(np.argmax(scores)) == self.n_hyperplanes_no_change:
                 break
-            start = _split(learned, run.state, random)
+            start = _split_hyperplane(learned, run.state, random)
         best = found[int(np.argmax(scores))][1]
         chosen = next(theta for theta, values in found if held_out.as_good(values, best))
         return SearchResult(scores, chosen, unconverged)
@@ -245,7 +245,7 @@ def _counted(K: int) -> str:
     return f"{K} hyperplane{'s' if K > 1 else ''}"
 
 
-def _groups(data: ArrayBlocks) -> NDArray[np.intp]:
+def _groups_of_equal_rows(data: ArrayBlocks) -> NDArray[np.intp]:
     """The number of each row's group: equal rows of a class share one.
 
     Rows are told apart by a score in a fixed direction, which is the same for dense and sparse
@@ -304,7 +304,9 @@ def _weighted(training: TrainingData, rows: NDArray[np.bool_]) -> TrainingData:
     return replace(training, data=data.like(None, data.y, data.weights * rows))
 
 
-def _split(training: TrainingData, state: LogisticState, random: np.random.RandomState) -> Floats:
+def _split_hyperplane(
+    training: TrainingData, state: LogisticState, random: np.random.RandomState
+) -> Floats:
     """One hyperplane more: that of the least likely set goes two ways, in a random direction."""
     totals, _ = spla1.share_out(training.data, state.planes)
     worst = int(totals[:, 0].argmin())

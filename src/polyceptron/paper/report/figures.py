@@ -164,7 +164,7 @@ def mistakes_chart(given: Curves, reshuffled: Curves) -> Chart:
     def paint(figure: Any) -> None:
         axes = figure.subplots(2, sharex=True, sharey=True)
         for ax, (curves, text, color) in zip(axes, panels, strict=True):
-            _plot(ax, curves.runs, color)
+            _plot_runs(ax, curves.runs, color)
             ax.set_yscale("symlog", linthresh=1, linscale=0.35)
             ax.set(ylim=(-0.15, None), ylabel="mistakes")
             ax.set_title(text, loc="left", color=color)
@@ -175,7 +175,7 @@ def mistakes_chart(given: Curves, reshuffled: Curves) -> Chart:
     return draw_chart(name, given.dataset.title, paint, 4.0, of="online Polyceptron", **facts)
 
 
-def _plot(ax: Any, runs: list[Floats], color: str, **options: Any) -> None:
+def _plot_runs(ax: Any, runs: list[Floats], color: str, **options: Any) -> None:
     """Draw all runs, the first of them bold and with these options."""
     for run in runs[1:]:
         ax.plot(np.arange(1, len(run) + 1), run, color=color, linewidth=0.6, alpha=0.4)
@@ -188,8 +188,8 @@ def criterion_chart(paper: Curves, small: Curves, step: float, small_step: float
 
     def paint(figure: Any) -> None:
         ax = figure.subplots()
-        _plot(ax, paper.runs, VERMILLION, label=f"step {step:g}, the paper's")
-        _plot(ax, small.runs, BLUE, linestyle=(0, (4, 1.2)), label=f"step {small_step:g}")
+        _plot_runs(ax, paper.runs, VERMILLION, label=f"step {step:g}, the paper's")
+        _plot_runs(ax, small.runs, BLUE, linestyle=(0, (4, 1.2)), label=f"step {small_step:g}")
         ax.set(xscale="log", yscale="log", xlabel="iteration", ylabel="criterion")
         plain_log(ax.xaxis)
         plain_log(ax.yaxis)

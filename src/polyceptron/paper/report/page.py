@@ -57,7 +57,7 @@ def results_context(folder: Path) -> dict[str, Any] | None:
         "command": _command(protocol, table, repetitions, header.get("seed")),
         "notes": notes,
         "note": lambda row: list(notes).index(row.reason) + 1,
-        "scores": _scores(table),
+        "scores": _count_reached(table),
         "times": [figures.time_chart(dataset, table.of(dataset)) for dataset in table.datasets],
         **_fits(protocol, table, header.get("seed", 0)),
     }
@@ -74,7 +74,7 @@ def _command(protocol: Protocol, table: ResultTable, repetitions: int, seed: Any
     return " ".join([*parts, f"--seed {seed}", "--out FOLDER"])
 
 
-def _scores(table: ResultTable) -> dict[str, str]:
+def _count_reached(table: ResultTable) -> dict[str, str]:
     """How many printed figures are reached, by who made them; nothing of those with none."""
     reached: dict[str, list[bool]] = {"ours": [], "paper": [], "rivals": []}
     of = {"batch": "ours", "online": "ours", "batch-paper": "paper", "online-paper": "paper"}

@@ -76,23 +76,27 @@ def written_out(variant: str) -> dict[str, Any]:
             scores = [sum(a * b for a, b in zip(w, (*x, 1.0), strict=True)) for w in weights]
             step = take_rows(weights, [(x, y)])
             weights = step.weights
-            move = {"number": number, "point": ", ".join(map(_number, x)), "label": signed(y, 0)}
+            move = {
+                "number": number,
+                "point": ", ".join(map(_short_number, x)),
+                "label": signed(y, 0),
+            }
             moved = step.updated[0] if step.updated else None
             said = [_vector(w) for w in weights]
             moves.append(
-                {**move, "scores": [*map(_number, scores)], "moved": moved, "weights": said}
+                {**move, "scores": [*map(_short_number, scores)], "moved": moved, "weights": said}
             )
     assert weights == start, f"{variant}: the weights are not back"
     first = [_vector(w) for w in start]
     return {"title": _KINDS[variant], "start": first, "moves": moves, "rows": len(rows)}
 
 
-def _number(value: float) -> str:
+def _short_number(value: float) -> str:
     return f"{value + 0.0:g}".replace("-", "\N{MINUS SIGN}")
 
 
 def _vector(w: Sequence[float]) -> str:
-    return "(" + ", ".join(map(_number, w)) + ")"
+    return "(" + ", ".join(map(_short_number, w)) + ")"
 
 
 def _facts(record: Mapping[str, Any]) -> tuple[str, list[tuple[str, str]]]:
@@ -121,7 +125,7 @@ def _growth_chart(factor: str, summary: Summary) -> Chart | None:
         for order in ROW_ORDERS:
             mine = [(value, each) for value, each in line if each.order == order]
             if mine:
-                _plot(above, below, order, sorted(mine, key=itemgetter(0)))
+                _plot_order(above, below, order, sorted(mine, key=itemgetter(0)))
         above.set(ylabel="converged, %", ylim=(None, 101.5))
         below.set(ylabel="passes", xlabel=_FACTORS[factor], xscale="log", yscale="log")
         below.set_xlim(values[0] / 1.25, values[-1] * 1.25)
@@ -139,7 +143,7 @@ def _growth_chart(factor: str, summary: Summary) -> Chart | None:
     )
 
 
-def _plot(above: Any, below: Any, order: str, line: list[tuple[float, CellSummary]]) -> None:
+def _plot_order(above: Any, below: Any, order: str, line: list[tuple[float, CellSummary]]) -> None:
     """The share of converged runs above, their passes below, of one order."""
     marker, color, name, _, aside = _LOOKS[order]
     looks: dict[str, Any] = {"color": color, "markersize": 4.5, "linewidth": 0.8}
