@@ -278,7 +278,7 @@ class TestResume:
 
     def test_killed(self, tmp_path):
         rng = np.random.default_rng(0)
-        X = rng.standard_normal((20_000, 8))
+        X = rng.standard_normal((60_000, 8))
         y = np.where((X @ rng.standard_normal((4, 8)).T + 2).min(axis=1) >= 0, "in", "out")
         y[rng.random(len(y)) < 0.1] = "in"
         columns = {f"x{j}": X[:, j] for j in range(8)} | {"class": y}
@@ -287,7 +287,7 @@ class TestResume:
             "import sys\nfrom polyceptron.optim.checkpoint import Checkpoint\n"
             "from polyceptron.cli import _fit, main\n"
             "_fit.with_checkpoint = lambda one, path: one.set_params(\n"
-            "    checkpoint=Checkpoint(path, 0.1))\n"
+            "    checkpoint=Checkpoint(path, 0.0))\n"
             "sys.argv[0] = 'polyceptron'\nmain()"
         )
         path = tmp_path / "m.json"

@@ -103,10 +103,6 @@ class RuleClassifier(Documented, ClassifierMixin, BaseEstimator):
             self.__dict__.update(before)
             raise
 
-    def _remembered(self, name: str) -> Any:
-        """A fitted attribute that not every fit has, such as ``path_``; None without it."""
-        return vars(self).get(name)
-
     def _html_repr(self) -> str:
         """What scikit-learn shows in notebooks, and below it the rule and the verdict."""
         diagram: str = super()._html_repr()

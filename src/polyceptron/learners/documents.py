@@ -79,6 +79,10 @@ class Documented:
     _parameters_since: ClassVar[dict[str, Any]] = {}
     """Parameters that files of the same version may lack, and what these were learned with."""
 
+    def _remembered(self, name: str) -> Any:
+        """A fitted attribute that not every fit has, such as ``path_``; None without it."""
+        return vars(self).get(name)
+
     def _fitted(self) -> dict[str, Any]:
         """The values of ``_Fitted``: arrays may be arrays, and measurements not finite."""
         names = [name for name in self._Fitted.__struct_fields__ if name not in self._apart]

@@ -13,6 +13,8 @@ from typing import IO
 
 from polyceptron.utils.locks import held
 
+PIPE_SECONDS = 5.0
+"""How long a pipe may wait for somebody who reads from it."""
 _SECONDS = 1.0
 """A file that is younger may not be held yet by the process that has made it."""
 
@@ -75,14 +77,19 @@ def _remove_left_over(folder: Path) -> None:
 
 
 def _device(path: Path) -> IO[bytes]:
-    """Open what is there without waiting for somebody at the other end of a pipe."""
+    """Open what is there; a pipe that nobody opens to read within a few seconds is an error."""
     without_waiting = getattr(os, "O_NONBLOCK", 0)
-    try:
-        handle = os.open(path, os.O_WRONLY | without_waiting)
-    except OSError as error:
-        if error.errno == errno.ENXIO and path.is_fifo():
-            raise OSError(errno.ENXIO, "a pipe that nobody reads from", str(path)) from error
-        raise
+    last = time.monotonic() + PIPE_SECONDS
+    while True:
+        try:
+            handle = os.open(path, os.O_WRONLY | without_waiting)
+            break
+        except OSError as error:
+            if error.errno != errno.ENXIO or not path.is_fifo():
+                raise
+            if time.monotonic() > last:
+                raise OSError(errno.ENXIO, "a pipe that nobody reads from", str(path)) from error
+        time.sleep(0.01)
     if without_waiting:
         os.set_blocking(handle, True)  # whoever reads may take time
     return os.fdopen(handle, "wb")
