@@ -12,11 +12,11 @@ from polyceptron.kernels.scores import (
     score_neighbours,
     score_rows,
 )
-from polyceptron.kernels.vector import at_most, lowest_bit
+from polyceptron.kernels.vector import at_most, fetch_row, lowest_bit
 
 CHUNK = 96
 """Rows scored before their mistakes are collected."""
-_SCAN = 960
+_SCAN = 3840
 """Rows looked at before those that are open are scored."""
 FAIR_PASSES = 40
 """Passes before a run may be given up."""
@@ -47,7 +47,7 @@ def batch_block(
     for first in range(0, n, _SCAN):
         n_listed = min(_SCAN, n - first)
         if tracked and not renew:
-            n_listed = _list_open_rows(keys, first, n_listed, threshold, listed)
+            n_listed = _list_open_rows(X, keys, first, n_listed, threshold, listed)
         totals[3] += n_listed
         for base in range(0, n_listed, CHUNK):
             stop = min(base + CHUNK, n_listed)
@@ -77,10 +77,11 @@ def batch_block(
 
 
 @emitted
-def _list_open_rows(keys, first, n, threshold, listed):
+def _list_open_rows(X, keys, first, n, threshold, listed):
     """List the rows from first on whose key does not exceed the threshold, less first.
 
-    Most of 32 have none: a vector comparison or two pass over them.
+    Most of 32 have none: a vector comparison or two pass over them. The others are far apart, so
+    they are fetched while the list grows.
     """
     count = 0
     whole = n // 32 * 32
@@ -88,6 +89,8 @@ def _list_open_rows(keys, first, n, threshold, listed):
         bits = at_most(keys, first + group, threshold)
         while bits != 0:
             listed[count] = group + lowest_bit(bits)
+            if not isinstance(X, tuple):
+                fetch_row(X, first + listed[count])
             count += 1
             bits = bits & (bits - 1)
     for t in range(whole, n):

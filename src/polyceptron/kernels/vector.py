@@ -352,6 +352,26 @@ def _sums_by_column(
     return emit.loop(builder.mul(fours, _I64(4)), d, sums, single)
 
 
+def _plain_fetch(X: Any, i: int) -> None:
+    """Nothing to wait for."""
+
+
+@_stands_for(_plain_fetch)
+def fetch_row(_: Any, X: Any, i: Any) -> Any:
+    """Begin to fetch a dense row into the cache."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        emit = _Emit(context, builder, signature, args, X)
+        d = emit.shape(0)[1]
+        row = builder.gep(emit.array(0).data, [builder.mul(args[1], d)])
+        a_line = _I64(512 // X.dtype.bitwidth)
+        with cgutils.for_range_slice(builder, _I64(0), d, a_line, inc=True) as (j, _):
+            emit.prefetch(builder.gep(row, [j]))
+        return context.get_dummy_value()
+
+    return types.void(X, types.intp), codegen
+
+
 @_stands_for(_plain_sparse)
 def sparse_tile(typingctx, data, indices, indptr, rows, panel, bias, S, h, at):
     """As :func:`dense_tile`, for sparse rows, two at a time: more streams read slower."""
