@@ -77,6 +77,12 @@ def test_a_link_of_stretched_scores():
     np.testing.assert_allclose(link.stretched(1.25).probability(h / 1.25), link.probability(h))
 
 
+@pytest.mark.parametrize("exponent", [0, 40])
+def test_of_the_largest_scores(exponent):
+    far = PLANTED._replace(exponent=exponent).probability(np.array([-1.7e308, 1.7e308]))
+    np.testing.assert_allclose(far, [0.02, 0.9])
+
+
 @pytest.mark.parametrize("empty", ["outside", "inside"])
 def test_an_empty_side_has_something_cautious_to_say(empty):
     h = np.linspace(0.1, 3, 50) * (1 if empty == "outside" else -1)

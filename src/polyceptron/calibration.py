@@ -64,7 +64,8 @@ class Side(NamedTuple):
         return 1.0 - 2.0 * self.lapse
 
     def right(self, size: Floats) -> Floats:
-        return np.asarray(0.5 + (0.5 - self.lapse) * np.tanh(0.5 * self.slope * size))
+        with np.errstate(over="ignore"):
+            return np.asarray(0.5 + (0.5 - self.lapse) * np.tanh(0.5 * self.slope * size))
 
 
 class Calibration(NamedTuple):
@@ -80,7 +81,8 @@ class Calibration(NamedTuple):
 
     def probability(self, h: Floats) -> Floats:
         if self.exponent:
-            h = np.ldexp(h, self.exponent)
+            with np.errstate(over="ignore"):
+                h = np.ldexp(h, self.exponent)
         size = np.abs(h)
         return np.where(h >= 0, self.inside.right(size), 1.0 - self.outside.right(size))
 

@@ -17,6 +17,13 @@ class TestShow:
         assert "Rows learned from: 200" in text
         assert "blue, light, green, red" in text
 
+    def test_blanks_of_what_fills_gaps_are_seen(self, tmp_path):
+        values = ["a ", "a ", "b", "", "a "]
+        text = "site,y\n" + "".join(f"{a},{'vu'[a != 'b']}\n" for a in values * 2)
+        fit = ("fit", "-", "-t", "y", "--missing", "median", "-o", tmp_path / "m")
+        done(*fit, stdin=text)
+        assert done("show", tmp_path / "m").rstrip().endswith('"a ", b     "a "')
+
     def test_what_is_no_model(self, tmp_path, data):
         assert str(data) in failed("show", data)
         assert "No such file" in failed("show", tmp_path / "no.json")

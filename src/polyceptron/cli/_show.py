@@ -61,9 +61,14 @@ def show(model: str, path: bool) -> None:
     columns = loaded.encoding.columns if loaded.encoding is not None else ()
     if any(c.kind != "number" or c.categories or c.fill is not None for c in columns):
         rows = [
-            [shown(c.name), c.kind, ", ".join(map(shown, c.categories)), c.fill] for c in columns
+            [
+                shown(c.name),
+                c.kind,
+                ", ".join(map(shown, c.categories)),
+                "" if c.fill is None else shown(c.fill),
+            ]
+            for c in columns
         ]
-        rows = [["" if cell is None else cell for cell in row] for row in rows]
         section("Columns", table(["column", "kind", "categories", "if missing"], rows, "<<<<"))
 
 

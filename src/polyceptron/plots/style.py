@@ -144,13 +144,19 @@ def _installed() -> tuple[str, ...]:
 def shorten(text: Any, width: int = 24) -> str:
     r"""Return `text` on one line and at most `width` long, with its middle left out.
 
+    Blanks at its ends would not be seen: such text is in quotes.
+
     Examples
     --------
+    >>> shorten("colour=red ")
+    '"colour=red "'
     >>> shorten("age"), shorten("concentration of chloride, mg per litre", 20), shorten("a\nb")
     ('age', 'concentrat…per litre', 'a\\nb')
     """
     # Only so many characters can be seen; the rest of a very long name is not looked at.
-    whole = str(text) or '""'
+    whole = str(text)
+    if not whole or whole[0].isspace() or whole[-1].isspace():
+        whole = f'"{whole}"'
     ends = whole if len(whole) <= 2 * width else whole[:width] + whole[-width:]
     line = printable(ends)
     if len(line) > width or len(ends) < len(whole):
