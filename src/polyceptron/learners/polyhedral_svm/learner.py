@@ -260,7 +260,7 @@ class PolyhedralSVM(IteratedClassifier):
                 if candidate.objective < following.objective:
                     following = candidate
         gain = state.objective - following.objective
-        mistakes = self._mistakes(data, following)
+        mistakes = criterion.count_mistakes(data, following.planes)
         measures = {"objective": following.objective, "mistakes": mistakes}
         finished = not gain > self.tol * state.objective
         return solver.Step(following, following, None, measures, finished)
@@ -270,11 +270,8 @@ class PolyhedralSVM(IteratedClassifier):
         penalty = float((theta[:, :-1] ** 2).sum()) / 2
         return MarginState(theta, penalty + float(rows.cost @ losses), rows)
 
-    def _mistakes(self, data: Blocks, state: MarginState) -> float:
-        return float(criterion.gradient(data, state.planes, 0.0).totals[1])
-
     def _rank(self, data: Blocks, state: MarginState) -> solver.Rank:
-        return solver.Rank(self._mistakes(data, state), state.objective)
+        return solver.Rank(criterion.count_mistakes(data, state.planes), state.objective)
 
     def _answer(self, state: MarginState) -> Planes:
         W, b = state.theta[:, :-1].copy(), state.theta[:, -1]
