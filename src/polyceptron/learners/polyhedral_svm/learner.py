@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -166,8 +167,8 @@ class PolyhedralSVM(IteratedClassifier):
         self._check_parameters()
         with self._all_or_nothing(), self._source(X, y, sample_weight) as source:
             self.__dict__["_groups"] = self._known_groups(groups, X, sample_weight)
-            for reason, kind in self._learn_and_judge(source):
-                warnings.warn(reason, kind, stacklevel=2)
+            for reason in chain(self._learn(source), self._judge(source)):
+                warnings.warn(reason, ConvergenceWarning, stacklevel=2)
             del self.__dict__["_groups"]
         return self
 
