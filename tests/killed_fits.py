@@ -149,7 +149,7 @@ def kill_fits(learner, where, folder, seed, kills):
         raise TimeoutError
     longest = max(0.1, 0.4 * (time.monotonic() - begun))
     rng, killed, equal, resumed = random.Random(int(seed)), 0, True, 0
-    while killed < int(kills) and equal:
+    while (killed < int(kills) or not resumed) and equal:
         while not survives(child(learner, where, folder), rng.uniform(0.02, longest)):
             killed += 1
             resumed += (folder / "fit.checkpoint").exists()

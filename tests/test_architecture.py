@@ -1,10 +1,13 @@
 """What holds for the whole tree, and no linter checks."""
 
 import ast
+import traceback
 from collections import defaultdict
 from pathlib import Path
 
 import polyceptron
+from cli_files import done
+from polyceptron import BatchPolyceptron
 
 ROOT = Path(polyceptron.__file__).parent
 TREES = {path.relative_to(ROOT): ast.parse(path.read_text("utf-8")) for path in ROOT.rglob("*.py")}
@@ -110,3 +113,25 @@ def test_functions_fit_a_screen():
                 if n_lines > 50 and node.name != "__init__":
                     long.append(f"{path}:{node.lineno} {node.name}: {n_lines} lines")
     assert long == []
+
+
+def test_the_way_to_a_step_is_that_of_the_docs(monkeypatch, tmp_path):
+    """The hops of docs/design.md that wait for others to return, and nothing between them."""
+    ways, plain = [], BatchPolyceptron._step
+
+    def step(self, *given):
+        stack = traceback.extract_stack()
+        ways.append([one.name for one in stack if Path(one.filename).is_relative_to(ROOT)])
+        return plain(self, *given)
+
+    monkeypatch.setattr(BatchPolyceptron, "_step", step)
+    BatchPolyceptron(1).fit([[0.0], [1.0], [3.0]], ["no", "no", "yes"])
+    assert ways[0] == ["fit", "_learn", "run"]
+    ways.clear()
+    (tmp_path / "d.csv").write_text("a,y\n" + "1,0\n2,1\n" * 20)
+    ask = ("fit", tmp_path / "d.csv", "-t", "y", "-l", "batch", "-k", 1, "-o", tmp_path / "m.json")
+    done(*ask)
+    assert ways[0] == ["invoke", "together", "fit", "fit", "_learn", "run"]  # click's two first
+    ways.clear()
+    done(*ask, "--force", "--out-of-core")
+    assert ways[0] == ["invoke", "together", "fit", "fit_blocks", "_learn", "run"]

@@ -74,7 +74,7 @@ def _parse_terms(text: str, feature_names: Sequence[str]) -> tuple[Floats, float
             if term["name"] is None:
                 b += size
             else:
-                w[_place_of_written(text, term["name"], places)] += size
+                w[_place_of_name(text, term["name"], places)] += size
         at, is_first = term.end(), False
         found = _RELATION.match(text, at)
         if found:
@@ -154,7 +154,7 @@ def _coefficient(text: str, term: re.Match[str]) -> float:
     return size
 
 
-def _place_of_written(text: str, written: str, places: dict[str, int]) -> int:
+def _place_of_name(text: str, written: str, places: dict[str, int]) -> int:
     name = _unquoted(written)
     if name not in places:
         longer = next((one for one in places if one.startswith(f"{name}=") and one in text), "")

@@ -112,6 +112,7 @@ class TestReproduce:
         """As a user's Ctrl-C on a terminal: the whole group of processes is interrupted."""
         command = [sys.executable, "-m", "polyceptron", "reproduce", "--out", str(tmp_path)]
         command += ["--datasets", "breast-cancer", "--methods", "logistic", "-j", "2"]
+        command += ["--repetitions", "100"]  # too many to be done before the interrupt
         ours, theirs = pty.openpty()
         # Who started the tests may ignore Ctrl-C; what is handled here is not ignored there.
         before = signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -138,7 +139,7 @@ class TestReproduce:
         assert process.returncode == 130, text
         n = len(read_results(path, dict)[1])
         assert n >= 2
-        assert f"Interrupted; {n} of 100 results are kept" in text
+        assert f"Interrupted; {n} of 1000 results are kept" in text
         assert f"polyceptron {shlex.join([*command[3:], '--resume'])}" in text
         assert "Traceback" not in text
         assert "Measuring folds" in text  # the bar

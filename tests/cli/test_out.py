@@ -10,6 +10,7 @@ import pytest
 
 from cli_files import QUICK, done, failed, run
 from polyceptron.cli import app
+from polyceptron.utils import atomic
 
 
 def test_what_is_read_is_not_written_over(folder, tmp_path):
@@ -46,8 +47,9 @@ class TestPipes:
             assert path.is_fifo()
             assert written.startswith(b"\x89PNG") or written == (folder / "m.json").read_bytes()
 
-    def test_one_that_nobody_reads_from(self, folder, tmp_path):
+    def test_one_that_nobody_reads_from(self, folder, tmp_path, monkeypatch):
         """Nobody may ever."""
+        monkeypatch.setattr(atomic, "PIPE_SECONDS", 0.1)
         path = tmp_path / "m.json"
         os.mkfifo(path)
         error = failed("fit", folder / "people.csv", "-t", "class", *QUICK, "-o", path)

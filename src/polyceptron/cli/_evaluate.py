@@ -60,7 +60,7 @@ def compare(learners: list[str] | None, cv: int, seed: int, **what: Any) -> None
 
     Beside them are those to beat: the most frequent class, logistic regression, a support vector
     machine with an RBF kernel (of at most 20,000 rows), and a decision tree, as scikit-learn has
-    them by default, the first two of these on standardised columns.
+    them by default, the regression and the machine on standardised columns.
     """
     options = {name: what.pop(name) for name in ("k", "inside")}
     counts = {name: what.pop(name) for name in _options.CLASS_WEIGHTS}

@@ -86,18 +86,18 @@ def fit(
 
     Rows that do not fit into memory stay on disk (--out-of-core), as do those of several files.
     """
-    asked = {name: what.pop(name) for name in _FOR_THE_LEARNER}
-    known = {name: what.pop(name) for name in _KNOWN}
-    counts = {name: what.pop(name) for name in _options.CLASS_WEIGHTS}
+    groups = _FOR_THE_LEARNER, _KNOWN, _options.CLASS_WEIGHTS
+    asked, known, counts = ({name: what.pop(name) for name in names} for names in groups)
     _check_options(test_size, cv, show_path, asked["max_terms"])
     check_free(output, force, what["data"])
     checkpoint = _checkpoint(learner, output, resume, force)
     on_disk = is_out_of_core(what["data"], out_of_core, memory_limit)
     if on_disk:
         _refuse_options(learner, test_size, cv)
-    later = test_size is not None or cv is not None
-    places = {"cache_dir": cache_dir} if on_disk else {"later": later, "memory_limit": memory_limit}
-    rows: Any = (open_rows if on_disk else read_rows)(**what, **places)
+        rows: Any = open_rows(**what, cache_dir=cache_dir)
+    else:
+        later = test_size is not None or cv is not None
+        rows = read_rows(**what, later=later, memory_limit=memory_limit)
     _learning.against_rest(rows, asked["inside"])
     parts = None
     if test_size is not None:
@@ -112,34 +112,40 @@ def fit(
             score = _learning.cross_validated(estimator, rows, cv, seed)
             close_rows(rows)
         estimator = with_checkpoint(estimator, checkpoint)
-        X, held_out = _learned(estimator, rows, on_disk, parts)
-        score = held_out or score
-        summary = _save(path, estimator, rows, X, score)
-        if checkpoint is not None:
-            checkpoint.unlink(missing_ok=True)
-        _say(estimator, rows, score, on_disk, bool(counts["costs"]))
-        if show_path:
-            _learning.show_paths(estimator.path_)
-        _say_rule(estimator, rows, X, parts, summary.get("digits"))
-
-
-def _learned(estimator: Any, rows: Any, on_disk: bool, parts: Any) -> tuple[Any, Any]:
-    """Fit the estimator; many of the rows that it learned from, and the score of those held out.
-
-    `parts` are the rows to learn from and those held out.
-    """
-    if on_disk:
+        train = slice(None) if parts is None else parts[0]
         with Waiting("Learning"):
-            estimator.fit_blocks(rows)
-        return rows.take(_some(rows.n_samples)).X, None
-    train, test = (slice(None), None) if parts is None else parts
-    X, score = rows.X[train], None
-    with Waiting("Learning"):
-        _learning.fitted(estimator, X, rows.y[train], rows.weight, train)
-    if test is not None:
-        score = _learning.held_out(estimator.rule_, rows.X[test], rows.codes[test])
-    _name_identifiers(estimator, rows)
-    return X[_some(X.shape[0])], score
+            if on_disk:
+                estimator.fit_blocks(rows)
+            else:
+                weight = _learning.weight_option(estimator, rows.weight, train)
+                estimator.fit(rows.X[train], rows.y[train], **weight)
+                _name_identifiers(estimator, rows)
+        told = bool(counts["costs"]), show_path
+        _write_and_say(estimator, rows, on_disk, parts, score, path, checkpoint, *told)
+
+
+def _write_and_say(
+    estimator: Any,
+    rows: Any,
+    on_disk: bool,
+    parts: Any,
+    score: Any,
+    path: Path,
+    checkpoint: Path | None,
+    has_costs: bool,
+    show_path: bool,
+) -> None:
+    """Score what was learned on the rows held out, write the model, and then show it."""
+    if parts is not None:
+        score = _learning.held_out(estimator.rule_, rows.X[parts[1]], rows.codes[parts[1]])
+    X = _many_of(rows, on_disk, parts)
+    digits = _save(path, estimator, rows, X, score).get("digits")
+    if checkpoint is not None:
+        checkpoint.unlink(missing_ok=True)
+    _say(estimator, rows, score, on_disk, has_costs)
+    if show_path:
+        _learning.show_paths(estimator.path_)
+    _say_rule(estimator, rows, X, parts, digits)
 
 
 def _check_options(
@@ -211,6 +217,14 @@ def _refuse_options(learner: str, test_size: float | None, cv: int | None) -> No
             "--test-size and --cv need the rows in memory (--in-memory); `evaluate` tells how a "
             "model answers another file."
         )
+
+
+def _many_of(rows: Any, on_disk: bool, parts: Any) -> Any:
+    """Many of the rows that were learned from: all, or the first of the two parts."""
+    if parts is not None:
+        return rows.X[parts[0][_some(len(parts[0]))]]
+    places = _some(rows.n_samples)
+    return rows.take(places).X if on_disk else rows.X[places]
 
 
 def _some(n_rows: int) -> Any:

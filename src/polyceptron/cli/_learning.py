@@ -215,7 +215,8 @@ def cross_validated(estimator: Any, rows: ArraySource, n: int, seed: int, title:
             waiting.say(f"{title}{': ' if title else ''}fold {i} of {n}", i - 1, n)
             X = _of_fold(rows, train)
             begun = time.perf_counter()
-            model = fitted(clone(estimator), X[train], y[train], rows.weight, train)
+            weight = weight_option(estimator, rows.weight, train)
+            model = clone(estimator).fit(X[train], y[train], **weight)
             seconds.append(time.perf_counter() - begun)
             answers = model.predict(X[test])
             found = np.searchsorted(rows.classes, answers)
@@ -226,14 +227,12 @@ def cross_validated(estimator: Any, rows: ArraySource, n: int, seed: int, title:
     return Score(what, accuracy, spread, sum(counts), float(np.median(seconds)))
 
 
-def fitted(estimator: Any, X: Any, y: Any, weight: Any, rows: Any) -> Any:
-    """Fit to some rows, with their part of the weights, if there are any."""
+def weight_option(estimator: Any, weight: Any, rows: Any) -> dict[str, Any]:
+    """Weights of some rows, if there are any, as `fit` of a learner or a pipeline takes them."""
     if weight is None:
-        return estimator.fit(X, y)
-    name = "sample_weight"
-    if hasattr(estimator, "steps"):
-        name = f"{estimator.steps[-1][0]}__{name}"
-    return estimator.fit(X, y, **{name: weight[rows]})
+        return {}
+    step = f"{estimator.steps[-1][0]}__" if hasattr(estimator, "steps") else ""
+    return {f"{step}sample_weight": weight[rows]}
 
 
 def _of_fold(rows: ArraySource, train: Any) -> Any:

@@ -201,6 +201,15 @@ def standardized(data: Blocks, ends: Ends, *, centred: bool = True) -> Coordinat
     return Coordinates(scale, shift)
 
 
+def spread_near_one(data: Blocks, ends: Ends, *, centred: bool = True) -> Coordinates:
+    """Columns whose spread is near 1, by powers of two and no shift.
+
+    Dense and sparse rows stay equal to the last bit.
+    """
+    exponents = np.frexp(standardized(data, ends, centred=centred).scale)[1]
+    return Coordinates(np.ldexp(1.0, exponents), np.zeros(data.n_features))
+
+
 def standardized_array(X: Any, weight: Floats) -> Coordinates:
     """`standardized` of an array, or of a sparse matrix, whose columns are only scaled."""
     n, d = X.shape

@@ -6,6 +6,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -69,17 +70,9 @@ class RuleClassifier(Documented, ClassifierMixin, BaseEstimator):
         """
         self._check_parameters()
         with self._all_or_nothing(), self._source(X, y, sample_weight) as source:
-            for reason, kind in self._learn_and_judge(source):
-                warnings.warn(reason, kind, stacklevel=2)
+            for reason in chain(self._learn(source), self._judge(source)):
+                warnings.warn(reason, ConvergenceWarning, stacklevel=2)
         return self
-
-    def _learn_and_judge(self, source: Source) -> Iterator[tuple[str, type[Warning]]]:
-        """Learn, see how well the rows are answered, and yield what the caller is warned of."""
-        for reason in self._learn(source):
-            yield reason, ConvergenceWarning
-        self.verdict_ = judge(self, source, self.n_jobs, "rows learned from")
-        if self.verdict_.warning is not None:
-            yield self.verdict_.warning, VerdictWarning
 
     @abstractmethod
     def _check_parameters(self) -> None:
@@ -91,6 +84,12 @@ class RuleClassifier(Documented, ClassifierMixin, BaseEstimator):
 
         The public method warns, so that warnings point at the line that called it.
         """
+
+    def _judge(self, source: Source) -> Iterator[str | Warning]:
+        """See how well the rows are answered, and yield what the caller is warned of besides."""
+        self.verdict_ = judge(self, source, self.n_jobs, "rows learned from")
+        if self.verdict_.warning is not None:
+            yield VerdictWarning(self.verdict_.warning)
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
@@ -367,8 +366,8 @@ class FitsBlocks(PolyhedralClassifier):
                 f"got {type(source).__name__}"
             )
         with self._all_or_nothing():
-            for reason, kind in self._learn_and_judge(source):
-                warnings.warn(reason, kind, stacklevel=2)
+            for reason in chain(self._learn(source), self._judge(source)):
+                warnings.warn(reason, ConvergenceWarning, stacklevel=2)
         return self
 
 

@@ -35,7 +35,7 @@ def learning_frames(learner: Any, X: Any, y: Any, n_frames: int) -> tuple[list[F
 
     Parameters
     ----------
-    learner : BatchPolyceptron, OnlinePolyceptron, SPLA1, SPLA2 or PCSLP
+    learner : any but Polyceptron and OC1, which do not move hyperplanes step by step
     X : array-like or data frame of shape (n_samples, n_features)
     y : array-like of shape (n_samples,)
     n_frames : int
@@ -52,8 +52,8 @@ def learning_frames(learner: Any, X: Any, y: Any, n_frames: int) -> tuple[list[F
     """
     if not isinstance(learner, IteratedClassifier):
         raise ValueError(
-            "learner must be one that moves hyperplanes step by step (BatchPolyceptron, "
-            f"OnlinePolyceptron, SPLA1, SPLA2 or PCSLP), got {type(learner).__name__}"
+            "learner must be one that moves hyperplanes step by step, such as BatchPolyceptron, "
+            f"got {type(learner).__name__}"
         )
     one, training, state = first_start(learner, X, y)
     inside = training.classes[training.inside]

@@ -128,6 +128,11 @@ def gradient(
     return total
 
 
+def count_mistakes(data: Blocks, planes: Planes) -> float:
+    """The weight of the rows on the wrong side of these hyperplanes."""
+    return float(gradient(data, planes, 0.0).totals[1])
+
+
 class Sets:
     """The sets S_k: which hyperplane is responsible for each row, that is least for it.
 

@@ -54,9 +54,9 @@ class AnimationDisplay:
     def from_learner(cls, learner: Any, X: Any, y: Any, *, n_frames: int = 40, **how: Any) -> Self:
         """Learn anew, and keep at most `n_frames` of what was learned on the way.
 
-        The learner is a BatchPolyceptron, OnlinePolyceptron, SPLA1, SPLA2 or PCSLP, and left as it
-        is; its first start is shown. The other arguments are as in `from_predictions`: `plane`,
-        which is chosen by the last frame, and `at`.
+        The learner is any but Polyceptron and OC1, and left as it is; its first start is shown. The
+        other arguments are as in `from_predictions`: `plane`, which is chosen by the last frame,
+        and `at`.
         """
         frames, inside = learning_frames(learner, X, y, as_count(n_frames, "n_frames", 2))
         return cls.from_predictions(frames, X, y, inside=inside, **how)

@@ -271,7 +271,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         for label, n in zip(self.labels, self.broken, strict=False):
             if n:
                 yield (
-                    f"{_amount(n)} {self.what} are answered {show_label(label)} though a locked "
+                    f"{_how_many(n)} {self.what} are answered {show_label(label)} though a locked "
                     "face of it does not hold: with more than two classes the answer is the most "
                     "probable class, and faces that are given or locked hold for its polyhedra."
                 )
@@ -291,14 +291,14 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     def __str__(self) -> str:
         label, share = self.majority
         lines = [
-            f"Of {_amount(self.rows)} {self.what}, {self.accuracy:.2%} are answered right.",
+            f"Of {_how_many(self.rows)} {self.what}, {self.accuracy:.2%} are answered right.",
             f"Always answering {show_label(label)} would be right for {share:.2%}.",
             f"Balanced accuracy: {self.balanced_accuracy:.2%}.",
         ]
         for one in self.classes:
             told = "never answered" if one.precision is None else f"precision {one.precision:.2%}"
             found = "no rows" if one.recall is None else f"recall {one.recall:.2%}"
-            lines.append(f"{show_label(one.label)} ({_amount(one.rows)} rows): {told}, {found}.")
+            lines.append(f"{show_label(one.label)} ({_how_many(one.rows)} rows): {told}, {found}.")
         return "\n".join([*lines, *self.remarks])
 
     def to_dict(self) -> dict[str, Any]:
@@ -319,7 +319,7 @@ def _share(part: Any, whole: Any) -> float | None:
     return part / whole if whole else None
 
 
-def _amount(rows: Any) -> str:
+def _how_many(rows: Any) -> str:
     return str(rows) if isinstance(rows, int) else f"{rows:.6g}"
 
 

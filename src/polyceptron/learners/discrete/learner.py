@@ -6,10 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
-
 from polyceptron.data.blocks import Blocks
-from polyceptron.data.scaling import Coordinates, Ends, standardized
+from polyceptron.data.scaling import Coordinates, Ends, spread_near_one, standardized
 from polyceptron.data.training import TrainingData
 from polyceptron.learners._iterated import IteratedClassifier, RunFitted, share_docs
 from polyceptron.learners.discrete.faces import FaceSearch
@@ -150,12 +148,9 @@ class DiscreteSVM(IteratedClassifier):
         return solver.Stopping(self.max_iter)
 
     def _choose_coordinates(self, data: Blocks, ends: Ends, centred: bool) -> Coordinates:
-        coordinates = standardized(data, ends, centred=centred)  # HiGHS wants numbers near 1
-        if self.standardize:
-            return coordinates
-        # Powers of two and no shift: dense and sparse rows stay equal to the last bit.
-        exponents = np.frexp(coordinates.scale)[1]
-        return Coordinates(np.ldexp(1.0, exponents), np.zeros(data.n_features))
+        # HiGHS wants numbers near 1.
+        choose = standardized if self.standardize else spread_near_one
+        return choose(data, ends, centred=centred)
 
     def _starts(self, training: TrainingData, seeds: list[int]) -> Iterator[CountedState]:
         rows = SignedRows.of(training.arrays)
@@ -181,11 +176,9 @@ class DiscreteSVM(IteratedClassifier):
         if finished and exact and not search.deadline.passed():
             theta, bound = search.proved(theta)
         found = CountedState.of(theta, search, bound)
-        measures = {"objective": found.objective, "mistakes": self._mistakes(data, found)}
+        mistakes = criterion.count_mistakes(data, found.planes)
+        measures = {"objective": found.objective, "mistakes": mistakes}
         return solver.Step(found, found, None, measures, finished)
-
-    def _mistakes(self, data: Blocks, state: CountedState) -> float:
-        return float(criterion.gradient(data, state.planes, 0.0).totals[1])
 
     def _rank(self, data: Blocks, state: CountedState) -> solver.Rank:
         del data

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from polyceptron.data.blocks import ArrayBlocks, Blocks
-from polyceptron.data.scaling import Coordinates, Ends, standardized
+from polyceptron.data.scaling import Coordinates, Ends, spread_near_one, standardized
 from polyceptron.data.training import TrainingData
 from polyceptron.learners._iterated import IteratedClassifier, RunFitted, share_docs
 from polyceptron.learners.documents import Count, Measure
@@ -153,12 +153,8 @@ class PCSLP(IteratedClassifier):
 
     def _choose_coordinates(self, data: Blocks, ends: Ends, centred: bool) -> Coordinates:
         # The error function is the same in all coordinates, and HiGHS wants numbers near 1.
-        coordinates = standardized(data, ends, centred=centred)
-        if self.standardize:
-            return coordinates
-        # Powers of two and no shift: dense and sparse rows stay equal to the last bit.
-        exponents = np.frexp(coordinates.scale)[1]
-        return Coordinates(np.ldexp(1.0, exponents), np.zeros(data.n_features))
+        choose = standardized if self.standardize else spread_near_one
+        return choose(data, ends, centred=centred)
 
     def _starts(self, training: TrainingData, seeds: list[int]) -> Iterator[PCSLPState]:
         rows = self._classes(training)
@@ -210,7 +206,7 @@ class PCSLP(IteratedClassifier):
         finished = found is state or found.objective <= self.tol
         if found is state:
             found = self._or_constant(data, state)
-        mistakes = self._mistakes(data, found)
+        mistakes = criterion.count_mistakes(data, found.planes)
         measures = {"objective": found.objective, "mistakes": mistakes, "lps": float(n_lps)}
         return solver.Step(found, found, None, measures, finished)
 
@@ -221,12 +217,12 @@ class PCSLP(IteratedClassifier):
         does not care which side that is.
         """
         assert state.lp is not None
-        best, fewest = state, self._mistakes(data, state)
+        best, fewest = state, criterion.count_mistakes(data, state.planes)
         K, d = state.planes.K, data.n_features
         for bias in (1.0, -1.0):
             planes = Planes.of(np.zeros((K, d)), np.full(K, bias))
             other = _evaluated_planes(planes, state.held, state.lp, state.start, state.n_iter + 1)
-            mistakes = self._mistakes(data, other)
+            mistakes = criterion.count_mistakes(data, other.planes)
             if other.objective <= state.objective * (1 + _TIE) and mistakes < fewest:
                 # Not above the state's by rounding.
                 best = other._replace(objective=min(other.objective, state.objective))
@@ -247,13 +243,10 @@ class PCSLP(IteratedClassifier):
             choice[rows] = other
             yield choice
 
-    def _mistakes(self, data: Blocks, state: PCSLPState) -> float:
-        return float(criterion.gradient(data, state.planes, 0.0).totals[1])
-
     def _rank(self, data: Blocks, state: PCSLPState) -> solver.Rank:
         # No start is better than one that ends at zero, but for rounding.
         objective = state.objective if state.objective > self.tol else 0.0
-        return solver.Rank(self._mistakes(data, state), objective)
+        return solver.Rank(criterion.count_mistakes(data, state.planes), objective)
 
     def _answer(self, state: PCSLPState) -> Planes:
         return state.planes

@@ -241,7 +241,7 @@ def _read_faces(given: Any, columns: list[str]) -> Floats:
     if isinstance(given, str):
         given = [given]
     if isinstance(given, tuple) and len(given) == 2 and not isinstance(given[0], str):
-        A, b = (_finite_numbers(one) for one in given)
+        A, b = (_numbers_of_given(one) for one in given)
         if A.ndim != 2 or b.shape != A.shape[:1]:
             raise ValueError(
                 f"fixed_faces as (A, b) must be of shapes (m, {d}) and (m,), and says "
@@ -249,7 +249,7 @@ def _read_faces(given: Any, columns: list[str]) -> Floats:
             )
         faces = np.column_stack([A, b])
     elif isinstance(given, np.ndarray):
-        faces = _finite_numbers(given)
+        faces = _numbers_of_given(given)
         if faces.ndim != 2:
             raise ValueError(
                 f"fixed_faces as an array must have rows [w, b] of {d + 1} numbers; got shape "
@@ -274,7 +274,7 @@ def _listed_items(given: Any) -> list[Any]:
     return list(given) if isinstance(given, list | tuple) else [given]
 
 
-def _finite_numbers(given: Any) -> Floats:
+def _numbers_of_given(given: Any) -> Floats:
     try:
         return np.asarray(given, float)
     except (TypeError, ValueError):

@@ -237,11 +237,10 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
                 raise AttributeError(f"no polyhedron_: {why}; see rule_ or polyhedra_{remedy}")
             return super().__getattribute__(name)  # which raises
 
-    def _learn_and_judge(self, source: Source) -> Iterator[tuple[str, type[Warning]]]:
-        yield from super()._learn_and_judge(source)
+    def _judge(self, source: Source) -> Iterator[str | Warning]:
+        yield from super()._judge(source)
         if len(self.classes_) > 2:
-            for reason in unlike_known_rows(self._given, self.rule_):
-                yield reason, VerdictWarning
+            yield from map(VerdictWarning, unlike_known_rows(self._given, self.rule_))
 
     def _learn(self, source: Source) -> Iterator[str]:
         for name in set(vars(self)) & _FITTED:  # three classes leave others than two

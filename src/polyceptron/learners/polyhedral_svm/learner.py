@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -166,8 +167,8 @@ class PolyhedralSVM(IteratedClassifier):
         self._check_parameters()
         with self._all_or_nothing(), self._source(X, y, sample_weight) as source:
             self.__dict__["_groups"] = self._known_groups(groups, X, sample_weight)
-            for reason, kind in self._learn_and_judge(source):
-                warnings.warn(reason, kind, stacklevel=2)
+            for reason in chain(self._learn(source), self._judge(source)):
+                warnings.warn(reason, ConvergenceWarning, stacklevel=2)
             del self.__dict__["_groups"]
         return self
 
@@ -260,7 +261,7 @@ class PolyhedralSVM(IteratedClassifier):
                 if candidate.objective < following.objective:
                     following = candidate
         gain = state.objective - following.objective
-        mistakes = self._mistakes(data, following)
+        mistakes = criterion.count_mistakes(data, following.planes)
         measures = {"objective": following.objective, "mistakes": mistakes}
         finished = not gain > self.tol * state.objective
         return solver.Step(following, following, None, measures, finished)
@@ -270,11 +271,8 @@ class PolyhedralSVM(IteratedClassifier):
         penalty = float((theta[:, :-1] ** 2).sum()) / 2
         return MarginState(theta, penalty + float(rows.cost @ losses), rows)
 
-    def _mistakes(self, data: Blocks, state: MarginState) -> float:
-        return float(criterion.gradient(data, state.planes, 0.0).totals[1])
-
     def _rank(self, data: Blocks, state: MarginState) -> solver.Rank:
-        return solver.Rank(self._mistakes(data, state), state.objective)
+        return solver.Rank(criterion.count_mistakes(data, state.planes), state.objective)
 
     def _answer(self, state: MarginState) -> Planes:
         W, b = state.theta[:, :-1].copy(), state.theta[:, -1]
