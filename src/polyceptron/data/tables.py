@@ -257,7 +257,7 @@ def in_order(
 
     Not more than the threads and `ahead` are begun before the first result is taken.
     """
-    n_threads = n_threads or count_threads(None, sys.maxsize)
+    n_threads = n_threads or count_threads(-1, sys.maxsize)
     waiting: deque[Future[T]] = deque()
     pool = ThreadPoolExecutor(n_threads)
     try:
