@@ -78,9 +78,8 @@ def _run(names: list[str], sizes: Sizes) -> list[Measurement]:
             print(report.line(measurement), flush=True)
             found.append(measurement)
         share = (time.process_time() - cpu) / (time.perf_counter() - wall)
-        if (
-            name not in ("imports", "first_fit") and share < BUSY
-        ):  # other processes do the importing
+        by_others = name in ("imports", "first_fit")  # processes of their own do the work
+        if share < BUSY and not by_others:
             print(f"{'':24}THE MACHINE IS BUSY: {name} had {share:.0%} of a core; measure again")
     return found
 

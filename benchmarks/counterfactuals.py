@@ -300,11 +300,8 @@ def rows_of_tables(n: int, seed: int) -> int:
     print(f"{time.process_time() - start:.0f} s of CPU")
     kept = ("flip", "in range", "whole", "one value of each category")
     good = all(counts[one] == told for one in kept) and told == counts["asked"]
-    return (
-        0
-        if good and all(rest[f"at most {k}: as near"] == rest[f"at most {k}"] for k in (1, 2))
-        else 1
-    )
+    good &= all(rest[f"at most {k}: as near"] == rest[f"at most {k}"] for k in (1, 2))
+    return 0 if good else 1
 
 
 if __name__ == "__main__":

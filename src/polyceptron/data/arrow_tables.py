@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -22,8 +23,6 @@ from polyceptron.data.tables import Batch, NoRowsError, Table, is_text, rows_of_
 from polyceptron.data.written_dates import DateStyle, guess_dates
 from polyceptron.utils.lazy import need
 
-_MARK = b"\xef\xbb\xbf"
-"""Of UTF-8, which some programs begin with."""
 _SOME = 200
 """Values that tell whether text is dates."""
 _ERRORS = (pa.ArrowException, OSError, ValueError, KeyError, IndexError, MemoryError, OverflowError)
@@ -167,11 +166,11 @@ class JsonTable(FrameTable):
 def open_json(name: str, file: Any, date_order: str | None = None) -> FrameTable:
     """Read JSON lines, an object a row; or a list of objects."""
     try:
-        start = file.read(64).removeprefix(_MARK)
+        start = file.read(64).removeprefix(BOM_UTF8)
         file.seek(0)
         is_list = start.lstrip().startswith(b"[")
         if is_list:  # text as it is, without Python's objects
-            rows = msgspec.json.decode(file.read().removeprefix(_MARK), type=list[msgspec.Raw])
+            rows = msgspec.json.decode(file.read().removeprefix(BOM_UTF8), type=list[msgspec.Raw])
             file = pa.BufferReader(b"\n".join(map(bytes, rows)))
         how = pa.json.ParseOptions(newlines_in_values=is_list)
         read = pa.json.read_json(file, parse_options=how)

@@ -308,9 +308,8 @@ def kept_entries(root: Path) -> list[KeptEntry]:
             arrays = [path for path in files if path.name == "codes.npy"]
             rows = None
             if len(arrays) == 1:
-                with contextlib.suppress(
-                    *DAMAGED
-                ):  # it is listed, and can be removed, all the same
+                # One that is damaged is listed, and can be removed, all the same.
+                with contextlib.suppress(*DAMAGED):
                     rows = len(np.load(arrays[0], mmap_mode="r"))
             size = sum(path.lstat().st_size for path in files)
             found.append(KeptEntry(folder, size, rows, _age(folder) / _DAY))

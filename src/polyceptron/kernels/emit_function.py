@@ -49,9 +49,8 @@ class KernelSource:
     def tree(self) -> ast.FunctionDef:
         if self._tree is None:
             code = self.function.__code__
-            if (
-                _digest_of_source(code.co_filename) != self._file
-            ):  # its lines may be those of another
+            # Its lines may be those of another.
+            if _digest_of_source(code.co_filename) != self._file:
                 where = f"{code.co_filename}:{code.co_firstlineno}: cannot compile"
                 raise CannotCompile(f"{where} `{code.co_name}`: the file is not what was imported")
             text = textwrap.dedent(inspect.getsource(self.function))

@@ -212,6 +212,7 @@ class FitJournal:
                 found = (record[str(place)] for place in range(len(record)))
                 return tuple(checked(*both) for both in zip(found, forms, strict=True))
         arrays = compute()
+        assert len(arrays) == len(forms)  # or nobody could go on from here
         self.put(name, {str(place): array for place, array in enumerate(arrays)})
         return arrays
 

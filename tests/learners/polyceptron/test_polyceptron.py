@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import MaxAbsScaler
 
 from common import array_blocks, snapshot, square
-from polyceptron import Polyceptron, Polyhedron
+from polyceptron import Checkpoint, Polyceptron, Polyhedron
 from polyceptron.datasets import make_polyhedron
 from polyceptron.learners.polyceptron import hyperplanes, selection
 from polyceptron.learners.polyceptron import two_classes as module
@@ -86,6 +86,12 @@ class TestSeparable:
         model, X, y = self.parted()
         assert model.margin_ == 20.0
         assert model.score(X, y) < 1
+
+    def test_a_fit_that_parted_its_rows_goes_on_from_its_checkpoint(self, tmp_path):
+        kept = Checkpoint(tmp_path / "c", 0.0, keep=True)
+        model, _, _ = self.parted(checkpoint=kept)
+        again, _, _ = self.parted(checkpoint=kept)
+        np.testing.assert_array_equal(again.coef_, model.coef_)
 
     def parted(self, **parameters):
         """A set that the likelihood alone does not part."""
@@ -443,6 +449,14 @@ class TestEvenCut:
             cuts = [cut(*how) for cut in (hyperplanes.best_cut, hyperplanes.even_cut)]
             more.append(abs(cuts[0]) - abs(cuts[1]))  # zero is right
         assert np.mean(more) > 3 * np.std(more) / np.sqrt(len(more))
+
+    def test_rows_without_weight_are_no_rows(self):
+        rng = np.random.default_rng(0)
+        h = rng.normal(size=300)
+        how = h, h + rng.normal(size=300) > 0, np.ones(300)
+        far = np.full(300, 9.0), np.zeros(300, bool), np.zeros(300)
+        more = map(np.append, how, far)
+        assert hyperplanes.even_cut(*more) == pytest.approx(hyperplanes.even_cut(*how))
 
     def test_few_mistakes_do_not_tell(self):
         rng = np.random.default_rng(0)

@@ -22,7 +22,7 @@ from polyceptron.learners.polyceptron.selection import (
     mean_and_error,
     with_samples,
 )
-from polyceptron.learners.polyceptron.union import ROWS_A_NUMBER, soft_scores
+from polyceptron.learners.polyceptron.union import ROWS_A_NUMBER, Union, soft_scores
 from polyceptron.learners.polyceptron.union_trials import (
     FIRST_FACES,
     FIRST_PIECES,
@@ -137,11 +137,13 @@ def _enough_columns(trials: FoldTrials, choice: UnionChoice) -> NDArray[np.intp]
     order = np.argsort(-np.asarray(squares), kind="stable")
 
     def losses(number: int) -> Floats:
-        h = np.empty(trials.data.n_samples)
-        for (_, test, places), union in zip(trials.folds, choice.in_folds, strict=True):
+        def narrowed(union: Union) -> Union:
             theta = union.theta.copy()
             theta[:, order[number:]] = 0.0
-            h[places] = soft_scores(test, union._replace(theta=theta))
+            return union._replace(theta=theta)
+
+        pairs = zip(trials.folds, choice.in_folds, strict=True)
+        h = trials.of_all(soft_scores(test, narrowed(union)) for (_, test, _), union in pairs)
         return tempered(h, trials.is_inside(inside), trials.weight)
 
     numbers = np.unique(np.linspace(1, d, min(d, _TRIED_COLUMNS), dtype=np.intp))

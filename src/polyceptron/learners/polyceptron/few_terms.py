@@ -283,9 +283,8 @@ class SparseFit:
     def _face(self, point: Reached, k: int) -> _OneFace:
         """What the others leave to face k."""
         if self._at is None or self._at[0] is not point:
-            S = 1.0 / (
-                1.0 + np.exp(-np.clip(_scores_of_union(self.data, point.union).T, -40.0, 40.0))
-            )
+            z = np.clip(_scores_of_union(self.data, point.union).T, -40.0, 40.0)
+            S = 1.0 / (1.0 + np.exp(-z))
             self._at = point, S, [S[faces].prod(axis=0) for faces in point.union.places()]
         _, S, pieces = self._at
         own = next(m for m, faces in enumerate(point.union.places()) if k in faces)

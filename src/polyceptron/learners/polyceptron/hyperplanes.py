@@ -271,11 +271,11 @@ def even_cut(h: Floats, is_inside: NDArray[np.bool_], weight: Floats) -> float:
     Where classes overlap, the cut with the fewest mistakes on some rows follows their chance, and
     this one makes fewer on rows to come. Few mistakes do not tell where.
     """
-    cut = best_cut(h, is_inside, weight)
-    if np.count_nonzero(((h >= cut) != is_inside) & (weight > 0)) < _OVERLAP:
+    cut, counts = best_cut(h, is_inside, weight), weight > 0
+    if np.count_nonzero(((h >= cut) != is_inside) & counts) < _OVERLAP:
         return cut
     away = np.abs(h - cut)
-    near = np.flatnonzero((weight > 0) & (away <= np.quantile(away, _NEAR)))
+    near = np.flatnonzero(counts & (away <= np.quantile(away[counts], _NEAR)))
     h, is_inside, weight = h[near], is_inside[near], weight[near]
     if h.min() == h.max():
         return cut

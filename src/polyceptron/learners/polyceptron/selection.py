@@ -138,11 +138,17 @@ class FoldTrials:
 
     def outcome(self, setting: Setting) -> TrialOutcome:
         """Scores of every row by hyperplanes that did not see it."""
-        form = Form(float, (self.data.n_samples,))
-        (h,) = self.journal.memo(f"trial of {setting}", lambda: (self._held_out(setting),), form)
-        outcome = TrialOutcome(h, self.is_inside(setting.inside), self.weight)
+        outcome = self._outcome(f"trial of {setting}", setting, self._held_out)
         self.report(setting, outcome.share)
         return outcome
+
+    def _outcome(
+        self, name: str, setting: Setting, held_out: Callable[[Setting], Floats]
+    ) -> TrialOutcome:
+        """What becomes of the rows of all folds, kept by this name."""
+        form = Form(float, (self.data.n_samples,))
+        (h,) = self.journal.memo(name, lambda: (held_out(setting),), form)
+        return TrialOutcome(h, self.is_inside(setting.inside), self.weight)
 
     def is_inside(self, inside: int) -> NDArray[np.bool_]:
         return np.asarray((self.data.y > 0) == (inside == 1))
@@ -167,10 +173,15 @@ class FoldTrials:
 
     def _scores_of(self, learned: Callable[[int], Floats]) -> Floats:
         """Scores of every row by the hyperplanes that are learned from the other folds."""
-        found = self.in_folds(lambda number: min_scores(self.folds[number][1], learned(number)))
+        return self.of_all(
+            self.in_folds(lambda number: min_scores(self.folds[number][1], learned(number)))
+        )
+
+    def of_all(self, held_out: Iterable[Floats]) -> Floats:
+        """Numbers of the rows that each fold holds out, in the order of all rows."""
         h = np.empty(self.data.n_samples)
-        for (_, _, places), one in zip(self.folds, found, strict=True):
-            h[places] = one
+        for (_, _, places), own in zip(self.folds, held_out, strict=True):
+            h[places] = own
         return h
 
     def parting_outcome(self, setting: Setting) -> TrialOutcome:
@@ -180,8 +191,7 @@ class FoldTrials:
             how = self.folds[number][0], setting, self._own_seeds, self._own_effort
             return (parting(*how) or learn_hyperplanes(*how))[0]
 
-        (h,) = self.journal.memo(f"parting by {setting}", lambda: (self._scores_of(learned),))
-        return TrialOutcome(h, self.is_inside(setting.inside), self.weight)
+        return self._outcome(f"parting by {setting}", setting, lambda _: self._scores_of(learned))
 
     def in_folds(self, work: Callable[[int], T]) -> list[T]:
         """The same for the number of each fold, in threads."""

@@ -148,9 +148,7 @@ def _judged(search: _Paths, inside: int, penalty: float, unions: list[Union]) ->
         soft = of_size(paths[number], size)
         return settled(train, hardened(train, soft, penalty, _TRIAL_STEPS)).scores(test)
 
-    h = np.empty(trials.data.n_samples)
-    for (_, _, places), one in zip(trials.folds, trials.in_folds(scored), strict=True):
-        h[places] = one
+    h = trials.of_all(trials.in_folds(scored))
     data = in_sign(trials.data, inside)
     start = min(unions, key=partial(soft_loss, data))
     n_pieces = int(np.median([len(of_size(path, size).sizes) for path in paths]))
@@ -398,9 +396,8 @@ def _best_n_faces(
     """
     weight, found = trials.weight, {}
     for size in sorted({one.n_faces for path in thin for one in path}):
-        h = np.empty(trials.data.n_samples)
-        for (_, test, places), path in zip(trials.folds, thin, strict=True):
-            h[places] = soft_scores(test, of_size(path, size))
+        pairs = zip(trials.folds, thin, strict=True)
+        h = trials.of_all(soft_scores(test, of_size(path, size)) for (_, test, _), path in pairs)
         found[size] = tempered(h, trials.is_inside(inside), weight)
     usual = {size: loss for size, loss in found.items() if size <= most}
     best = _key_of_least_loss(usual or found, weight, is_near=len(weight) < MANY_ROWS)
