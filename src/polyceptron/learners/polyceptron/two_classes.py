@@ -91,7 +91,9 @@ class TwoClassFit:
             n_rows = sample.data.n_samples
             sys.stdout.write(f"Polyceptron: the best of these is fitted to {n_rows:,} rows\n")
         if union is not None:
-            found = self._kept("union", lambda: fit_union(self._training, sample, union))
+            found = self._kept(
+                "union", lambda: fit_union(self._training, sample, union, selection.trials)
+            )
             found, chosen = _settled(found, selection, chosen, len(self._insides) > 1)
             return self._in_user_units(sample, found, selection, chosen)
 

@@ -78,8 +78,9 @@ class UnionChoice(NamedTuple):
     outcome: TrialOutcome
     surprise: Floats
     """The tempered log-losses of held-out rows by the soft model."""
-    start: Union | None
-    """Without one, a long online run is where one polyhedron of many faces starts."""
+    starts: tuple[Union, ...]
+    """Unions of the folds before thinning, and without one a long online run, as one polyhedron of
+    many faces has it."""
     seed: int = 0
     in_folds: tuple[Union, ...] = ()
     """The soft unions of this size that the folds gave."""
@@ -149,14 +150,12 @@ def _judged(search: _Paths, inside: int, penalty: float, unions: list[Union]) ->
         return settled(train, hardened(train, soft, penalty, _TRIAL_STEPS)).scores(test)
 
     h = trials.of_all(trials.in_folds(scored))
-    data = in_sign(trials.data, inside)
-    start = min(unions, key=partial(soft_loss, data))
     n_pieces = int(np.median([len(of_size(path, size).sizes) for path in paths]))
     per_row = penalty / float(trials.weight.sum())
     setting = Setting(inside, size, None, per_row, n_polyhedra=n_pieces)
     outcome = TrialOutcome(h, trials.is_inside(inside), trials.weight)
     in_folds = tuple(of_size(path, size) for path in paths)
-    return UnionChoice(setting, penalty, outcome, surprise, start, in_folds=in_folds)
+    return UnionChoice(setting, penalty, outcome, surprise, tuple(unions), in_folds=in_folds)
 
 
 def choose_sharp(
@@ -193,7 +192,7 @@ def choose_sharp(
         return None
     total = float(rows.weights.sum())
     setting = Setting(inside, n_faces, None, penalty / total)
-    return UnionChoice(setting, penalty, outcome, outcome.surprise, None, seed)
+    return UnionChoice(setting, penalty, outcome, outcome.surprise, (), seed)
 
 
 def _outcome(test: ArrayBlocks, inside: int, h: Floats) -> TrialOutcome:
@@ -229,19 +228,18 @@ def _sharp_to_the_end(data: ArrayBlocks, start: Floats, penalty: float) -> Union
     return with_missing_faces(data, union, penalty, len(start), _STEPS)
 
 
-def fit_union(training: TrainingData, sample: Sample, choice: UnionChoice) -> Union:
+def fit_union(
+    training: TrainingData, sample: Sample, choice: UnionChoice, trials: FoldTrials
+) -> Union:
     """A union of the chosen size, learned from some rows, and from all if they are more."""
     data, everything = sample.data, training.with_inside(choice.setting.inside).data
     inside, size = choice.setting.inside, choice.setting.n_hyperplanes
     rows = in_sign(stratified_rows(data, _ROWS, np.random.RandomState(0)), inside)
-    if choice.start is None:
+    if not choice.starts:
         first = _sharp_run(rows, size, choice.seed)
         soft = _sharp_to_the_end(rows, _sharp_start(rows, first, choice.seed), choice.penalty)
     else:
-        union = ascend(rows, choice.start, choice.penalty, _STEPS)
-        path = thinned(rows, union, choice.penalty, size, _THIN_STEPS)
-        soft = ascend(rows, next(path), choice.penalty, _STEPS)
-        soft = _in_as_few_pieces(rows, soft, choice.penalty)
+        soft = _in_as_few_pieces(rows, _likeliest(rows, choice, trials), choice.penalty)
     if everything.n_samples > rows.n_samples:
         free = [*sample.columns, everything.n_features]
         fixed = np.ones(everything.n_features + 1, bool)
@@ -250,9 +248,25 @@ def fit_union(training: TrainingData, sample: Sample, choice: UnionChoice) -> Un
         full = soft._replace(theta=sample.in_all_columns(soft.theta, everything.n_features))
         full = ascend(everything, full, choice.penalty, _STEPS_OF_ALL, unit, fixed)
         soft = soft._replace(theta=full.theta[:, free])
-    if choice.start is not None:
+    if choice.starts:
         soft = hardened(rows, soft, choice.penalty, _STEPS)
     return without_idle_faces(rows, settled(rows, soft))
+
+
+def _likeliest(rows: ArrayBlocks, choice: UnionChoice, trials: FoldTrials) -> Union:
+    """The likeliest union of the chosen size of those that the unions of the folds lead to.
+
+    One hyperplane has one maximum, wherever it starts.
+    """
+    size, penalty = choice.setting.n_hyperplanes, choice.penalty
+    starts = sorted(choice.starts, key=partial(soft_loss, rows))
+
+    def thin(start: Union) -> Union:
+        path = thinned(rows, ascend(rows, start, penalty, _STEPS), penalty, size, _THIN_STEPS)
+        return ascend(rows, next(path), penalty, _STEPS)
+
+    found = trials.in_threads(thin, starts if size > 1 else starts[:1])
+    return min(found, key=partial(penalised_loss, rows, penalty))
 
 
 def _in_as_few_pieces(rows: ArrayBlocks, soft: Union, penalty: float) -> Union:
