@@ -132,6 +132,8 @@ def printed_face(w: Floats, b: float) -> tuple[Floats, float, int]:
     --------
     >>> printed_face(np.array([5000.0, 1.0]) / 1024, -1440.5 / 1024)
     (array([5.e+03, 1.e+00]), -1440.5, -10)
+    >>> printed_face(np.array([4.0, 4.0, -2.0]), -5.0)
+    (array([ 2.,  2., -1.]), -2.5, 1)
     """
     used = w[w != 0]
     mantissas, exponents = np.frexp(used)
@@ -155,10 +157,10 @@ def printed_face(w: Floats, b: float) -> tuple[Floats, float, int]:
 
 
 def _length(coefficients: Floats, e: int) -> tuple[int, int]:
-    """Digits and characters of coefficients without their factor 2**e."""
+    """Digits and characters of coefficients without their factor 2**e; a 1 is not written."""
     with np.errstate(over="ignore", under="ignore"):
         shown = np.abs(np.ldexp(coefficients, -e)).tolist()
-    texts = (len(short_number(value)) for value in shown if math.isfinite(value))
+    texts = (len(short_number(value)) for value in shown if math.isfinite(value) and value != 1)
     return sum(map(count_digits, shown)), sum(texts)
 
 
