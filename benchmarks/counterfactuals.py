@@ -1,6 +1,7 @@
 """``python -m benchmarks.counterfactuals``: counterfactuals against other ways to find them.
 
-By default 10,000 random ones against a QP solver; with ``--rows 2000`` those of real tables.
+10,000 random ones against a QP solver, and those of 2,000 rows of real tables; the counts go to
+``docs/results/counterfactuals.json``. ``--cases 0`` or ``--rows 0`` leaves one of them out.
 
 Random polyhedra of 2 to 8 features and 1 to 8 faces, rows inside and outside of them, a part of
 the rows with weights, frozen features or bounds. Counted is how many counterfactuals flip the
@@ -17,9 +18,10 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import time
+import json
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import highspy
@@ -27,8 +29,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from benchmarks.report import environment
 from polyceptron import Polyceptron, Polyhedron, explain
 from polyceptron.explain import counterfactual
+from polyceptron.utils.atomic import write_text
 
 TOLERANCE = 1e-6
 
@@ -263,45 +267,55 @@ def against_all(n: int, seed: int) -> Counter[str]:
     return counts
 
 
-def main(argv: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.counterfactuals")
-    parser.add_argument("--cases", type=int, default=10_000, help="counterfactuals to find")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--rows", type=int, help="rows of real tables, instead of random cases")
-    options = parser.parse_args(argv)
-    if options.rows is not None:
-        return rows_of_tables(options.rows, options.seed)
-    rng = np.random.default_rng(options.seed)
-    total: Counter[str] = Counter()
-    excesses, start = [], time.perf_counter()
-    while total["found"] < options.cases:
+def of_cases(n: int, seed: int) -> tuple[dict[str, Any], bool]:
+    """Counts of random cases until so many counterfactuals were found, and whether all is well."""
+    rng, total = np.random.default_rng(seed), Counter[str]()
+    excesses = []
+    while total["found"] < n:
         case = random_case(rng)
         counts, excess, found = judge(case)
         total += counts
-        sound = counts["flips"] == counts["keeps conditions"] == counts["found"]
-        sound &= counts["no farther"] == counts["compared"]
-        sound &= counts["impossible"] == counts["impossible for both"]
-        if not sound:
+        if not _is_sound(counts):
             print(f"case {len(excesses)}: {dict(counts)}, excess {excess:.3g}, {found}")
         excesses.append(excess)
-    for name, count in total.items():
-        print(f"{name:>20} {count:6}")
-    print(f"farther than HiGHS by {max(excesses):.2g} at most, nearer by {-min(excesses):.2g}")
-    print(f"{time.perf_counter() - start:.0f} s")
-    return 0 if total["flips"] == total["found"] and total["no farther"] == total["compared"] else 1
+    return {**total, "farther": max(excesses), "nearer": -min(excesses)}, _is_sound(total)
 
 
-def rows_of_tables(n: int, seed: int) -> int:
-    start = time.process_time()
+def _is_sound(counts: Counter[str]) -> bool:
+    sound = counts["flips"] == counts["keeps conditions"] == counts["found"]
+    sound &= counts["no farther"] == counts["compared"]
+    return sound & (counts["impossible"] == counts["impossible for both"])
+
+
+def of_tables(n: int, seed: int) -> tuple[dict[str, Any], bool]:
+    """Counts of rows of real tables, and whether all is well."""
     counts = of_rows(n, seed)
     told, rest = counts["found"], against_all(n // 10, seed)
-    for name, count in (counts + rest).items():
-        print(f"{name:>26} {count:6}")
-    print(f"{time.process_time() - start:.0f} s of CPU")
     kept = ("flip", "in range", "whole", "one value of each category")
     good = all(counts[one] == told for one in kept) and told == counts["asked"]
     good &= all(rest[f"at most {k}: as near"] == rest[f"at most {k}"] for k in (1, 2))
-    return 0 if good else 1
+    return {name: int(count) for name, count in (counts + rest).items()}, good
+
+
+def main(argv: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.counterfactuals")
+    parser.add_argument("--cases", type=int, default=10_000, help="counterfactuals to find")
+    parser.add_argument("--rows", type=int, default=2000, help="rows of real tables")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", type=Path, default=Path("docs/results/counterfactuals.json"))
+    options = parser.parse_args(argv)
+    found, is_good = {"environment": environment()}, True
+    for name, count, n in (
+        ("random", of_cases, options.cases),
+        ("tables", of_tables, options.rows),
+    ):
+        if n:
+            found[name], good = count(n, options.seed)
+            is_good &= good
+    text = json.dumps(found, indent=1)
+    print(text)
+    write_text(options.out, text + "\n")
+    return 0 if is_good else 1
 
 
 if __name__ == "__main__":

@@ -1,18 +1,22 @@
 """Measure what a Dask cluster costs an iteration, and what it gains.
 
-    python -m benchmarks.dask_overhead [--partitions 8] [--iterations 60] [--most-workers 16]
+    python -m benchmarks.dask_overhead [--partitions 8 64] [--iterations 60] [--most-workers 16]
 
-Workers are processes of one thread on this machine. Each line of JSON has medians in milliseconds:
+Workers are processes of one thread on this machine. Medians in milliseconds go to
+``docs/results/scale.json``; for each number of partitions:
 
 - overhead: one step of BatchPolyceptron on the partitions, in memory with two threads and on two
   workers, in turns; both plain and with the pruning that rows in memory have by default;
 - dask-glm, if it is installed: loss and gradient of its logistic regression (K = 1) as its L-BFGS
   asks for them, and a step of its gradient descent, on the same rows and workers;
 - scaling: all partitions on one worker and on two (strong), half of them on one (weak);
+
+and once:
+
 - latency: a step on next to no rows, by the number of workers, and the processor time that client
   and scheduler, one process here, take for it;
-- what a step sends to a worker, and what the sums of one block are: bytes, and microseconds to
-  read and add them.
+- travels: what a step sends to a worker, and what the sums of one block are: bytes, and
+  microseconds to read and add them.
 """
 
 import argparse
@@ -23,11 +27,14 @@ import statistics
 import time
 import warnings
 from functools import partial
+from importlib.metadata import version
+from pathlib import Path
 
 import dask.array as da
 import numpy as np
 from distributed.protocol import pickle
 
+from benchmarks.report import environment
 from distributed import Client, LocalCluster
 from polyceptron import BatchPolyceptron
 from polyceptron.data.blocks import ordered_sum
@@ -37,6 +44,7 @@ from polyceptron.data.training import TrainingData
 from polyceptron.distributed import source_of
 from polyceptron.optim.criterion import gradient_of
 from polyceptron.optim.planes import Gradient, Planes
+from polyceptron.utils.atomic import write_text
 
 ROWS, COLUMNS, K = 65_536, 20, 3
 
@@ -211,26 +219,35 @@ def adding(n=10_000):
     return found | {"bytes to a worker": len(sent)}
 
 
-def say(what, found):
-    print(json.dumps({"what": what, **found}, ensure_ascii=False), flush=True)
+def with_partitions(n, rounds):
+    """What depends on the number of partitions."""
+    with cluster_of(2) as client:
+        found = {"overhead": overhead(client, n, rounds)}
+        try:
+            found["dask-glm"] = rival(client, n, rounds)
+        except ImportError as error:
+            print(f"dask-glm is left out: {error}", flush=True)
+    found["scaling"] = scaling(n, rounds)
+    print(n, json.dumps(found, ensure_ascii=False), flush=True)
+    return found
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--partitions", type=int, default=8)
+    parser.add_argument("--partitions", type=int, nargs="+", default=[8, 64])
     parser.add_argument("--iterations", type=int, default=60)
     parser.add_argument("--most-workers", type=int, default=16)
+    parser.add_argument("--out", type=Path, default=Path("docs/results/scale.json"))
     options = parser.parse_args()
-    n, rounds = options.partitions, options.iterations
-    with cluster_of(2) as client:
-        say("overhead", overhead(client, n, rounds))
-        try:
-            say("dask-glm", rival(client, n, rounds))
-        except ImportError as error:
-            say("dask-glm", {"not measured": str(error)})
-    say("scaling", scaling(n, rounds))
-    say("latency by workers", latencies(options.most_workers, rounds))
-    say("what travels", adding())
+    rounds = options.iterations
+    found = {
+        "environment": environment() | {name: version(name) for name in ("dask", "dask-glm")},
+        "rows": ROWS, "columns": COLUMNS, "hyperplanes": K, "rounds": rounds,
+        "partitions": {str(n): with_partitions(n, rounds) for n in options.partitions},
+        "latency": latencies(options.most_workers, rounds),
+        "travels": adding(),
+    }  # fmt: skip
+    write_text(options.out, json.dumps(found, indent=1, ensure_ascii=False) + "\n")
 
 
 if __name__ == "__main__":

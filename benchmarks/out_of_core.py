@@ -2,9 +2,10 @@
 
     python -m benchmarks.out_of_core [--rows 100_000_000] [--iterations 20] [--folder DIR]
 
-As a program it measures a large file once and prints JSON, with the most memory of a fit in a
-process of its own; as a part of ``make bench``, ten million rows. Cold means that the file is out
-of the cache of the operating system before each reading, warm that it is in it.
+As a program it measures a large file once, with the most memory of a fit in a process of its own,
+and writes ``docs/results/out_of_core.json``; as a part of ``make bench``, ten million rows. Cold
+means that the file is out of the cache of the operating system before each reading, warm that it
+is in it.
 """
 
 from __future__ import annotations
@@ -24,11 +25,13 @@ from typing import Any
 import numpy as np
 
 from benchmarks.registry import Bar, Measurement, Sizes, benchmark
+from benchmarks.report import environment
 from polyceptron import open_blocks
 from polyceptron.data.scaling import Coordinates
 from polyceptron.data.source import View
 from polyceptron.optim.criterion import gradient
 from polyceptron.optim.planes import Planes
+from polyceptron.utils.atomic import write_text
 
 N_COLUMNS, N_HYPERPLANES, MARGIN = 20, 3, 20.0
 _FIT = """
@@ -36,15 +39,17 @@ import json, sys, time, warnings
 from pathlib import Path
 from polyceptron import BatchPolyceptron, open_blocks
 warnings.simplefilter("ignore")
+def most_memory():
+    status = Path("/proc/self/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0]) * 1024 / 1e6
 source = open_blocks(sys.argv[1], target=sys.argv[2], cache_dir=sys.argv[3])
-begun = time.perf_counter()
+before, begun = most_memory(), time.perf_counter()
 model = BatchPolyceptron(3, max_iter=int(sys.argv[4]), n_init=1, random_state=0, n_jobs=-1)
 model.fit_blocks(source)
 seconds = time.perf_counter() - begun
-status = Path("/proc/self/status").read_text()
-MB = int(status.split("VmHWM:")[1].split()[0]) * 1024 / 1e6
 mistakes = model.history_["mistakes"][-1] / source.n_samples
-print(json.dumps({"fit seconds": seconds, "MB": MB, "share of mistakes": mistakes}))
+MB = {"MB before": before, "MB": most_memory()}
+print(json.dumps({"fit seconds": seconds, **MB, "share of mistakes": mistakes}))
 """
 
 
@@ -130,6 +135,7 @@ def main() -> None:
     parser.add_argument("--iterations", type=int, default=20)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--folder", type=Path, help="for the file; by default a temporary one")
+    parser.add_argument("--out", type=Path, default=Path("docs/results/out_of_core.json"))
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=options.folder) as name:
         X, y = write_rows(Path(name), options.rows)
@@ -139,7 +145,10 @@ def main() -> None:
         command = [sys.executable, "-c", _FIT, X, y, name, options.iterations]
         done = subprocess.run(map(str, command), capture_output=True, text=True, check=True)
         found["fit"] = json.loads(done.stdout)
-    print(json.dumps({"rows": options.rows, "iterations": options.iterations} | found, indent=1))
+    size = {"rows": options.rows, "iterations": options.iterations}
+    text = json.dumps({"environment": environment(), **size, **found}, indent=1)
+    print(text)
+    write_text(options.out, text + "\n")
 
 
 if __name__ == "__main__":

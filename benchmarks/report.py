@@ -6,6 +6,7 @@ import datetime
 import json
 import os
 import platform
+from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,19 @@ def _cpu() -> str:
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
     return platform.processor() or platform.machine()
+
+
+def of_machine(found: dict[str, Any]) -> str:
+    """On what results were measured, and when."""
+    here = found["environment"]
+    return f"{here['cores']} cores of an {here['cpu']}, {here['date']}"
+
+
+def markdown(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """A table of text."""
+    names = [*head]
+    lines = [f"| {' | '.join(line)} |".replace("|  |", "| |") for line in (names, *rows)]
+    return "\n".join([lines[0], "|---" * len(names) + "|", *lines[1:]])
 
 
 def as_json(measurements: list[Measurement], seconds: float) -> dict[str, Any]:

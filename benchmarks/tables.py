@@ -7,16 +7,17 @@ the bench, `benchmarks/results.json`) and never typed; a test fails where the tw
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from decimal import ROUND_HALF_UP, Decimal
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
-from benchmarks import ablation, figures, report
+from benchmarks import ablation, figures, report, tables_of_scale
 from benchmarks.accuracy import datasets_of
 from benchmarks.figures import RESULTS, ROOT
+from benchmarks.report import markdown
 from polyceptron.paper.convergence.runs import Cell, RunResult
 from polyceptron.paper.convergence.study import Study
 from polyceptron.paper.convergence.summary import CellSummary, Summary, findings, summarise
@@ -32,12 +33,6 @@ FOLDS = RESULTS / f"{FOLDS_FILE}.gz"
 def load(name: str) -> Any:
     """The results in a JSON file."""
     return json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
-
-
-def markdown(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    names = [*head]
-    lines = [f"| {' | '.join(line)} |".replace("|  |", "| |") for line in (names, *rows)]
-    return "\n".join([lines[0], "|---" * len(names) + "|", *lines[1:]])
 
 
 # --- the paper's table ---------------------------------------------------------------------------
@@ -305,6 +300,23 @@ def many_faces() -> str:
     return markdown(["d", *(str(one["d"]) for one in lines)], rows)
 
 
+def shortfalls() -> str:
+    """How far `Polyceptron()` is behind the best of its rivals, by number of rows."""
+    cells = load("shortfalls")["cells"]
+    sizes, flips = (sorted({one[key] for one in cells}) for key in ("rows", "flipped"))
+    columns = [(n, share) for n in sizes for share in flips]
+    found = {(one["kind"], one["rows"], one["flipped"]): one for one in cells}
+    head = ["", *(f"{n:,} rows{f', {share:.0%} flipped' if share else ''}" for n, share in columns)]
+    rows = []
+    for kind in dict.fromkeys(one["kind"] for one in cells):
+        own = [found.get((kind, *column)) for column in columns]
+        rows.append([kind, *(f"{o['shortfall']:.1f} ± {o['error']:.1f}" if o else "" for o in own)])
+    return (
+        f"{markdown(head, rows)}\n\n{load('shortfalls')['draws']} draws each; below zero it is "
+        "ahead. `docs/results/shortfalls.json` has every learner's accuracy."
+    )
+
+
 def separations() -> str:
     found = load("exact")["separations"]
     n = found["instances"]
@@ -344,6 +356,10 @@ def commands() -> str:
     return markdown(["", "command", "minutes of a processor", "last measured"], figures.listed())
 
 
+def _from(make: Callable[[Any], str], results: str) -> str:
+    return make(load(results))
+
+
 PAGES: dict[str, dict[str, Callable[[], str]]] = {
     "README.md": {"bench": bench, "paper": short_table, "accuracy": accuracy},
     "docs/reproduction.md": {"table": whole_table, "figures": commands},
@@ -354,9 +370,14 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {
     },
     "docs/design.md": {
         "probabilities": probabilities, "parts": parts, "shapes": shapes, "ph": many_faces,
+        "shortfalls": shortfalls,
     },
     "docs/rules.md": {"terms": terms},
     "docs/exact.md": {"separations": separations, "optima": optima},
+    **{
+        page: {make.__name__: partial(_from, make, results) for make in makers}
+        for page, (results, makers) in tables_of_scale.PAGES.items()
+    },
 }  # fmt: skip
 
 
