@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
@@ -189,6 +190,12 @@ def _mlp(problem: Problem) -> Contender:
     # L-BFGS suits few rows better than Adam, and is many times faster there.
     model = MLPClassifier((10,), solver="lbfgs", max_iter=200, random_state=problem.seed)
     return Contender(_scaled(model), {"mlpclassifier__alpha": [0.01, 0.1, 1.0, 10.0, 30.0]})
+
+
+@contender("hist-gb")
+def _boosted_trees(problem: Problem) -> Contender:
+    model = HistGradientBoostingClassifier(random_state=problem.seed)
+    return Contender(model, {"max_leaf_nodes": [8, 31], "learning_rate": [0.03, 0.1]})
 
 
 @contender("cart")

@@ -29,10 +29,12 @@ from polyceptron import (
     OC1,
     PCSLP,
     SPLA1,
+    SPLA2,
     BatchPolyceptron,
     DiscreteSVM,
     OnlinePolyceptron,
     Polyceptron,
+    PolyhedralSVM,
     exact_separation,
 )
 from polyceptron.datasets import make_polyhedron
@@ -44,7 +46,9 @@ LEARNERS: dict[str, Callable[[int, int], Any]] = {
     "BatchPolyceptron": lambda K, seed: BatchPolyceptron(K, random_state=seed),
     "OnlinePolyceptron": lambda K, seed: OnlinePolyceptron(K, random_state=seed),
     "SPLA1": lambda K, seed: SPLA1(K, random_state=seed),
+    "SPLA2": lambda K, seed: SPLA2(max_hyperplanes=K, random_state=seed),
     "PCSLP": lambda K, seed: PCSLP(K, random_state=seed),
+    "PolyhedralSVM": lambda K, seed: PolyhedralSVM(K, random_state=seed),
     "DiscreteSVM": lambda K, seed: DiscreteSVM(K, penalty=1e-5, max_exact=0, random_state=seed),
     "OC1, unpruned": lambda _, seed: OC1(prune_share=0, random_state=seed),
 }

@@ -29,7 +29,8 @@ from polyceptron.utils.atomic import write_text
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "docs" / "results"
 MEASURED = RESULTS / "measured.json"
-METHODS = ["polyceptron", "polyceptron-K", "cpm", "logistic", "linear-svc", "rbf-svm", "mlp"]
+METHODS = ["polyceptron", "polyceptron-K", "batch", "online", "spla2", "cpm", "logistic"]
+METHODS += ["linear-svc", "rbf-svm", "mlp", "hist-gb", "cart"]
 
 
 class Piece(NamedTuple):

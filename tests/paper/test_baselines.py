@@ -4,7 +4,7 @@ import cvxpy as cp
 import numpy as np
 from sklearn.metrics.pairwise import rbf_kernel
 
-from polyceptron.paper.baselines import SVDD
+from polyceptron.paper.baselines import SVDD, PlainSVDD
 
 
 def test_svdd_is_the_smallest_sphere():
@@ -32,3 +32,26 @@ def test_svdd_is_the_smallest_sphere():
     expected = np.where(off(points) < radius[0], 3, -1)
     np.testing.assert_array_equal(found[clear], expected[clear])
     assert len(set(expected[clear])) == 2
+
+
+def test_a_plain_sphere_is_the_smallest():
+    """Its centre has the least R^2 + sum of |x_i - a|^2 - R^2 beyond it, over nu n."""
+    rng = np.random.default_rng(1)
+    X = np.r_[rng.normal(size=(42, 3)) + 5, rng.normal(size=(6, 3))]
+    y = np.r_[np.full(42, "in"), np.full(6, "and out")]
+    rows, nu = X[:42], 0.1
+
+    def program(a):
+        squares = np.sort(((rows - a) ** 2).sum(axis=1))
+        radius = squares[-5]  # 4.2 rows are left outside
+        return radius + (squares[-4:] - radius).sum() / (nu * 42)
+
+    found = PlainSVDD(nu=nu).fit(X, y)
+    least = program(found.centre_)
+    for size in (1e-3, 0.1, 1.0):
+        assert all(program(found.centre_ + size * v) > least for v in rng.normal(size=(200, 3)))
+    squares = np.sort(((rows - found.centre_) ** 2).sum(axis=1))
+    np.testing.assert_allclose(found.radius_**2, squares[-5], rtol=1e-6)
+    outside = found.predict(rows) != "in"
+    assert 0 < outside.mean() <= nu
+    assert set(found.predict(X)) == {"in", "and out"}
