@@ -273,7 +273,7 @@ def shapes() -> str:
     rows = []
     for shape, some in found.items():
         right = [one["pieces_right"] for one in some if "pieces_right" in one]
-        counted = f"{sum(right)} of {sum(one['draws'] for one in some)}" if right else ""
+        counted = f"{', '.join(map(str, right))} of {some[0]['draws']} each" if right else ""
         rows.append([shape, *(_of_dimension(some, d) for d in dimensions), counted])
     return markdown(["", *(f"{d} columns" for d in dimensions), "the right number of pieces"], rows)
 

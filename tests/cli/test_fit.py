@@ -469,6 +469,10 @@ def check_path_is_kept(text, model):
     """What `fit --show-path` printed is what `show --path` prints of the file."""
     own = text[text.index("Terms and accuracy") : text.index("Chosen are the fewest")]
     assert own in done("show", model, "--path")
+    picture = model.with_suffix(".png")
+    done("plot", model, "--path", "-o", picture)
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert "--path takes no DATA" in failed("plot", model, model, "--path", "-o", picture, code=2)
 
 
 class TestWhatIsKnown:

@@ -4,7 +4,7 @@ import pytest
 
 from polyceptron import Polyceptron
 from polyceptron.datasets import make_dataset1
-from polyceptron.plots import PathDisplay
+from polyceptron.plots import PathDisplay, plot_paths
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +24,8 @@ def test_what_is_drawn_is_the_path(model):
     (chosen,) = (i for i, one in enumerate(path["chosen"]) if one)
     bar = display.ax_.containers[0].lines[0]
     assert bar.get_xdata().tolist() == [path["n_terms"][chosen]]
-    assert len(display.ax_.texts) == len(front)
+    places = [text.xy for text in display.ax_.texts]
+    assert 0 < len(set(places)) == len(places) <= len(front)
 
 
 def test_there_may_be_none():
@@ -32,3 +33,26 @@ def test_there_may_be_none():
     dense = Polyceptron(1, random_state=0, n_init=1, max_iter=5).fit(X[:50], y[:50])
     with pytest.raises(ValueError, match="fit with max_terms"):
         PathDisplay.from_estimator(dense)
+
+
+def test_words_are_not_upon_each_other():
+    path = {"n_terms": [1, 2, 2.1, 30], "accuracy": [0.5, 0.9, 0.901, 0.95], "error": [0.01] * 4}
+    path |= {"n_hyperplanes": [1, 2, 3, 4], "chosen": [False, False, False, True]}
+    display = PathDisplay.from_predictions(path)
+    assert sorted(text.get_text() for text in display.ax_.texts) == ["1 face", "3 faces", "4 faces"]
+
+
+def test_each_class_has_its_own(model):
+    path = {name: [*values, *values] for name, values in model.path_.items()}
+    n = len(model.path_["chosen"])
+    path["class"] = ["a$b$"] * n + ["c"] * n
+    figure = plot_paths(path)
+    assert [ax.get_title(loc="left") for ax in figure.axes] == ["a$b$", "c"]
+    assert len(plot_paths(model.path_).axes) == 1
+
+
+def test_paths_of_classes_are_not_one(model, monkeypatch):
+    several = {**model.path_, "class": ["c"] * len(model.path_["chosen"])}
+    monkeypatch.setattr(model, "path_", several)
+    with pytest.raises(ValueError, match="see plot_paths"):
+        PathDisplay.from_estimator(model)

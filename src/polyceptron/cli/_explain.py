@@ -222,7 +222,9 @@ def _say_faces(faces: Sequence[Any], texts: Sequence[str], name: str) -> None:
         [f.face, states[f.rejects], f"{f.slack:.4g}", f"{f.distance:.4g}", text]
         for f, text in zip(faces, texts, strict=True)
     ]
-    section(title, table(["face", "", "slack", "distance", "inequality"], rows, "<<>><"))
+    section(
+        title, table(["face", "", "slack", "distance in raw units", "inequality"], rows, "<<>><")
+    )
 
 
 def _say_contributions(why: Any, x: Any, spreads: Any) -> None:

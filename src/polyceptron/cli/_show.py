@@ -88,10 +88,17 @@ def _path_of(model: str) -> dict[str, list[Any]]:
 @click.option(
     "--row", type=click.IntRange(1), metavar="N", help="Draw why this row is answered so."
 )
+@click.option("--path", is_flag=True, help="Draw what --max-terms tried: accuracy against terms.")
 @out_option("A picture: its name ends in .png, .svg, .pdf or .html")
 @file_options
 def plot(
-    model: str, data: str | None, row: int | None, output: str, force: bool, file: FileOptions
+    model: str,
+    data: str | None,
+    row: int | None,
+    path: bool,
+    output: str,
+    force: bool,
+    file: FileOptions,
 ) -> None:
     """Draw a model: what decides where, and the weight of each column; with DATA also its rows."""
     if not output.lower().endswith(_ENDS):
@@ -100,11 +107,16 @@ def plot(
         )
     if row is not None and data is None:
         raise click.UsageError("--row needs DATA.")
+    if path and data is not None:
+        raise click.UsageError("--path takes no DATA: the model file has what was tried.")
     check_free(output, force, model, data)
-    loaded = Loaded(model)
+    tried = _path_of(model) if path else None
     need("matplotlib", "plot", "plot")
     plots = polyceptron.plots
-    if row is not None and data is not None:
+    loaded = Loaded(model)
+    if tried is not None:
+        plots.save(plots.plot_paths(tried), output)
+    elif row is not None and data is not None:
         _, x, medians, spreads = find_row(loaded, data, file, row)
         reference = None if medians is None else np.array([medians])
         made = plots.WaterfallDisplay.from_estimator(loaded.rule, x, reference, spreads=spreads)

@@ -15,7 +15,7 @@ from polyceptron.plots._animation import AnimationDisplay, animate
 from polyceptron.plots._heatmap import FaceHeatmapDisplay
 from polyceptron.plots._history import HistoryDisplay
 from polyceptron.plots._model import plot_model
-from polyceptron.plots._path import PathDisplay
+from polyceptron.plots._path import PathDisplay, plot_paths
 from polyceptron.plots._polyhedron import PolyhedraDisplay, PolyhedronDisplay
 from polyceptron.plots._save import save
 from polyceptron.plots._waterfall import WaterfallDisplay
@@ -32,5 +32,6 @@ __all__ = [
     "WaterfallDisplay",
     "animate",
     "plot_model",
+    "plot_paths",
     "save",
 ]

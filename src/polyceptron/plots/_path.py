@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from polyceptron.plots import style
 from polyceptron.utils import palette
+from polyceptron.utils.types import Floats
 
 
 @dataclass(eq=False, repr=False)
@@ -52,7 +55,8 @@ class PathDisplay:
             none = "there is no path_: fit with max_terms, such as max_terms='auto'"
             raise ValueError(none) from None
         if "class" in path:
-            raise ValueError("each class has a path of its own: draw one of estimator.estimators_")
+            own = "each class has a path of its own: see plot_paths, or draw estimator.estimators_"
+            raise ValueError(own)
         return cls(path).plot(ax=ax)
 
     @classmethod
@@ -76,7 +80,7 @@ class PathDisplay:
             terms[where], share[where], error[where], fmt="o", color=palette.VERMILLION, capsize=3,
             label="chosen, ± a standard error",
         )  # fmt: skip
-        for k in front:
+        for k in _apart(terms, share, front):
             n = self.path["n_hyperplanes"][k]
             text = f"{n} face{'s' if n > 1 else ''}"
             self.ax_.annotate(
@@ -88,3 +92,32 @@ class PathDisplay:
         style.quiet_frame(self.ax_)
         self.ax_.legend(loc="lower right", frameon=False)
         return self
+
+
+def _apart(terms: Floats, share: Floats, front: NDArray[np.intp]) -> Iterator[int]:
+    """Those of the front whose words are not upon others, from the last, the best, on."""
+    taken: list[tuple[float, float]] = []
+    wide, high = max(float(np.ptp(terms)), 1e-9), max(float(np.ptp(share)), 1e-9)
+    for k in reversed(front.tolist()):
+        x, y = terms[k] / wide, share[k] / high
+        if all(abs(x - u) > 0.1 or abs(y - v) > 0.06 for u, v in taken):
+            taken.append((x, y))
+            yield k
+
+
+def plot_paths(path: Mapping[str, Sequence[Any]]) -> Any:
+    """Draw `path_` of a fitted `Polyceptron`, of more than two classes one below another.
+
+    Returns the matplotlib Figure.
+    """
+    if "class" not in path:
+        return PathDisplay.from_predictions(path).figure_
+    labels = list(dict.fromkeys(path["class"]))
+    figure = style.new_figure(figsize=(6.4, 3.6 * len(labels)))
+    axes = figure.subplots(len(labels), squeeze=False)[:, 0]
+    for ax, label in zip(axes, labels, strict=True):
+        own = [other == label for other in path["class"]]
+        part = {name: list(compress(values, own)) for name, values in path.items()}
+        PathDisplay.from_predictions(part, ax=ax)
+        ax.set_title(style.shorten(label), fontsize=9, color=palette.INK, loc="left", **style.PLAIN)
+    return figure

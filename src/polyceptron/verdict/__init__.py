@@ -244,7 +244,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         for name in self.identifiers[:_MOST_LISTED]:
             yield (
                 f"The column {quoted(name)} looks like an identifier, with a value of its own in "
-                "every row: leave it out (--drop), as it says nothing of new rows."
+                "every row: leave it out (`--drop` of commands), as it says nothing of new rows."
             )
 
     @property

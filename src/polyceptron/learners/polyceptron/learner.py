@@ -69,7 +69,8 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         `penalty` or `sampled` is given, which speak of one.
     max_faces : int or "auto", default="auto"
         Most inequalities of all polyhedra together, with more than two classes of those of each
-        class; a number given as `n_hyperplanes` of one polyhedron may be greater. "auto" is 16,
+        class; `fixed_faces` are not counted, and a number given as `n_hyperplanes` of one
+        polyhedron may be greater. "auto" is 16,
         and up to 36 of several polyhedra where rows held out clearly ask for more and there are
         ten for each number learned.
     margin : float, None or "auto", default="auto"
