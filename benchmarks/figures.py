@@ -99,7 +99,10 @@ PIECES = {
         1,
     ),
     "shortfalls": Piece(
-        "benchmarks.shortfalls --out {out}/found.json", {"found.json": "shortfalls.json"}, 5, 1
+        "benchmarks.shortfalls --draws 12 --out {out}/found.json",
+        {"found.json": "shortfalls.json"},
+        6,
+        1,
     ),
     "shapes": Piece(
         "benchmarks.shapes --rivals --out {out}/shapes.json", {"shapes.json": "shapes.json"}, 45, 1

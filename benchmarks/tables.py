@@ -184,22 +184,24 @@ def accuracy() -> str:
             [datasets_of("development")],
         ),
     ]
-    rows = [[name, *_means(found["results"], groups)] for name, groups in lines]
+    measured = {one["method"] for one in found["results"]}
+    methods = [method for method in PEERS if method in measured]
+    rows = [[name, *_means(found["results"], groups, methods)] for name, groups in lines]
     date = found["environment"]["date"]
     return (
-        f"{markdown(['', *PEERS.values()], rows)}\n\n"
+        f"{markdown(['', *(PEERS[method] for method in methods)], rows)}\n\n"
         f"Measured until {date} by `python -m benchmarks.accuracy`; `docs/results/accuracy.json` "
         "has every set."
     )
 
 
-def _means(results: list[dict[str, Any]], groups: list[list[str]]) -> list[str]:
+def _means(results: list[dict[str, Any]], groups: list[list[str]], methods: list[str]) -> list[str]:
     accuracies = {(one["dataset"], one["method"]): one["accuracy"] for one in results}
-    entries: dict[str, list[str]] = {method: [] for method in PEERS}
+    entries: dict[str, list[str]] = {method: [] for method in methods}
     for names in groups:
         means = {
             method: f"{np.mean([accuracies[name, method] for name in names]):.1f}"
-            for method in PEERS
+            for method in methods
         }
         best = max(means.values(), key=float)
         for method, mean in means.items():
@@ -242,7 +244,25 @@ def terms() -> str:
             ahead = f", {one['ahead']:.2f} ± {one['error']:.2f}" if method != "polyceptron" else ""
             row.append(f"{mark}{one['accuracy']:.2f}{mark} ({one['terms']:.1f}){ahead}")
         rows.append(row)
-    return markdown(["at most", *(f"{budget} terms" for budget in budgets)], rows)
+    table = markdown(["at most", *(f"{budget} terms" for budget in budgets)], rows)
+    return f"{table}\n\n{_what_terms_are_of()}"
+
+
+def _what_terms_are_of() -> str:
+    """Sets and splits that every method was measured on, and what EBM reaches there."""
+    found = load("readable")
+    measured: dict[tuple[str, int], set[str]] = {}
+    for one in found["records"]:
+        measured.setdefault((one["dataset"], one["split"]), set()).add(one["method"])
+    everyone = set.union(*measured.values())
+    n_splits = [split for (_, split), methods in measured.items() if methods == everyone]
+    (boosting,) = [one for one in found["summary"] if one["method"] == "EBM"]
+    return (
+        f"{boosting['sets']} sets, {len(n_splits)} splits in all, measured until "
+        f"{found['environment']['date']}. An explainable boosting machine (EBM), with "
+        f"{boosting['terms']:.0f} functions of one or two columns, has {boosting['accuracy']:.2f}: "
+        "what few terms cost."
+    )
 
 
 # --- parts, shapes, exact answers ----------------------------------------------------------------
