@@ -258,6 +258,7 @@ def test_one_lucky_start_is_not_followed_blindly():
 
 
 BEST = Setting(1, 3, 20.0, 1e-3)
+SAMPLED = BEST._replace(penalty=1e-4, sampled=True)
 
 
 def never(_):
@@ -464,15 +465,15 @@ class TestSampled:
     @pytest.mark.parametrize(
         ("penalty", "expected"),
         [
-            (1e-1, [1e-1, 1e-2, 1e-3]),
-            (1e-2, [1e-2, 1e-3, 1e-4]),
-            (1e-3, [1e-3, 1e-4, 1e-5]),
+            (1e-1, [1e-2, 1e-3]),
+            (1e-2, [1e-3, 1e-4]),
+            (1e-3, [1e-4, 1e-5]),
             (1e-4, [1e-4, 1e-5]),
             (1e-5, [1e-5]),
-            (None, [1e-3, 1e-4, 1e-5]),
+            (None, [1e-4, 1e-5]),
         ],
     )
-    def test_its_penalty_and_the_next_smaller_ones(self, penalty, expected):
+    def test_smaller_penalties_or_its_own_where_there_are_too_few(self, penalty, expected):
         assert self.offered(penalty) == expected
 
     def test_only_penalties_that_are_given(self):
@@ -508,15 +509,12 @@ class TestWithSamples:
 
     def test_of_equals_it_is(self):
         found, tried = self.chosen()
-        assert found == BEST._replace(sampled=True)
-        assert tried == [3, 3, 3, 4]
+        assert found == SAMPLED
+        assert tried == [3, 3, 4]
 
-    def test_not_where_less_likely_unless_asked_for(self):
-        """One look is enough to leave it."""
-        assert self.chosen(self.worse) == (BEST, [3])
-        found, tried = self.chosen(self.worse, sampled=True)
-        assert found == BEST._replace(sampled=True)
-        assert tried == [3, 3, 3, 4]
+    def test_not_where_clearly_less_likely_unless_asked_for(self):
+        assert self.chosen(self.worse) == (BEST, [3, 3, 4])
+        assert self.chosen(self.worse, sampled=True) == (SAMPLED, [3, 3, 4])
 
     def test_never_where_not_asked_for(self):
         assert self.chosen(lambda one: 0.9 + 0.05 * one.sampled, sampled=False) == (BEST, [])
@@ -530,26 +528,30 @@ class TestWithSamples:
         best = BEST._replace(n_hyperplanes=1)
         assert self.chosen(best=best) == (best, [])
         found, tried = self.chosen(best=best, sampled=True)
-        assert found == best._replace(sampled=True)
-        assert tried == [1, 1, 1, 2]
+        assert found == SAMPLED._replace(n_hyperplanes=1)
+        assert tried == [1, 1, 2]
 
     @pytest.mark.parametrize("name", ["pins", "affords"])
     def test_rows_and_time_do_not_matter_where_asked_for(self, name):
         asked = []
         assert self.chosen(**{name: asked.append}) == (BEST, [])
         assert asked == [3]
-        assert self.chosen(sampled=True, **{name: no})[0] == BEST._replace(sampled=True)
+        assert self.chosen(sampled=True, **{name: no})[0] == SAMPLED
 
-    @pytest.mark.parametrize(("gained", "expected"), [(8, 3), (15, 4)])
-    def test_the_next_number_where_clearly_better(self, gained, expected):
-        """8 rows gained and 5 lost are 3 +- 3.6, 15 gained are 10 +- 4.5."""
+    @pytest.mark.parametrize(("most", "tried"), [(3, [3, 3, 4]), (4, [3, 3, 4, 5])])
+    def test_more_as_long_as_that_is_likelier(self, most, tried):
+        """8 rows gained and 5 lost are enough, though they are 3 +- 3.6."""
 
         def evaluate(one):
-            return changed(5, gained) if one.n_hyperplanes == 4 else 0.95
+            return changed(5, 8) if 3 < one.n_hyperplanes <= most else 0.95
 
-        found, tried = self.chosen(evaluate)
-        assert (found.n_hyperplanes, found.sampled) == (expected, True)
-        assert tried == [3, 3, 3, 4]  # and no further
+        assert self.chosen(evaluate) == (SAMPLED._replace(n_hyperplanes=most), tried)
+
+    def test_more_where_as_many_are_not_as_likely_sampled(self):
+        def evaluate(one):
+            return 0.9 if one.sampled and one.n_hyperplanes == 3 else 0.95
+
+        assert self.chosen(evaluate) == (SAMPLED._replace(n_hyperplanes=4), [3, 3, 4, 5])
 
     @pytest.mark.parametrize("name", ["pins", "affords"])
     def test_the_next_number_needs_rows_and_time_too(self, name):
@@ -557,12 +559,12 @@ class TestWithSamples:
             return 0.8 + 0.05 * one.n_hyperplanes
 
         few = {name: lambda K: K < 4}
-        assert self.chosen(evaluate, **few) == (BEST._replace(sampled=True), [3, 3, 3])
+        assert self.chosen(evaluate, **few) == (SAMPLED, [3, 3])
         found, _ = self.chosen(evaluate, sampled=True, **few)
-        assert found == BEST._replace(n_hyperplanes=4, sampled=True)
+        assert found == SAMPLED._replace(n_hyperplanes=4)
 
     def test_the_last_number_has_no_next(self):
-        assert self.chosen(numbers=[3]) == (BEST._replace(sampled=True), [3, 3, 3])
+        assert self.chosen(numbers=[3]) == (SAMPLED, [3, 3])
 
     @pytest.mark.parametrize("sampled", [None, False])
     def test_clean_labels_come_first(self, sampled):

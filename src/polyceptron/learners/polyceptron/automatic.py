@@ -165,8 +165,6 @@ def _or_noisy(selection: Selection, best: Setting, inside: int, numbers: list[in
     if more > CLEARLY * error:
         return best
     noisy = with_samples(selection, noisy, numbers, NOISY, None)
-    if noisy.n_hyperplanes > best.n_hyperplanes:
-        return noisy if selection.is_better(noisy, best) else best
     return selection.likeliest([best, noisy])
 
 

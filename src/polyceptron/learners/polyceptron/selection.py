@@ -500,7 +500,10 @@ def with_samples(
     strengths: list[Strength],
     sampled: bool | None,
 ) -> Setting:
-    """The same, or the same sampled, and then with the next number if it is clearly better."""
+    """The same, or the same sampled, and then with more hyperplanes as long as that is likelier.
+
+    A mean of likely ones gives up little for a hyperplane that is not needed.
+    """
     offers = [] if sampled is False else _sampled(best, strengths)
 
     def pays(K: int) -> bool:
@@ -508,23 +511,21 @@ def with_samples(
 
     if not offers or not pays(best.n_hyperplanes):
         return best
-    if not sampled and not selection.is_near(best, offers[0]):
-        return best  # the others would not be, either
-    best = selection.likeliest(offers if sampled else [*offers, best])
-    further = [number for number in numbers if number > best.n_hyperplanes][:1]
-    if best.sampled and further and pays(further[0]):
-        more = best._replace(n_hyperplanes=further[0])
-        gained, error = selection.worse_than(more, best)
-        return more if gained > error else best
-    return best
+    mean = selection.likeliest(offers)
+    for number in (number for number in numbers if number > best.n_hyperplanes):
+        more = mean._replace(n_hyperplanes=number)
+        if not pays(number) or selection.likeliest([mean, more]) == mean:
+            break
+        mean = more
+    return mean if sampled or selection.is_near(best, mean) else best
 
 
 def _sampled(best: Setting, strengths: list[Strength]) -> list[Setting]:
-    """The same sampled, with its penalty and the next smaller ones that there are.
+    """The same sampled, with up to two smaller penalties; with its own where there are too few.
 
     The likeliest hyperplanes need more of a penalty than the mean of likely ones.
     """
     there = [(penalty, margin) for margin, penalty in strengths if penalty is not None]
     most = there[0][0] if there and best.penalty is None else best.penalty
-    smaller = sorted((one for one in there if one[0] <= (most or 0.0)), reverse=True)[:3]
+    smaller = sorted((one for one in there if one[0] <= (most or 0.0)), reverse=True)[:3][-2:]
     return [best._replace(margin=m, penalty=p, sampled=True) for p, m in smaller]
