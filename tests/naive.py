@@ -387,12 +387,8 @@ def term_gains(columns, slope):
     return np.array(found)
 
 
-def swaps(n_own, n_columns, most):
-    """Which columns a face may have after one swap, or with one more where there is room."""
-    own, found = list(range(n_own)), []
-    for new in range(n_own, n_columns):
-        if n_own < most:
-            found.append([*own, new])
-        else:
-            found += [[*[j for j in own if j != out], new] for out in own]
-    return found
+def swaps(n_own, n_columns, n_out):
+    """Which columns a face may have with a new one, for one of the first n_out if there are any."""
+    outs = range(n_out) if n_out else [None]
+    news = range(n_own, n_columns)
+    return [[*[j for j in range(n_own) if j != out], new] for out in outs for new in news]

@@ -141,19 +141,19 @@ def fit_face(columns, used, start, gain, weight, signs, first, penalty, n_steps)
 
 
 @compiled
-def best_swap(columns, n_own, start, gain, weight, signs, first, penalty, most, n_steps):
+def best_swap(columns, n_own, start, gain, weight, signs, first, penalty, n_out, n_steps):
     """The best face with one of the columns behind the first ``n_own`` in place of one of these.
 
-    With fewer of these than ``most`` nothing goes. ``first`` has a weight for every column, and the
-    bias. Returns the loss, the columns and the weights.
+    It is one of the first ``n_out`` that goes, and none if that is 0. ``first`` has a weight for
+    every column, and the bias. Returns the loss, the columns and the weights.
     """
-    m = n_own if n_own >= most else n_own + 1
+    m = n_own if n_out > 0 else n_own + 1
     best, best_used, best_v = np.inf, np.empty(m, np.int64), np.empty(m + 1)
-    for out in range(n_own if n_own >= most else 1):
+    for out in range(max(n_out, 1)):
         for new in range(n_own, columns.shape[0]):
             used, v, q = np.empty(m, np.int64), np.empty(m + 1), 0
             for j in range(n_own):
-                if n_own < most or j != out:
+                if n_out == 0 or j != out:
                     used[q] = j
                     q += 1
             used[q] = new

@@ -32,8 +32,8 @@ from polyceptron.utils.types import Flags, Floats
 
 _FIRST_PENALTY = 0.01
 _FIRST_LOGIT = -2.0
-_OFFERED = 4
-"""Terms that are tried in place of each that a face has."""
+_OFFERED, _LEAVING = 4, 3
+"""Terms that are tried in place of others of a face, and of those the ones that matter least."""
 _FIRST_WEIGHT = 0.3
 _ROUNDS, _FACE_STEPS = 5, 5
 _GAIN = 1e-4
@@ -184,8 +184,8 @@ class SparseFit:
     def _with_swap(self, point: Reached, k: int) -> Reached | None:
         union, limits = point.union, self.limits
         w, face = union.theta[k, :-1], self._face(point, k)
-        own = np.flatnonzero(w)
-        gains = self._gains(face)
+        own, matters = self._own_terms(w, face)
+        own, gains = own[np.argsort(matters, kind="stable")], self._gains(face)
         open_ = (w == 0) & (limits.signs * gains <= 0) & limits.beside(own)
         order = np.argsort(-np.where(open_, np.abs(gains), -1.0), kind="stable")[:_OFFERED]
         new = order[open_[order] & (gains[order] != 0)]
@@ -193,13 +193,19 @@ class SparseFit:
             return None
         places = np.concatenate([own, new])
         first = np.concatenate([w[own], -_FIRST_WEIGHT * np.sign(gains[new]), [union.theta[k, -1]]])
-        how = self.data.weight, limits.signs[places], first, self.penalty, limits.most, _FACE_STEPS
+        n_out = min(len(own), _LEAVING) if len(own) >= limits.most else 0
+        how = self.data.weight, limits.signs[places], first, self.penalty, n_out, _FACE_STEPS
         columns = self.columns(places)
         loss, used, v = kernels.best_swap(columns, len(own), face.start, face.gain, *how)
         if not loss + face.rest < point.loss * (1 - _GAIN):
             return None
         offer = self._with_faces(point, {k: self._face_of(places[used], v)})
         return offer if offer.loss < point.loss else None
+
+    def _own_terms(self, w: Floats, face: _OneFace) -> tuple[NDArray[np.intp], Floats]:
+        """The terms of a face, and about what the loss rises by without each."""
+        own = np.flatnonzero(w)
+        return own, (w[own, None] * self.columns(own)) ** 2 @ np.abs(face.slope * face.holds)
 
     def _gains(self, face: _OneFace) -> Floats:
         if self._is_dense:
@@ -260,16 +266,15 @@ class SparseFit:
     def _with_less(self, point: Reached) -> Iterator[_Less]:
         """Faces without one of the terms that seem to matter least."""
         union, W = point.union, point.union.theta[:, :-1]
-        costs = []
-        for k, w in enumerate(W):
-            face, own = self._face(point, k), np.flatnonzero(w)
-            matters = (w[own, None] * self.columns(own)) ** 2 @ np.abs(face.slope * face.holds)
+        costs, faces = [], [self._face(point, k) for k in range(union.n_faces)]
+        for k, (w, face) in enumerate(zip(W, faces, strict=True)):
+            own, matters = self._own_terms(w, face)
             costs += [(float(cost), k, int(j)) for cost, j in zip(matters, own, strict=True)]
         for _, k, j in sorted(costs)[:_TRIMS]:
             kept = np.flatnonzero(W[k])
             kept = kept[kept != j]
             if len(kept):
-                face, first = self._face(point, k), np.append(W[k, kept], union.theta[k, -1])
+                face, first = faces[k], np.append(W[k, kept], union.theta[k, -1])
                 rows = np.arange(len(kept)), face.start, face.gain, self.data.weight
                 how = self.limits.signs[kept], first, self.penalty, _FACE_STEPS
                 loss, v = kernels.fit_face(self.columns(kept), *rows, *how)

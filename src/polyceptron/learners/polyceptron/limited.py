@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import product
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,13 +27,13 @@ from polyceptron.utils.types import Floats
 _SIZES = (1, 2, 3, 4, 6, 10, 16)
 """Numbers of faces that are tried, up to the most that there may be.
 
-Fewer than the LADDER of `selection`, which is left as soon as it gains no more: these are fitted
-all, in every fold, for every number of terms and penalty.
+Fewer than the LADDER of `selection`: these are fitted in every fold, for every number of terms and
+penalty.
 """
 _TERMS = (1, 2, 3, 5, 8)
 """Terms of a face that are tried where none are given."""
-_ALWAYS = 3
-"""Terms of a face up to which all numbers are tried."""
+_FEW_TERMS, _FEW_FACES = 3, 6
+"""Terms of a face, and faces, up to which all numbers are tried; more only while these gain."""
 _PENALTY = 1e-4
 """Per row, of faces with few terms."""
 _DENSE_PENALTIES = (0.25, 1.2, 6.0, 30.0)
@@ -70,6 +71,9 @@ class Tried(NamedTuple):
         return Setting(inside, self.n_faces, None, penalty, n_polyhedra=self.n_pieces)
 
 
+Paths = dict[tuple[int, int], list[Union]]
+
+
 class Search(NamedTuple):
     """Unions of a shape within limits, which are those of all candidates but for the terms."""
 
@@ -103,12 +107,16 @@ class Search(NamedTuple):
         sizes = {*(size for size in _SIZES if size < most), most}
         return sorted(Candidate(*one) for one in product(insides, numbers, penalties, sizes))
 
-    def unions(self, data: ArrayBlocks, candidates: list[Candidate]) -> list[Union]:
-        """One for each candidate, all of the same class inside."""
-        data = in_sign(data, candidates[0].inside)
-        total, pieces, faces = float(data.weights.sum()), self.shape.n_pieces, self.shape.n_faces
-        weakest = total * min(one.penalty for one in candidates)
-        path = thin_path(data, pieces, faces, self.shape.most, weakest, _SEED)
+    def path(self, data: ArrayBlocks, candidates: list[Candidate]) -> list[Union]:
+        """Unions without limits, where those of the candidates start."""
+        weakest = float(data.weights.sum()) * min(one.penalty for one in candidates)
+        return thin_path(data, *self.shape[:3], weakest, _SEED)
+
+    def unions(
+        self, data: ArrayBlocks, candidates: list[Candidate], path: list[Union]
+    ) -> list[Union]:
+        """One for each candidate, all of the same class inside, of which the rows have the sign."""
+        total = float(data.weights.sum())
         price = max(1.0, math.log(data.n_features)) if self.has_price else None
         fits: dict[Any, SparseFit] = {}
         found: dict[Any, Union] = {}
@@ -125,41 +133,58 @@ class Search(NamedTuple):
         return unions
 
     def climbed(self, trials: FoldTrials, candidates: list[Candidate]) -> list[Tried]:
-        """What rows held out say of candidates, those of many terms only while these gain."""
-        few = [one for one in candidates if one.max_terms <= _ALWAYS]
-        tried = self.tried(trials, few or candidates)
-        inside = tried[0].candidate.inside
-        for number in sorted({one.max_terms for one in candidates if few} - {*range(_ALWAYS + 1)}):
-            own = [one for one in candidates if (one.inside, one.max_terms) == (inside, number)]
-            before = max(one.outcome.share for one in tried)
-            tried += self.tried(trials, own)
-            if max(one.outcome.share for one in tried) <= before:
+        """What rows held out say of candidates, those of many terms or faces only while these gain.
+
+        Those of few terms and faces say which class is inside.
+        """
+        paths: Paths = {}
+        tried: list[Tried] = []
+        for of_terms in _rungs(candidates, "max_terms", _FEW_TERMS):
+            best = _best_share(tried)
+            for rung in _rungs(of_terms, "n_faces", _FEW_FACES):
+                before = _best_share(tried)
+                inside = {one.candidate.inside for one in tried[:1]}
+                own = [one for one in rung if one.inside in (inside or {0, 1})]
+                tried += self.tried(trials, own, paths)
+                if _best_share(tried) <= before:
+                    break
+            if _best_share(tried) <= best:
                 break
         return tried
 
-    def tried(self, trials: FoldTrials, candidates: list[Candidate]) -> list[Tried]:
+    def tried(self, trials: FoldTrials, candidates: list[Candidate], paths: Paths) -> list[Tried]:
         """What rows held out say of the candidates of one class inside.
 
-        The first folds say which class that is: of many rows one fold is enough.
+        The first folds say which class that is: of many rows one fold is enough. ``paths`` has
+        those of `path` by class inside and fold, and takes further ones.
         """
         insides, numbers = sorted({one.inside for one in candidates}), range(len(trials.folds))
         first = numbers[: 1 if trials.data.n_samples >= MANY_ROWS else 2]
-        found = self._judged(trials, candidates, [(inside, n) for inside in insides for n in first])
+        tasks = [(inside, number) for inside in insides for number in first]
+        found = self._judged(trials, candidates, tasks, paths)
         own = {one: [c for c in candidates if c.inside == one] for one in insides}
         best = [fewest_terms(self._summary(trials, own[inside], found)) for inside in insides]
         inside = fewest_terms(best, _ALIKE).candidate.inside
         rest = [(inside, number) for number in numbers if number not in first]
-        return self._summary(trials, own[inside], found | self._judged(trials, candidates, rest))
+        found |= self._judged(trials, candidates, rest, paths)
+        return self._summary(trials, own[inside], found)
 
     def _judged(
-        self, trials: FoldTrials, candidates: list[Candidate], tasks: list[tuple[int, int]]
+        self,
+        trials: FoldTrials,
+        candidates: list[Candidate],
+        tasks: list[tuple[int, int]],
+        paths: Paths,
     ) -> dict[tuple[int, int], tuple[Floats, Floats]]:
         """Scores of rows held out, by class inside and fold, and terms, faces and pieces."""
 
         def judge(task: tuple[int, int]) -> Floats:
             inside, number = task
             train, test, _ = trials.folds[number]
-            unions = self.unions(train, [one for one in candidates if one.inside == inside])
+            train, own = in_sign(train, inside), [one for one in candidates if one.inside == inside]
+            if task not in paths:
+                paths[task] = self.path(train, own)
+            unions = self.unions(train, own, paths[task])
             facts = [[n_terms(one), one.n_faces, len(one.sizes)] for one in unions]
             return np.column_stack([facts, [one.scores(test) for one in unions]])
 
@@ -194,8 +219,21 @@ class Search(NamedTuple):
     def fitted(self, data: ArrayBlocks, chosen: Candidate) -> Union:
         """The union of a candidate, learned from these rows, or many of them."""
         rows = stratified_rows(data, _ROWS, np.random.RandomState(0))
-        (union,) = self.unions(rows, [chosen])
-        return without_idle_faces(in_sign(rows, chosen.inside), union)
+        rows = in_sign(rows, chosen.inside)
+        (union,) = self.unions(rows, [chosen], self.path(rows, [chosen]))
+        return without_idle_faces(rows, union)
+
+
+def _rungs(candidates: list[Candidate], size: str, few: int) -> list[list[Candidate]]:
+    """Candidates whose size is few at most, then those of each size beyond."""
+    found: dict[int, list[Candidate]] = {}
+    for one in sorted(candidates, key=attrgetter(size)):
+        found.setdefault(max(getattr(one, size), few), []).append(one)
+    return list(found.values())
+
+
+def _best_share(tried: list[Tried]) -> float:
+    return max((one.outcome.share for one in tried), default=-1.0)
 
 
 def n_terms(union: Union) -> int:
