@@ -213,7 +213,7 @@ class TestLearner:
 
     def test_more_faces_than_usual_where_rows_clearly_ask(self):
         """Three balls in five columns: sixteen faces are five each."""
-        random, n = np.random.default_rng(0), 2000
+        random, n = np.random.default_rng(2), 2000
         middles = 0.5 * np.array([[1, 1, 1, 1, 1], [-1, -1, 1, 1, -1], [1, -1, -1, -1, 1]])
         ways = random.standard_normal((3 * n, 5))
         balls = 0.6 * ways / np.linalg.norm(ways, axis=1)[:, None]

@@ -36,8 +36,6 @@ from polyceptron.utils.types import Floats
 
 _FEW_FACES = 6
 """Most faces that are tried with a share of wrong labels."""
-_NEARLY = 0.5
-"""Standard errors that tell fewer pieces from more too little."""
 _TRIED_COLUMNS = 8
 """How many numbers of columns are thought of."""
 _BEYOND_NOISE = 5.0
@@ -80,9 +78,6 @@ def choose_automatically(
         if union is not None and union.setting != one.setting:  # it may have come to the same
             selection.add(union.setting, union.outcome)
             if selection.is_better(union.setting, best):
-                less, error = selection.worse_than(union.setting, best)
-                if less > CLEARLY * error:
-                    union = _with_more_faces(selection, union, shape, seed)
                 best, best_choice = union.setting, union
     less, error = selection.worse_than(best, one.setting)
     if less <= _BEYOND_NOISE * error:
@@ -103,28 +98,6 @@ def first_shape(data: ArrayBlocks, faces: Faces, several: bool) -> Shape:
     n_faces = data.n_samples // (ROWS_A_NUMBER * (data.n_features + 1))
     n_pieces = min(max(FIRST_PIECES, n_faces // FIRST_FACES), 2 * FIRST_PIECES)
     return Shape(n_pieces, FIRST_FACES, usual, min(faces.most, n_faces))
-
-
-def _with_more_faces(
-    selection: Selection, choice: UnionChoice, shape: Shape, seed: int
-) -> UnionChoice:
-    """The same, or as many or fewer pieces of more faces, where all that there were are kept."""
-    trials, likeliest = selection.trials, choice
-    n_pieces, inside = choice.setting.n_polyhedra, choice.setting.inside
-    if choice.setting.n_hyperplanes < n_pieces * (shape.n_faces - 1) or shape.beyond <= shape.most:
-        return choice
-    for number in range(n_pieces, 1, -1):
-        n_faces = max(shape.beyond // number, shape.n_faces + 2)
-        wider = shape._replace(n_pieces=number, n_faces=n_faces)
-        more = choose_union(trials, [inside], wider, seed)
-        assert more is not None  # without a rival there is always one
-        lost, error = mean_and_error(more.surprise - likeliest.surprise, trials.weight)
-        if lost < _NEARLY * error:
-            choice, likeliest = more, more if lost < 0.0 else likeliest
-            selection.add(more.setting, more.outcome)
-        elif number < n_pieces:
-            break
-    return choice
 
 
 def _enough_columns(trials: FoldTrials, choice: UnionChoice) -> NDArray[np.intp] | None:

@@ -124,21 +124,18 @@ def first_union(
     seed: int,
     n_starts: int,
     n_steps: int,
-    *,
-    around: bool = False,
+    n_around: int = 0,
 ) -> Union:
     """The likeliest of some short ascents from small random faces, carried on.
 
-    If asked for, several pieces start once ``around`` groups of rows inside instead.
+    The last ``n_around`` of them start around groups of rows inside instead.
     """
     random, d = np.random.default_rng(seed), data.n_features
     sizes = (n_faces,) * n_pieces
     shape = sum(sizes), d + 1
-    around = around and n_pieces > 1
-    n_random = n_starts - around
+    n_random = n_starts - n_around
     starts = [_SMALL * random.standard_normal(shape) / np.sqrt(d + 1) for _ in range(n_random)]
-    if around:
-        starts.append(around_groups(data, n_pieces, n_faces, random))
+    starts += [around_groups(data, n_pieces, n_faces, random) for _ in range(n_around)]
     found = [ascend(data, Union(theta, sizes), penalty, 30) for theta in starts]
     best = min(found, key=partial(penalised_loss, data, penalty))
     return ascend(data, best, penalty, n_steps)

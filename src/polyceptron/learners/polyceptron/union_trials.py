@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from polyceptron.learners.polyceptron.hyperplanes import (
     online_run,
     to_mean_size,
 )
+from polyceptron.learners.polyceptron.joining import joined
 from polyceptron.learners.polyceptron.sample import Sample
 from polyceptron.learners.polyceptron.selection import (
     CLEARLY,
@@ -55,6 +56,8 @@ _TRIAL_STEPS, _STEPS, _THIN_STEPS = 60, 200, 25
 _ROWS = 20_000
 """Most rows that a union is fitted to before all refine it."""
 _STEPS_OF_ALL = 20
+_FAIR = 3.0
+"""Standard errors that the class in fewer pieces may be less likely by."""
 _SHARP_FACES, _SHARP_FOLDS, _SHARP_VISITS, _SHARP_RUNS = 16, 5, 4e6, 4
 _SHARP_PENALTIES = (3e-5, 1e-3, 0.03)
 
@@ -303,7 +306,9 @@ class _Paths(NamedTuple):
             inside, number = task
             train = in_sign(self.trials.folds[number][0], inside)
             weak, seed = self.penalties[0], self.seed + number
-            union = first_union(train, weak, pieces, faces, seed, 2, _TRIAL_STEPS, around=True)
+            how = (3, _TRIAL_STEPS, 2) if pieces > 1 else (2, _TRIAL_STEPS)
+            union = first_union(train, weak, pieces, faces, seed, *how)
+            union = joined(train, union, weak, _TRIAL_STEPS)
             found = {}
             for place in places:
                 if place > 0:
@@ -315,20 +320,28 @@ class _Paths(NamedTuple):
         numbers = [number for number in numbers if number < len(self.trials.folds)]
         tasks = [(inside, number) for inside in insides for number in numbers]
 
-        def learned() -> tuple[Floats]:
+        def learned() -> tuple[NDArray[Any], ...]:
             paths = self.trials.in_threads(path, tasks)
-            return (np.array([[path[place].theta for place in places] for path in paths]),)
+            thetas = np.array([[path[place].theta for place in places] for path in paths])
+            sizes = [path[places[0]].sizes for path in paths]
+            filled = [(*own, *[0] * (pieces - len(own))) for own in sizes]
+            return thetas, np.array(filled, np.int64).reshape(len(tasks), pieces)
 
         name = f"paths of {self.shape} for {tasks} and penalties {places} of {self.penalties}"
         width = self.trials.data.n_features + 1
-        form = Form(float, (len(tasks), len(places), pieces * faces, width))
-        (thetas,) = self.trials.journal.memo(name, learned, form)
+        forms = (
+            Form(float, (len(tasks), len(places), pieces * faces, width)),
+            Form(np.int64, (len(tasks), pieces)),
+        )
+        thetas, sizes = self.trials.journal.memo(name, learned, *forms)
+        if (sizes < 0).any() or (sizes.sum(axis=1) != pieces * faces).any():
+            raise ValueError(f"pieces of {sizes.tolist()} faces, of {pieces * faces} altogether")
         found = {
             task: {
-                place: Union(theta, (faces,) * pieces)
-                for place, theta in zip(places, own, strict=True)
+                place: Union(theta, tuple(own[own > 0].tolist()))
+                for place, theta in zip(places, starts, strict=True)
             }
-            for task, own in zip(tasks, thetas, strict=True)
+            for task, starts, own in zip(tasks, thetas, sizes, strict=True)
         }
         return {inside: {n: found[inside, n] for n in numbers} for inside in insides}
 
@@ -356,7 +369,7 @@ class _Paths(NamedTuple):
 
         found = dict(zip(unions, self.trials.in_threads(thin, list(unions)), strict=True))
         losses = [loss for _, loss in found.values()]
-        fair = [one for one in found if _is_near(found[one][1], losses, weight, CLEARLY)]
+        fair = [one for one in found if _is_near(found[one][1], losses, weight, _FAIR)]
         return min(fair, key=lambda one: (found[one][0], float(weight @ found[one][1])))
 
     def rows(self, paths: Iterable[int]) -> NDArray[np.intp]:
