@@ -307,7 +307,10 @@ def show_paths(path: dict[str, list[Any]]) -> None:
         own = [label in (None, other) for other in path.get("class", path["chosen"])]
         part = {name: list(compress(values, own)) for name, values in path.items()}
         _show_path(part, "" if label is None else f": {shown(label)}")
-    click.echo("Chosen are the fewest terms within a standard error of the most accurate.")
+    click.echo(
+        "Chosen are the fewest terms within a standard error of the most accurate: that of the "
+        "difference\non the same rows, which is mostly less than the ± of either alone."
+    )
 
 
 def _show_path(path: dict[str, list[Any]], of: str) -> None:
@@ -316,18 +319,17 @@ def _show_path(path: dict[str, list[Any]], of: str) -> None:
     What is no more accurate than one with fewer terms is left out, but for the one chosen.
     """
     lines, best = [], -1.0
-    for n, faces, pieces, accuracy, error, is_chosen in zip(
-        *(path[name] for name in ("n_terms", "n_hyperplanes", "n_polyhedra")),
-        *(path[name] for name in ("accuracy", "error", "chosen")),
-        strict=True,
+    names = "max_terms", "n_terms", "n_hyperplanes", "n_polyhedra", "accuracy", "error", "chosen"
+    for most, n, faces, pieces, accuracy, error, is_chosen in zip(
+        *(path[name] for name in names), strict=True
     ):
         if accuracy > best or is_chosen:
             mark = "chosen" if is_chosen else ""
             held_out = f"{percent(accuracy)} ± {100 * error:.2f}"
-            lines.append([f"{n:.1f}", faces, pieces, held_out, mark])
+            lines.append([most, f"{n:.1f}", faces, pieces, held_out, mark])
             best = max(best, accuracy)
-    heads = ["terms", "faces", "polyhedra", "rows held out", ""]
-    section(f"Terms and accuracy{of}", table(heads, lines))
+    heads = ["--max-terms", "terms", "faces", "polyhedra", "rows held out", ""]
+    section(f"Terms and accuracy{of}", table(heads, lines, ">"))
 
 
 def _part(share: float | None) -> str:
