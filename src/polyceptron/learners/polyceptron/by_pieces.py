@@ -108,24 +108,40 @@ class PieceByPiece:
         """A piece as the rows ask for it that no other holds, and the fit if there was one."""
         piece, others = self.pieces[p], [*self.pieces[:p], *self.pieces[p + 1 :]]
         only_kept = piece._replace(faces=piece.kept)
-        admitted = _holds(self._known.rows, piece.kept) & ~self._held(self._known.rows, others)
+        known, may_hold = self._known.rows, _holds(self._X, piece.kept)
+        admitted = _holds(known, piece.kept) & ~self._held(known, others)
         free = ~self._held(self._X, others)
-        here = free & _holds(self._X, piece.kept)
+        is_needed = piece.n_kept or admitted.any()
+        if not (free & may_hold & self._is_inside).any() and is_needed:
+            free |= self._is_inside  # which do not ask for it, and say where it does no harm
+        if not (free & ~self._is_inside).any() and not piece.n_kept:
+            free |= ~self._is_inside
+        here = free & may_hold
         if not (here & self._is_inside).any():
-            return (piece if piece.n_kept and not admitted.any() else only_kept), None
+            return (only_kept if admitted.any() or not is_needed else piece), None
         if not (here & ~self._is_inside).any():
-            return (only_kept if piece.n_kept else piece), None
-        most = allowed_faces(self._model.max_faces)
-        left = max(1, most.most - sum(len(one.faces) - one.n_kept for one in others))
-        own: dict[str, Any] = {"max_faces": min(most.usual, left)}
-        if not is_auto(self._model.n_hyperplanes):
-            K = int(self._model.n_hyperplanes)
-            own["n_hyperplanes"] = min(K, left, int(free.sum()))
-        own["fixed_faces"] = piece.kept if piece.n_kept else None
-        own["must_contain"] = self._known.rows[admitted] if admitted.any() else None
-        fit = self._fitted(free, own)
+            return only_kept, None
+        limits = self._limits(piece, others, int(free.sum()))
+        if limits is None:
+            return piece, None
+        limits["must_contain"] = known[admitted] if admitted.any() else None
+        fit = self._fitted(free, limits)
         found = np.column_stack([fit.coef_, fit.intercept_])[len(fit.rule_.locked) :]
         return piece._replace(faces=np.vstack([piece.kept, found])), fit
+
+    def _limits(
+        self, piece: StartPiece, others: list[StartPiece], n_rows: int
+    ) -> dict[str, Any] | None:
+        """Parameters that say what the other pieces leave to a piece; None if that is nothing."""
+        most = allowed_faces(self._model.max_faces)
+        left = most.most - sum(one.n_learned for one in others)
+        left = max(left, piece.n_learned)  # a rule that was given may have more than that
+        if not left:
+            return None
+        limits: dict[str, Any] = {"max_faces": min(most.usual, left)}
+        if not is_auto(self._model.n_hyperplanes):
+            limits["n_hyperplanes"] = min(int(self._model.n_hyperplanes), left, n_rows)
+        return limits | {"fixed_faces": piece.kept if piece.n_kept else None}
 
     def _fitted(self, rows: Flags, own: dict[str, Any]) -> Polyceptron:
         """One polyhedron, learned from these rows."""

@@ -26,6 +26,11 @@ class StartPiece(NamedTuple):
         """Rows of the faces that stay."""
         return self.faces[: self.n_kept]
 
+    @property
+    def n_learned(self) -> int:
+        """The number of faces that do not stay."""
+        return len(self.faces) - self.n_kept
+
 
 class Around(NamedTuple):
     """A rule to be learned again, and the places (piece, face) of its faces that stay."""
