@@ -30,6 +30,11 @@ def three_rules(*thresholds):
     return Rule(["a", "b", "c"], pieces, links=[Logistic()] * 3)
 
 
+UNIONS = three_rules(6, 7, 20)
+MIDDLE = Piece(Polyhedron(HIGH.W, HIGH.b), 0)
+UNIONS = replace(UNIONS, pieces=(UNIONS.pieces[0], MIDDLE, *UNIONS.pieces[1:]))
+
+
 def by_hand(rule, X, places, weight):
     """The counts of a tally, row by row."""
     C = len(rule.classes)
@@ -45,8 +50,9 @@ def by_hand(rule, X, places, weight):
         held = {piece.place for piece, is_in in zip(rule.pieces, inside, strict=True) if is_in}
         claims[min(len(held), 2) if rule.is_most_probable else 0] += w
         answer = rule.labels.index(rule.predict([x])[0])
-        if rule.is_most_probable and any(
-            rule.pieces[p].place == answer and margins[p][k] < 0 for p, k in rule.locked
+        own = [p for p, piece in enumerate(rule.pieces) if piece.place == answer]
+        if rule.is_most_probable and all(
+            any(p == q and margins[p][k] < 0 for q, k in rule.locked) for p in own
         ):
             broken[answer] += w
     return answers, contains, rejects, claims, broken
@@ -56,8 +62,13 @@ class TestTally:
     @pytest.mark.parametrize("weighted", [False, True])
     @pytest.mark.parametrize(
         "rule",
-        [UNION, replace(three_rules(0.5, 3, 8), locked=((0, 0), (2, 0)))],
-        ids=["union", "many"],
+        [
+            UNION,
+            replace(three_rules(0.5, 3, 8), locked=((0, 0), (2, 0))),
+            replace(UNIONS, locked=((0, 0), (2, 0))),
+            replace(UNIONS, locked=((0, 0), (1, 1), (2, 0))),
+        ],
+        ids=["union", "many", "locked in one of two", "locked in both"],
     )
     def test_counts_are_those_of_plain_loops_and_add_up(self, rule, weighted):
         rng = np.random.default_rng(0)

@@ -110,6 +110,12 @@ class Calibration(NamedTuple):
         return side._replace(slope=math.ldexp(side.slope, self.exponent))
 
 
+def calibrated(h: Floats, is_inside: NDArray[np.bool_], weight: Floats) -> Calibration:
+    """The likeliest for scores of any size."""
+    e = -math.frexp(float(np.abs(h).mean()) or 1.0)[1]
+    return calibrate(np.ldexp(h, e), is_inside, weight)._replace(exponent=e)
+
+
 def calibrate(h: Floats, is_inside: NDArray[np.bool_], weight: Floats) -> Calibration:
     """Maximise the likelihood of the labels, each side for itself; h has a mean size near 1."""
     right = is_inside == (h >= 0)

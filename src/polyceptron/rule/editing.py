@@ -14,7 +14,7 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from polyceptron.calibration import calibrate
+from polyceptron.calibration import calibrated
 from polyceptron.inequalities import parse_inequality
 from polyceptron.polyhedron import Polyhedron
 from polyceptron.rule import Rule, show_label
@@ -286,10 +286,8 @@ class Editing:
         links = list(self.rule.links)
         for place, link in enumerate(links):
             if link is not None:
-                h = best[:, place]
-                e = -math.frexp(float(np.abs(h).mean()) or 1.0)[1]
-                found = calibrate(np.ldexp(h, e), self.places == place, np.ones(len(h)))
-                links[place] = found._replace(exponent=e)
+                ones = np.ones(len(best))
+                links[place] = calibrated(best[:, place], self.places == place, ones)
         return self._next(replace(self.rule, links=tuple(links)), "calibrate", "", why)
 
     def _find(self, face: FaceName) -> tuple[str, tuple[int, int]]:

@@ -77,7 +77,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         Rows that satisfy the rule of no class, and of several, where each class has one.
     broken : list of int or float
         Rows that are answered each class, as it is the most probable one, though a locked face of
-        it fails, as those do that were given. Empty where that cannot be.
+        it fails, as those do that were given; in each of its polyhedra. Empty where that cannot be.
     identifiers : list of str
         Columns that look as if they told rows apart.
     asked : list of str

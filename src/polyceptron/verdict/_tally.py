@@ -24,7 +24,7 @@ class Tally:
     (``contains``) and face (``rejects``); of a tree no faces, as there one rejects what another
     takes. ``claims`` counts rows that pieces of no class, of one and of several contain, where the
     most probable class is the answer, and ``broken`` those that are answered a class, by class, for
-    which a locked face of it does not hold.
+    which a locked face of every piece of it does not hold.
     """
 
     answers: NDArray[Any]
@@ -52,14 +52,13 @@ class Tally:
             contains = [count(places, C, decision.piece == p) for p in range(len(rule.pieces))]
         else:
             least = []
-            fails = np.zeros((C, len(places)), bool)
+            fails = np.ones((C, len(places)), bool)
             for p, piece in enumerate(rule.pieces):
                 margins = scores(rows, piece.polyhedron.W, piece.polyhedron.b).T.copy()
                 rejects += [count(places, C, face < 0) for face in margins]
                 least.append(margins.min(axis=0))
-                fails[piece.place] |= (margins[[k for q, k in rule.locked if q == p]] < 0).any(
-                    axis=0
-                )
+                held = margins[[k for q, k in rule.locked if q == p]]
+                fails[piece.place] &= (held < 0).any(axis=0)
             decision = rule.decide_by(np.column_stack(least))
             contains = [count(places, C, h >= 0) for h in least]
             if rule.is_most_probable:

@@ -31,8 +31,8 @@ class LearnedUnion(NamedTuple):
     n_iter: int
     selection: dict[str, list[Any]]
     path: dict[str, list[Any]] | None = None
-    n_given: int = 0
-    """The first faces of every piece, which are not learned."""
+    given: tuple[int, ...] = ()
+    """How many of the first faces of each piece are not learned."""
 
 
 class SelectionTable(Document):

@@ -16,7 +16,9 @@ from polyceptron.data.training import TrainingData
 from polyceptron.learners._base import FitsBlocks, ProbabilisticClassifier
 from polyceptron.learners._parameters import check_inside, check_seed, check_two_classes
 from polyceptron.learners.documents import FITTED, ModelFileError
+from polyceptron.learners.polyceptron.by_pieces import PieceByPiece, is_worse
 from polyceptron.learners.polyceptron.fitted import ClassFitted, LearnedUnion, PolyceptronFitted
+from polyceptron.learners.polyceptron.hyperplanes import Setting
 from polyceptron.learners.polyceptron.knowledge import (
     NAMES,
     OF_THE_INSIDE,
@@ -33,7 +35,7 @@ from polyceptron.learners.polyceptron.parameters import (
     possible_insides,
 )
 from polyceptron.learners.polyceptron.promises import broken_promises, unlike_known_rows
-from polyceptron.learners.polyceptron.refit import kept_faces
+from polyceptron.learners.polyceptron.refit import Around, StartPiece
 from polyceptron.learners.polyceptron.two_classes import TwoClassFit
 from polyceptron.optim.checkpoint import FitJournal
 from polyceptron.polyhedron import Polyhedron
@@ -246,13 +248,17 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
     def _learn(self, source: Source) -> Iterator[str]:
         for name in set(vars(self)) & _FITTED:  # three classes leave others than two
             delattr(self, name)
+        around: Around | None = self.__dict__.pop("_around", None)  # of a refit
         training = TrainingData.of(source, **self._training_options(source))
+        starts = {} if around is None else around.starts(training.classes.tolist())
         journal = self._journal(training)
         with journal.going_on():
             if len(training.classes) == 2:
-                self._learn_two(training, journal)
+                self._learn_two(training, journal, starts)
             else:
-                self._learn_each(training, journal)
+                self._learn_each(training, journal, starts)
+                if around and starts and is_worse(self, around, training):
+                    self._return_to(around)
         journal.finish()
         yield from ()  # nothing to warn of
 
@@ -279,15 +285,21 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
 
     # --- two classes --------------------------------------------------------------------
 
-    def _learn_two(self, training: TrainingData, journal: FitJournal) -> None:
+    def _learn_two(
+        self, training: TrainingData, journal: FitJournal, starts: dict[int, list[StartPiece]]
+    ) -> None:
         knowledge, source = None, training.source
         if self.max_terms is not None or any(one is not None for one in self._given.values()):
             knowledge = Knowledge.of(self._given, source.n_features, source.feature_names)
-        learned = TwoClassFit(self, training, journal).learned(knowledge)
+        if starts:
+            ((inside, start),) = starts.items()
+            learned = PieceByPiece(self, training, inside, start).learned()
+        else:
+            learned = TwoClassFit(self, training, journal).learned(knowledge)
         self._coordinates, self.classes_ = training.coordinates, training.classes
         self._set_learned(learned)
         # Nobody changes by accident the faces that were given.
-        given = [(p, k) for p in range(self.n_polyhedra_) for k in range(learned.n_given)]
+        given = [(p, k) for p, n in enumerate(learned.given) for k in range(n)]
         self.rule_ = replace(self.rule_, locked=tuple(given))
 
     def _set_learned(self, learned: LearnedUnion) -> None:
@@ -312,7 +324,9 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
 
     # --- more classes -------------------------------------------------------------------
 
-    def _learn_each(self, training: TrainingData, journal: FitJournal) -> None:
+    def _learn_each(
+        self, training: TrainingData, journal: FitJournal, starts: dict[int, list[StartPiece]]
+    ) -> None:
         """A polyhedron for each class against the rest."""
         random = journal.random(check_seed(self.random_state))
         if not is_auto(self.inside):
@@ -327,7 +341,8 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
             one.n_features_in_ = training.source.n_features
             part = journal.part(f"class {label!r}")
             with naming_class(label):
-                one._learn_two(training.one_against_rest(place), part)
+                own = {1: starts[place]} if place in starts else {}
+                one._learn_two(training.one_against_rest(place), part, own)
             self.estimators_.append(one)
         self.classes_ = training.classes
         self._describe_each()
@@ -376,7 +391,10 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         X, y, sample_weight : as for `fit`
         locked : list of int, str or (piece, int), default=None
             Faces that stay, named as by `Rule.edit`, beside those that are locked, as given faces
-            are. A face that stays has to be in each piece of its class.
+            are. Where those of a class are not the same in all its polyhedra, each keeps its own:
+            they are learned again in turn, from the rows that no other holds, and only if the
+            rule then answers the rows, as they are weighted, no worse. One of which all faces stay
+            is left as it is; `selection_` has what was tried for each, and there is no `path_`.
         rule : Rule, default=None
             The rule that has them, such as ``rule_.edit().replace(...).rule``; None is `rule_`.
         why : str, default=""
@@ -394,17 +412,33 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         x0 + x1 >= -5
         """
         rule = self.rule_ if rule is None else rule
-        kept = kept_faces(rule, locked)
-        faces: Any = {rule.labels[place]: own for place, own in kept.items()}
+        around = Around.of(rule, locked)
+        found = {rule.labels[place]: around.common(place) for place in around.places}
+        faces: Any = {label: own for label, own in found.items() if len(own)} or None
         own: dict[str, Any] = {}
         if rule.otherwise is not None:
-            n = len(rule.pieces)
-            ((label, faces),) = faces.items()
-            own = {"inside": label, "n_polyhedra": n}
+            (label,) = found
+            own = {"inside": label, "n_polyhedra": len(rule.pieces)}
+            faces = faces and faces[label]
         model: Polyceptron = clone(self).set_params(**own, fixed_faces=faces)
+        model._around = around
         model.fit(X, y, sample_weight)
         model.rule_ = rule.edit().refitted(model.rule_, why=why).rule
         return model
+
+    def _return_to(self, around: Around) -> None:
+        """Set the fitted attributes to those of a rule that is the better one."""
+        rule = around.rule
+        for place, (label, one) in enumerate(zip(rule.labels, self.estimators_, strict=True)):
+            own = [Polyhedron(part.W, part.b) for part in rule.polyhedra[label]]
+            n, strength = sum(part.n_faces for part in own), (one.margin_, one.penalty_)
+            chosen = Setting(1, n, *strength, one.sampled_, len(own))
+            link, table = rule.links[place], one.selection_
+            assert link is not None  # each of several classes has one
+            one.__dict__.pop("polyhedron_", None)
+            one._set_learned(LearnedUnion(own, chosen, link, one._exponent, one.n_iter_, table))
+        self._describe_each()
+        self.rule_ = replace(self.rule_, locked=tuple(around.kept))
 
     def broken_promises(self, rule: Rule) -> list[str]:
         """Say what the parameters promise of classes and a rule that was edited does not keep.

@@ -17,7 +17,7 @@ def broken_promises(given: Mapping[str, Any], rule: Rule) -> list[str]:
     """What is known of classes and does not hold for their polyhedra in this rule, in sentences."""
     found: list[str] = []
     for place in sorted({piece.place for piece in rule.pieces}):
-        known = _known_of(given, rule, place)
+        known = known_of_class(given, rule, place)
         label = show_label(rule.labels[place])
         pieces = {p: one.polyhedron for p, one in enumerate(rule.pieces) if one.place == place}
         for p, one in pieces.items():
@@ -30,7 +30,7 @@ def broken_promises(given: Mapping[str, Any], rule: Rule) -> list[str]:
     return found
 
 
-def _known_of(given: Mapping[str, Any], rule: Rule, place: int) -> Knowledge:
+def known_of_class(given: Mapping[str, Any], rule: Rule, place: int) -> Knowledge:
     """What is known of one class."""
     own = of_class(given, rule.labels[place]) if rule.otherwise is None else {}
     return Knowledge.of({**given, **own}, rule.n_features, rule.feature_names)
@@ -54,7 +54,7 @@ def _broken_by(
 def unlike_known_rows(given: Mapping[str, Any], rule: Rule) -> Iterator[str]:
     """Of which of more than two classes rows are answered otherwise that have to be in it."""
     for place, label in enumerate(map(show_label, rule.labels)):
-        rows = _known_of(given, rule, place).rows
+        rows = known_of_class(given, rule, place).rows
         wrong = int((rule.decide(rows).place != place).sum()) if rows.shape[0] else 0
         if wrong:
             yield (

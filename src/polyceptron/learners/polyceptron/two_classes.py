@@ -257,7 +257,7 @@ class TwoClassFit:
         selection.add(chosen, outcome)
         table = selection.table(self._training.classes, chosen)
         return LearnedUnion(
-            [piece], chosen, outcome.calibration, 0, 1, table, n_given=piece.n_faces
+            [piece], chosen, outcome.calibration, 0, 1, table, given=(piece.n_faces,)
         )
 
     def _in_user_units(
@@ -288,9 +288,9 @@ class TwoClassFit:
             link = link.stretched(factor)
         if knowledge is not None:
             pieces = knowledge.held_to(pieces, rows.matrix, self._model._names)
-        n_given = 0 if knowledge is None else len(knowledge.faces)
+        given = (0 if knowledge is None else len(knowledge.faces),) * len(pieces)
         table = selection.table(training.classes, chosen)
-        return LearnedUnion(pieces, chosen, link, exponent, n_iter, table, n_given=n_given)
+        return LearnedUnion(pieces, chosen, link, exponent, n_iter, table, given=given)
 
 
 def _settled(
