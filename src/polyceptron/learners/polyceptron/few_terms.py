@@ -144,14 +144,18 @@ class SparseFit:
 
     # --- few terms ------------------------------------------------------------------------
 
-    def fitted(self, start: Union, price: float | None) -> Union:
-        """A union within the limits, from one without; a term has to be worth its price, if any."""
+    def fitted(self, start: Union, price: float | None) -> tuple[Union, float]:
+        """A union within the limits, from one without, and its loss with the price of its terms.
+
+        A term has to be worth its price, if any.
+        """
         point = self._halved(start)
         if len(self.limits.signs) > 1:
             point = self._exchanged(point)
         if price is not None:
             point = self._trimmed(point, price)
-        return self._moved(settled(self.data, point.union))
+        paid = (price or 0.0) * np.count_nonzero(point.union.theta[:, :-1])
+        return self._moved(settled(self.data, point.union)), point.loss + paid
 
     def _halved(self, start: Union) -> Reached:
         """The greatest weights of each face, of one group, half of them at a time."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import product
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,7 +40,8 @@ _DENSE_PENALTIES = (0.25, 1.2, 6.0, 30.0)
 """Of all rows together, where a face may have all terms."""
 _ALIKE = 0.5
 """Standard errors within which one class inside is as good as the other."""
-_SEED = 0
+_STARTS = 3
+"""Of the union that is learned in the end; those of the folds have one."""
 _ROWS = 20_000
 """Most rows that a union within limits is fitted to."""
 
@@ -107,19 +108,22 @@ class Search(NamedTuple):
         sizes = {*(size for size in _SIZES if size < most), most}
         return sorted(Candidate(*one) for one in product(insides, numbers, penalties, sizes))
 
-    def path(self, data: ArrayBlocks, candidates: list[Candidate]) -> list[Union]:
+    def path(self, data: ArrayBlocks, candidates: list[Candidate], seed: int = 0) -> list[Union]:
         """Unions without limits, where those of the candidates start."""
         weakest = float(data.weights.sum()) * min(one.penalty for one in candidates)
-        return thin_path(data, *self.shape[:3], weakest, _SEED)
+        return thin_path(data, *self.shape[:3], weakest, seed)
 
     def unions(
         self, data: ArrayBlocks, candidates: list[Candidate], path: list[Union]
-    ) -> list[Union]:
-        """One for each candidate, all of the same class inside, of which the rows have the sign."""
+    ) -> list[tuple[Union, float]]:
+        """One for each candidate, all of the same class inside, of which the rows have the sign.
+
+        With each its loss on these rows, and the price of its terms.
+        """
         total = float(data.weights.sum())
         price = max(1.0, math.log(data.n_features)) if self.has_price else None
         fits: dict[Any, SparseFit] = {}
-        found: dict[Any, Union] = {}
+        found: dict[Any, tuple[Union, float]] = {}
         unions = []
         for one in candidates:
             start, how = of_size(path, one.n_faces), (one.max_terms, one.penalty)
@@ -128,7 +132,8 @@ class Search(NamedTuple):
                 fits[how] = SparseFit(data, one.penalty * total, limits)
             key = *how, start.n_faces
             if key not in found:
-                found[key] = fits[how].containing(fits[how].fitted(start, price), self.inside)
+                union, loss = fits[how].fitted(start, price)
+                found[key] = fits[how].containing(union, self.inside), loss
             unions.append(found[key])
         return unions
 
@@ -184,7 +189,7 @@ class Search(NamedTuple):
             train, own = in_sign(train, inside), [one for one in candidates if one.inside == inside]
             if task not in paths:
                 paths[task] = self.path(train, own)
-            unions = self.unions(train, own, paths[task])
+            unions = [union for union, _ in self.unions(train, own, paths[task])]
             facts = [[n_terms(one), one.n_faces, len(one.sizes)] for one in unions]
             return np.column_stack([facts, [one.scores(test) for one in unions]])
 
@@ -216,11 +221,16 @@ class Search(NamedTuple):
             tried.append(Tried(one, float(facts[:, i, 0].mean()), n_faces, n_pieces, outcome))
         return tried
 
-    def fitted(self, data: ArrayBlocks, chosen: Candidate) -> Union:
-        """The union of a candidate, learned from these rows, or many of them."""
+    def fitted(self, data: ArrayBlocks, chosen: Candidate, trials: FoldTrials) -> Union:
+        """The best union of a candidate, from some starts, on these rows or many of them."""
         rows = stratified_rows(data, _ROWS, np.random.RandomState(0))
         rows = in_sign(rows, chosen.inside)
-        (union,) = self.unions(rows, [chosen], self.path(rows, [chosen]))
+
+        def fit(seed: int) -> tuple[Union, float]:
+            (found,) = self.unions(rows, [chosen], self.path(rows, [chosen], seed))
+            return found
+
+        union, _ = min(trials.in_threads(fit, [*range(_STARTS)]), key=itemgetter(1))
         return without_idle_faces(rows, union)
 
 

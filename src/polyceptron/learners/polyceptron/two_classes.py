@@ -239,7 +239,9 @@ class TwoClassFit:
             selection.add(one.setting, one.outcome)
         best = fewest_terms(tried)
         selection.outcomes[best.setting] = best.outcome  # others may have come to the same
-        found = self._kept("union within limits", lambda: within.fitted(data, best.candidate))
+        found = self._kept(
+            "union within limits", lambda: within.fitted(data, best.candidate, trials)
+        )
         found, chosen = _settled(found, selection, best.setting, len(insides) > 1)
         labels = training.classes.tolist()
         turned = chosen.inside != best.candidate.inside

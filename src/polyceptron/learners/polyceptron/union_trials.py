@@ -242,7 +242,7 @@ def fit_union(
         first = _sharp_run(rows, size, choice.seed)
         soft = _sharp_to_the_end(rows, _sharp_start(rows, first, choice.seed), choice.penalty)
     else:
-        soft = _in_as_few_pieces(rows, _likeliest(rows, choice, trials), choice.penalty)
+        soft = _in_as_few_pieces(rows, _best_of_folds(rows, choice, trials), choice.penalty)
     if everything.n_samples > rows.n_samples:
         free = [*sample.columns, everything.n_features]
         fixed = np.ones(everything.n_features + 1, bool)
@@ -256,7 +256,7 @@ def fit_union(
     return without_idle_faces(rows, settled(rows, soft))
 
 
-def _likeliest(rows: ArrayBlocks, choice: UnionChoice, trials: FoldTrials) -> Union:
+def _best_of_folds(rows: ArrayBlocks, choice: UnionChoice, trials: FoldTrials) -> Union:
     """The likeliest union of the chosen size of those that the unions of the folds lead to.
 
     One hyperplane has one maximum, wherever it starts.
