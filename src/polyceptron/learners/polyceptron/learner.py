@@ -195,8 +195,8 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
     >>> print(model.fit(X, y == 1).rule_)
     True if all 3 hold:
       face 0: x2 <= 6
-      face 1: 2*x3 + x2 <= 7.95
-      face 2: x2 >= 2.8
+      face 1: x2 >= 2.8
+      face 2: 2*x3 + x2 <= 7.95
     Otherwise False.
     """
 
@@ -450,7 +450,8 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         >>> from polyceptron import Polyceptron
         >>> from polyceptron.datasets import make_dataset1
         >>> X, y = make_dataset1(random_state=0, return_X_y=True)
-        >>> model = Polyceptron(max_terms=1, fixed_faces="x0 <= 9", random_state=0).fit(X, y)
+        >>> known = {"max_terms": 1, "fixed_faces": "x0 <= 9", "n_polyhedra": 1}
+        >>> model = Polyceptron(**known, random_state=0).fit(X, y)
         >>> rule = model.rule_.edit().unlock(0).move(0, to=8).rule
         >>> model.broken_promises(model.rule_), model.broken_promises(rule)
         ([], ['x0 <= 9, one of fixed_faces, is no face of 1'])
