@@ -10,7 +10,8 @@
 
 Everything is automatic; draws depend on ``--seed`` and their number alone. With ``--rivals`` the
 same draws of PH are learned by PCH in our reading, too, which is told how many faces there are, and
-those of shapes by an RBF-SVM tuned by cross-validation. A part of 0 draws stays as the file has it.
+those of shapes by an RBF-SVM tuned by cross-validation; without it, rivals that the file has of as
+many draws are kept. A part of 0 draws stays as the file has it.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import argparse
 import json
 import time
 from collections.abc import Callable
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -183,6 +185,16 @@ def _summary(draws: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
+def keep_rivals(before: list[dict[str, Any]], lines: list[dict[str, Any]]) -> None:
+    """Take over what rivals reached on the same draws."""
+    key = itemgetter("d", "draws")
+    known = {(one.get("shape"), *key(one)): one["rivals"] for one in before if "rivals" in one}
+    for one in lines:
+        rivals = known.get((one.get("shape"), *key(one)))
+        if rivals and "rivals" not in one:
+            one["rivals"] = rivals
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--out", default="docs/results/shapes.json")
@@ -195,11 +207,15 @@ def main() -> None:
     given = parser.parse_args()
     out = Path(given.out)
     summary = json.loads(out.read_text()) if out.exists() else {}
+    same_draws = summary.get("seed") == given.seed
     summary |= {"environment": environment(), "seed": given.seed}
+    before = {part: summary.get(part, []) for part in ("ph", "shapes")}
     if given.ph_draws:
         summary["ph"] = ph(given.seed, given.ph_draws, PH_DIMENSIONS, given.rivals)
     if given.draws:
         summary["shapes"] = shapes(given.seed, given.draws, given.rivals)
+    for part, lines in before.items() if same_draws else ():
+        keep_rivals(lines, summary.get(part, []))
     write_text(out, json.dumps(summary, indent=1) + "\n")
 
 

@@ -76,7 +76,12 @@ def test_summary(shapes, tmp_path, monkeypatch):
     shapes.main()
     again = json.loads(out.read_text())
     assert again["ph"] == summary["ph"]  # a part without draws stays
-    assert all("rivals" not in one for one in again["shapes"])
+    rivals = [one["rivals"] for one in summary["shapes"]]
+    assert [one["rivals"] for one in again["shapes"]] == rivals  # of the same draws
+    monkeypatch.setattr(sys, "argv", [*sys.argv, "--seed", "1"])
+    shapes.main()
+    other = json.loads(out.read_text())
+    assert all("rivals" not in one for one in other["shapes"])
     peers = [one["rivals"]["pch"] for one in summary["ph"]]
     peers += [one["rivals"]["rbf"] for one in summary["shapes"]]
     assert all(one["accuracy"] > 85 for one in [*summary["ph"], *peers, *summary["shapes"]])
