@@ -1,7 +1,8 @@
 """``python -m benchmarks.counterfactuals``: counterfactuals against other ways to find them.
 
 10,000 random ones against a QP solver, and those of 2,000 rows of real tables; the counts go to
-``docs/results/counterfactuals.json``. ``--cases 0`` or ``--rows 0`` leaves one of them out.
+``docs/results/counterfactuals.json``. With ``--cases 0`` or ``--rows 0`` one of them stays as it is
+there.
 
 Random polyhedra of 2 to 8 features and 1 to 8 faces, rows inside and outside of them, a part of
 the rows with weights, frozen features or bounds. Counted is how many counterfactuals flip the
@@ -35,6 +36,8 @@ from polyceptron.explain import counterfactual
 from polyceptron.utils.atomic import write_text
 
 TOLERANCE = 1e-6
+COUNTS = ("found", "flips", "keeps conditions", "compared", "no farther")
+COUNTS += ("impossible", "impossible for both")
 
 
 class Case(NamedTuple):
@@ -269,12 +272,12 @@ def against_all(n: int, seed: int) -> Counter[str]:
 
 def of_cases(n: int, seed: int) -> tuple[dict[str, Any], bool]:
     """Counts of random cases until so many counterfactuals were found, and whether all is well."""
-    rng, total = np.random.default_rng(seed), Counter[str]()
+    rng, total = np.random.default_rng(seed), Counter(dict.fromkeys(COUNTS, 0))
     excesses = []
     while total["found"] < n:
         case = random_case(rng)
         counts, excess, found = judge(case)
-        total += counts
+        total.update(counts)
         if not _is_sound(counts):
             print(f"case {len(excesses)}: {dict(counts)}, excess {excess:.3g}, {found}")
         excesses.append(excess)
@@ -294,7 +297,7 @@ def of_tables(n: int, seed: int) -> tuple[dict[str, Any], bool]:
     kept = ("flip", "in range", "whole", "one value of each category")
     good = all(counts[one] == told for one in kept) and told == counts["asked"]
     good &= all(rest[f"at most {k}: as near"] == rest[f"at most {k}"] for k in (1, 2))
-    return {name: int(count) for name, count in (counts + rest).items()}, good
+    return {name: int(count) for name, count in {**counts, **rest}.items()}, good
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -304,7 +307,8 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("docs/results/counterfactuals.json"))
     options = parser.parse_args(argv)
-    found, is_good = {"environment": environment()}, True
+    before = json.loads(options.out.read_text()) if options.out.exists() else {}
+    found, is_good = {**before, "environment": environment()}, True
     for name, count, n in (
         ("random", of_cases, options.cases),
         ("tables", of_tables, options.rows),

@@ -7,7 +7,7 @@ Workers are processes of one thread on this machine. Medians in milliseconds go 
 
 - overhead: one step of BatchPolyceptron on the partitions, in memory with two threads and on two
   workers, in turns; both plain and with the pruning that rows in memory have by default;
-- dask-glm, if it is installed: loss and gradient of its logistic regression (K = 1) as its L-BFGS
+- dask-glm: loss and gradient of its logistic regression (K = 1) as its L-BFGS
   asks for them, and a step of its gradient descent, on the same rows and workers;
 - scaling: all partitions on one worker and on two (strong), half of them on one (weak);
 
@@ -222,11 +222,7 @@ def adding(n=10_000):
 def with_partitions(n, rounds):
     """What depends on the number of partitions."""
     with cluster_of(2) as client:
-        found = {"overhead": overhead(client, n, rounds)}
-        try:
-            found["dask-glm"] = rival(client, n, rounds)
-        except ImportError as error:
-            print(f"dask-glm is left out: {error}", flush=True)
+        found = {"overhead": overhead(client, n, rounds), "dask-glm": rival(client, n, rounds)}
     found["scaling"] = scaling(n, rounds)
     print(n, json.dumps(found, ensure_ascii=False), flush=True)
     return found
@@ -239,6 +235,8 @@ def main():
     parser.add_argument("--most-workers", type=int, default=16)
     parser.add_argument("--out", type=Path, default=Path("docs/results/scale.json"))
     options = parser.parse_args()
+    if options.most_workers < 2:
+        parser.error("what a worker adds takes two of them: --most-workers 2")
     rounds = options.iterations
     found = {
         "environment": environment() | {name: version(name) for name in ("dask", "dask-glm")},

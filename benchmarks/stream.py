@@ -47,7 +47,10 @@ def long_stream(n_rows: int, picture: Path | None) -> dict[str, Any]:
         EXAMPLE["draw"](record, jump_at, picture)
     places = [math.ceil(part * len(record.rows)) - 1 for part in MOMENTS]
     columns = zip(record._fields, record, strict=True)
-    moments = {name: [round(float(v), 2) for v in values[places]] for name, values in columns}
+    moments = {
+        name: [None if math.isnan(v) else round(v, 2) for v in values[places].tolist()]
+        for name, values in columns
+    }  # what has not stopped yet makes no mistakes
     return {"rows_a_second": round(n_blocks * BLOCK / seconds), "moments": moments}
 
 

@@ -8,6 +8,7 @@ from benchmarks.report import markdown, of_machine
 
 BLOCK = 65_536
 Results = dict[str, Any]
+_RECORD = ("rows", "learning", "frozen", "memory")
 
 
 # --- streams -------------------------------------------------------------------------------------
@@ -16,16 +17,16 @@ Results = dict[str, Any]
 def stream(found: Results) -> str:
     """Mistakes and memory along one long stream."""
     long = found["long"]
-    moments = zip(*(long["moments"][name] for name in Record), strict=True)
-    rows = [[f"{n / 1e6:g} million", *(f"{v:.1f}" for v in rest)] for n, *rest in moments]
+    moments = zip(*(long["moments"][name] for name in _RECORD), strict=True)
+    rows = [
+        [f"{n / 1e6:g} million", *("" if v is None else f"{v:.1f}" for v in rest)]
+        for n, *rest in moments
+    ]
     head = ["rows seen", "mistakes per 1,000, learns on", "stopped", "memory, MB"]
     return (
         f"{markdown(head, rows)}\n\n{long['rows_a_second'] / 1e6:.1f} million rows a second, "
         f"{of_machine(found)}."
     )
-
-
-Record = ("rows", "learning", "frozen", "memory")
 
 
 def drift(found: Results) -> str:
@@ -131,8 +132,8 @@ def expected(found: Results) -> str:
     for power, workers in ((9, 10), (9, 100), (9, 1000), (11, 100), (11, 1000)):
         blocks = 10**power / BLOCK
         sums = blocks if blocks < 32 * workers else blocks / 64 + 32 * workers
-        parts = [10**power / (4 * workers) * costs.row, costs.message + workers * costs.worker,
-                 sums * costs.sum]  # fmt: skip
+        messages = costs.message + (workers - 1) * costs.worker
+        parts = [10**power / (4 * workers) * costs.row, messages, sums * costs.sum]
         sent, received = (workers * travels["bytes to a worker"], sums * travels["bytes a block"])
         n_sums = float(f"{sums:.2g}")
         rows.append([
@@ -144,7 +145,7 @@ def expected(found: Results) -> str:
             "sent, received"]  # fmt: skip
     return (
         f"    {1e6 * costs.row:.0f} ns for each row of a thread + {costs.message:.1f} ms + "
-        f"{costs.worker:.2f} ms a worker + {1000 * costs.sum:.0f} µs a sum\n\n"
+        f"{costs.worker:.2f} ms a further worker + {1000 * costs.sum:.0f} µs a sum\n\n"
         f"{markdown(head, rows)}"
     )
 

@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
@@ -164,7 +165,9 @@ SAME_ROWS = {
     "big endian": lambda X, _: X.astype(">f8"),
     "pandas": lambda X, _: pd.DataFrame(X),
     "pandas with mixed types": lambda X, _: pd.DataFrame({"a": X[:, 0], "b": X[:, 1].astype("O")}),
+    "pandas with odd names": lambda X, _: pd.DataFrame(X, columns=["column_names", "columns"]),
     "polars": lambda X, _: pl.DataFrame(X, schema=["a", "b"]),
+    "Arrow": lambda X, _: pa.table({"a": X[:, 0], "b": X[:, 1]}),
 }
 
 

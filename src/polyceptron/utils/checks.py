@@ -38,7 +38,9 @@ def refuse_text(value: Any, name: str) -> None:
     kind = getattr(getattr(value, "dtype", None), "kind", None)
     if kind is not None and kind in "biuf":
         return
-    columns = getattr(value, "column_names", getattr(value, "columns", None))  # of Arrow, others
+    columns = getattr(value, "columns", None)
+    if isinstance(columns, list) and hasattr(value, "column_names"):
+        columns = value.column_names  # the columns of an Arrow table are arrays
     if columns is not None:
         for column in columns:
             # A column of numbers is not looked through.

@@ -1,10 +1,12 @@
 """Faces that stay while the others are learned again, and the record of it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
 
-from polyceptron import Polyceptron, Polyhedron, Rule, load_model, save_model
+from polyceptron import OC1, Polyceptron, Polyhedron, Rule, load_model, save_model
 from polyceptron.learners.polyceptron.refit import Around
 
 X = np.round(np.random.default_rng(0).normal([50, 25, 3], [9, 4, 1], (150, 3)), 1)
@@ -289,3 +291,60 @@ def test_rows_that_have_to_be_inside_are_in_one_of_the_pieces(seed):
     assert again.rule_.locked == ((0, 0), (1, 0))
     assert (again.predict(np.vstack(far)) == "yes").all()
     assert again.broken_promises(again.rule_) == []
+
+
+class TestOddities:
+    """Of unions in two boxes: parameters, columns and rules that are not as usual."""
+
+    rows = np.random.default_rng(7).uniform(-3, 3, (200, 2))
+    y = ((np.abs(rows - 1.5) < 1).all(axis=1) | (np.abs(rows + 1.5) < 1).all(axis=1)).astype(int)
+    boxes = Rule.inside(
+        [0, 1],
+        1,
+        *(
+            Polyhedron([[1, 0], [-1, 0], [0, 1], [0, -1]], [1 - c, 1 + c, 1 - c, 1 + c])
+            for c in (1.5, -1.5)
+        ),
+    )
+
+    def test_a_penalty_is_no_reason_to_refuse(self):
+        model = Polyceptron(max_terms=1, penalty=1e-4, inside=1, random_state=0)
+        model.fit(self.rows, self.y)
+        assert model.n_polyhedra_ == 2
+        again = model.refit(self.rows, self.y, locked=["1/0"])
+        assert again.rule_.locked == ((0, 0),)
+
+    def test_pieces_that_nobody_needs_go(self):
+        model = Polyceptron(max_terms=2, monotonic_cst=[1, 0], random_state=0)
+        again = model.refit(self.rows, self.y, rule=self.boxes, locked=["1/0"])
+        for p, piece in enumerate(again.rule_.pieces):
+            is_locked = any(q == p for q, _ in again.rule_.locked)
+            assert is_locked or piece.polyhedron.contains(self.rows).any()
+
+    def test_a_column_that_is_constant_where_a_piece_is_learned(self):
+        rows = self.rows.copy()
+        rows[:, 0] = rows[:, 0] > 0
+        rule = Rule.inside([0, 1], 1, Polyhedron([[-1, 0]], [0.5]), Polyhedron([[1, 0]], [-0.5]))
+        model = Polyceptron(max_terms=1, features_of_faces=[[0]], random_state=0)
+        y = (rows[:, 0] == 0) | (rows[:, 1] > 1)
+        again = model.refit(rows, y.astype(int), rule=rule, locked=["1/0"])
+        assert "x0 <= 0.5" in again.rule_.to_text()
+
+    def test_locks_follow_their_pieces(self):
+        y = np.where(self.y == 1, 1, np.where(self.rows[:, 0] > 0, 0, 2))
+        model = Polyceptron(max_terms=2, max_faces=12, n_polyhedra=2, random_state=0)
+        rule = model.fit(self.rows, y).rule_
+        turned = replace(rule, pieces=tuple(reversed(rule.pieces)))
+        (name,) = (n for n, at in turned.edit().addresses.items() if at == (0, 0))
+        narrow = Polyceptron(max_terms=2, max_faces=1, n_polyhedra=2, random_state=0)
+        again = narrow.refit(self.rows, y, locked=[name], rule=turned).rule_
+        face, kept = turned.pieces[0].polyhedron.printed, []
+        for p, k in again.locked:
+            one = again.pieces[p].polyhedron.printed
+            kept.append((*one.W[k].tolist(), float(one.b[k])))
+        assert (*face.W[0].tolist(), float(face.b[0])) in kept
+
+    def test_trees_are_refused(self):
+        tree = OC1(random_state=0).fit(self.rows, self.y).rule_
+        with pytest.raises(ValueError, match="this one is a tree"):
+            Polyceptron(max_terms=2).refit(self.rows, self.y, rule=tree, locked=["0/0"])

@@ -67,7 +67,8 @@ class PieceByPiece:
             turns = [self._take_turn(p) for p in range(len(self.pieces))]
             if not any(turns):
                 break
-        left = [piece for piece in self.pieces if len(piece.faces)]
+        there = [piece for piece in self.pieces if len(piece.faces)]
+        left = [piece for piece in there if piece.n_kept or self._is_needed(piece)] or there
         missing = ~self._held(self._known.rows, left)
         if missing.any():
             raise ValueError(
@@ -121,6 +122,8 @@ class PieceByPiece:
             return (only_kept if admitted.any() or not is_needed else piece), None
         if not (here & ~self._is_inside).any():
             return only_kept, None
+        if not self._known.groups[:, _varying(self._X[here])].any():
+            return piece, None  # no column that it may use varies
         limits = self._limits(piece, others, int(free.sum()))
         if limits is None:
             return piece, None
@@ -166,6 +169,10 @@ class PieceByPiece:
         if faces is not None:  # a row has to be in one of the pieces
             given["must_contain"] = None
         return Knowledge.of(given, self._X.shape[1], self._names)
+
+    def _is_needed(self, piece: StartPiece) -> bool:
+        """Whether a row, or one of those that have to be inside, is in this piece."""
+        return any(self._held(rows, [piece]).any() for rows in (self._X, self._known.rows))
 
     def _worth(self, pieces: list[StartPiece]) -> Worth:
         right = self._held(self._X, pieces) == self._is_inside
@@ -229,6 +236,13 @@ def is_worse(model: Polyceptron, around: Around, training: TrainingData) -> bool
         for one in (around.rule, model.rule_)
     )
     return before > after and _keeps_promises(model, around)
+
+
+def _varying(X: Any) -> Flags:
+    """Columns that are not the same in all rows."""
+    ends = X.min(axis=0), X.max(axis=0)
+    low, high = (one.toarray() if hasattr(one, "toarray") else one for one in ends)
+    return np.asarray(high > low).ravel()
 
 
 def _holds(X: Any, faces: Floats) -> Flags:

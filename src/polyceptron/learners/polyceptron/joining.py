@@ -14,7 +14,7 @@ from polyceptron.data.blocks import ArrayBlocks
 from polyceptron.learners.polyceptron.union import Union, ascend, penalised_loss
 from polyceptron.scoring import scores
 
-_ROWS_A_NUMBER = 5
+_ROWS_TO_JOIN = 5
 """Rows for each number learned; of fewer any pieces can be joined, as all rows can be parted."""
 _CUT_OFF = 0.02
 """Share of the rows inside of a piece that a face of the other may cut off to begin with."""
@@ -27,7 +27,7 @@ _FREE = 1.0
 def joined(data: ArrayBlocks, union: Union, penalty: float, n_steps: int) -> Union:
     """In fewer pieces of as many faces, where the rows are as likely by them."""
     loss = penalised_loss(data, penalty, union)
-    while len(union.sizes) > 1 and data.n_samples >= _ROWS_A_NUMBER * union.theta.size:
+    while len(union.sizes) > 1 and data.n_samples >= _ROWS_TO_JOIN * union.theta.size:
         start = _with_nearest_joined(data, union)
         if start is None:
             break

@@ -393,8 +393,10 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
             Faces that stay, named as by `Rule.edit`, beside those that are locked, as given faces
             are. Where those of a class are not the same in all its polyhedra, each keeps its own:
             they are learned again in turn, from the rows that no other holds, and only if the
-            rule then answers the rows, as they are weighted, no worse. One of which all faces stay
-            is left as it is; `selection_` has what was tried for each, and there is no `path_`.
+            rule then answers the rows, as they are weighted, no worse than with those of its faces
+            that the parameters allow. One of which all faces stay is left as it is, and each may
+            have as many faces as before, whatever `max_faces` is. `selection_` has what was tried
+            for each, and there is no `path_`.
         rule : Rule, default=None
             The rule that has them, such as ``rule_.edit().replace(...).rule``; None is `rule_`.
         why : str, default=""
@@ -418,7 +420,9 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
         own: dict[str, Any] = {}
         if rule.otherwise is not None:
             (label,) = found
-            own = {"inside": label, "n_polyhedra": len(rule.pieces)}
+            own = {"inside": label}
+            if is_auto(self.penalty):  # which speaks of one polyhedron where it is given
+                own["n_polyhedra"] = len(rule.pieces)
             faces = faces and faces[label]
         model: Polyceptron = clone(self).set_params(**own, fixed_faces=faces)
         model._around = around
@@ -438,7 +442,9 @@ class Polyceptron(ProbabilisticClassifier, FitsBlocks):
             one.__dict__.pop("polyhedron_", None)
             one._set_learned(LearnedUnion(own, chosen, link, one._exponent, one.n_iter_, table))
         self._describe_each()
-        self.rule_ = replace(self.rule_, locked=tuple(around.kept))
+        order = sorted(range(len(rule.pieces)), key=lambda p: rule.pieces[p].place)  # by class
+        kept = sorted((order.index(p), k) for p, k in around.kept)
+        self.rule_ = replace(self.rule_, locked=tuple(kept))
 
     def broken_promises(self, rule: Rule) -> list[str]:
         """Say what the parameters promise of classes and a rule that was edited does not keep.

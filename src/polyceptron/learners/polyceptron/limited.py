@@ -32,7 +32,7 @@ penalty.
 """
 _TERMS = (1, 2, 3, 5, 8)
 """Terms of a face that are tried where none are given."""
-_FEW_TERMS, _FEW_FACES = 3, 6
+_FIRST_TERMS, _FIRST_SIZES = 3, 6
 """Terms of a face, and faces, up to which all numbers are tried; more only while these gain."""
 _PENALTY = 1e-4
 """Per row, of faces with few terms."""
@@ -144,9 +144,9 @@ class Search(NamedTuple):
         """
         paths: Paths = {}
         tried: list[Tried] = []
-        for of_terms in _rungs(candidates, "max_terms", _FEW_TERMS):
+        for of_terms in _rungs(candidates, "max_terms", _FIRST_TERMS):
             best = _best_share(tried)
-            for rung in _rungs(of_terms, "n_faces", _FEW_FACES):
+            for rung in _rungs(of_terms, "n_faces", _FIRST_SIZES):
                 before = _best_share(tried)
                 inside = {one.candidate.inside for one in tried[:1]}
                 own = [one for one in rung if one.inside in (inside or {0, 1})]

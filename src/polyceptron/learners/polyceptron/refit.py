@@ -41,6 +41,8 @@ class Around(NamedTuple):
     @classmethod
     def of(cls, rule: Rule, locked: Any) -> Around:
         """The faces that are locked stay, and these."""
+        if rule.is_partition:
+            raise ValueError("refit is for rules of polyhedra, and this one is a tree: fit again")
         addresses = rule.edit().addresses
         named = {face_name(face) for face in _listed_faces(locked)}
         unknown = sorted(named - set(addresses))
