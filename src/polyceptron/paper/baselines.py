@@ -70,7 +70,7 @@ class PlainSVDD(SVDD):
         # HiGHS's way over the corners ends too early now and then; other rows first, another way.
         orders = [np.random.default_rng(k).permutation(len(rows)) for k in range(_ORDERS)]
         for order in orders:
-            solution = _solved(rows[order], most)
+            solution = _least_sphere(rows[order], most)
             if solution is not None:
                 break
         else:
@@ -87,7 +87,7 @@ class PlainSVDD(SVDD):
         return np.sqrt(self._squares(X)) <= self.radius_ * (1 + 1e-9)
 
 
-def _solved(rows: Floats, most: float) -> Floats | None:
+def _least_sphere(rows: Floats, most: float) -> Floats | None:
     """Minimise |a|^2 - sum alpha_i |x_i|^2 where a = sum alpha_i x_i and sum alpha_i = 1."""
     import highspy
 
