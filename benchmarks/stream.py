@@ -96,9 +96,9 @@ def main() -> None:
     given = parser.parse_args()
     long = long_stream(given.rows, given.picture)
     print(long, flush=True)
-    own = {"streams": given.streams, "rows": given.drift, "settings": []}
-    own["settings"] = drifts(given.drift, given.streams)
-    found = {"environment": environment(), "long": long, "drift": own}
+    settings = drifts(given.drift, given.streams)
+    drift = {"streams": given.streams, "rows": given.drift, "settings": settings}
+    found = {"environment": environment(), "long": long, "drift": drift}
     write_text(given.out, json.dumps(found, indent=1) + "\n")
 
 

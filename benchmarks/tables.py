@@ -337,8 +337,9 @@ def shortfalls() -> str:
     return (
         f"{markdown(head, rows)}\n\n{load('shortfalls')['draws']} draws each; below zero it is "
         "ahead. `docs/results/shortfalls.json` has every learner's accuracy. Of "
-        f"{len(behind)} real sets (`docs/results/accuracy.json`, the number of faces tuned for the "
-        f"others) it is behind by more than half a point on: {names or 'none'}."
+        f"{len(behind)} real sets (`docs/results/accuracy.json`; the others have the paper's "
+        "number of faces, or a tuned one) it is behind by more than half a point on: "
+        f"{names or 'none'}."
     )
 
 

@@ -110,12 +110,11 @@ def plot(
     if path and data is not None:
         raise click.UsageError("--path takes no DATA: the model file has what was tried.")
     check_free(output, force, model, data)
-    tried = _path_of(model) if path else None
+    loaded = None if path else Loaded(model)
     need("matplotlib", "plot", "plot")
     plots = polyceptron.plots
-    loaded = Loaded(model)
-    if tried is not None:
-        plots.save(plots.plot_paths(tried), output)
+    if loaded is None:
+        plots.save(plots.plot_paths(_path_of(model)), output)
     elif row is not None and data is not None:
         _, x, medians, spreads = find_row(loaded, data, file, row)
         reference = None if medians is None else np.array([medians])
